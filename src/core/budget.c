@@ -1,0 +1,609 @@
+/* budget.c - the weighted first-in-first-out semaphore.
+ *
+ * State word
+ *
+ *     63      62........52  51........41  40..................0
+ *     SLOW    released      acquired      available units
+ *
+ * - available: units that are free. Never errs: every grant and every return changes it.
+ * - acquired, released: permits handed out and returned since the last fold, so that exact counts
+ *   cost no atomic operation of their own. When the top bit of one shows, the next call folds both
+ *   into 64-bit sums under the lock; until then nobody passes the fast path, so they cannot
+ * overflow.
+ * - SLOW: somebody waits, or units are owed (debt after a resize downwards). It is set and cleared
+ *   under the lock only, and while it is set nothing changes the word without the lock. It never
+ *   errs on the side of clear: a waiter sets it in the same compare-and-swap that saw too few
+ * units.
+ *
+ * Happy path: one compare-and-swap from "n units free, nobody waits" to n fewer, and one back.
+ *
+ * Waiting: under the lock, see again that n units are not free (or that somebody is before us), set
+ * SLOW in that very compare-and-swap, join the tail, release the lock, park. Whoever returns units
+ * from then on comes through the lock and serves the head, and the next, as far as the units go.
+ *
+ * Failure modes: a waiter that leaves may have been the one that held up the line, so those behind
+ * it are served as far as possible. Grant and leave are decided under the lock: a grant that is
+ * there when the waiter comes back is taken. Wakes are sent after the lock is released, to
+ * addresses that may be gone by then (futex.h); callbacks run after that.
+ *
+ * Debt: a resize downwards takes what is free and owes the rest; returning units pay the debt
+ * first. While there is debt nothing is granted.
+ */
+#include <weir/budget.h>
+
+#include <string.h>
+
+#include "assert.h"
+#include "atomic.h"
+#include "error.h"
+#include "lock.h"
+#include "memory.h"
+#include "mutants.h"
+#include "park.h"
+#include "permit.h"
+
+#define AVAILABLE_MASK WEIR_BUDGET_MAX
+#define ACQUIRED_SHIFT 41
+#define RELEASED_SHIFT 52
+#define COUNT_MASK     UINT64_C(0x7ff)
+#define ACQUIRED_ONE   (UINT64_C(1) << ACQUIRED_SHIFT)
+#define RELEASED_ONE   (UINT64_C(1) << RELEASED_SHIFT)
+#define COUNTS_BITS    ((COUNT_MASK << ACQUIRED_SHIFT) | (COUNT_MASK << RELEASED_SHIFT))
+#define ACQUIRED_TOP   (UINT64_C(1) << (RELEASED_SHIFT - 1))
+#define RELEASED_TOP   (UINT64_C(1) << 62)
+#define SLOW           (UINT64_C(1) << 63)
+
+/* Any of these sends a call through the lock. */
+#define NOT_FAST (SLOW | ACQUIRED_TOP | RELEASED_TOP)
+
+/* Where a waiter is. */
+enum { NOWHERE = 0, IN_LINE = 1, TAKEN = 2 };
+
+#define likely(x) __builtin_expect(!!(x), 1)
+
+static const struct weir_lock_class budget_class = {"budget", WEIR__RANK_BUDGET};
+
+static uint64_t available(uint64_t state)
+{
+    return state & AVAILABLE_MASK;
+}
+
+static struct weir__park *place_of(struct weir_budget_waiter *waiter)
+{
+    _Static_assert(sizeof(struct weir__park) == sizeof(uint32_t), "a place is its word");
+    return (struct weir__park *)&waiter->_word;
+}
+
+int weir_budget_init_with(struct weir_budget *budget, const char *name,
+                          const struct weir_budget_options *options)
+{
+    struct weir_budget fresh = {0};
+    int error = weir__name_set(fresh._name, name);
+    if (error)
+        return error;
+    if (options->capacity == 0 || options->capacity > WEIR_BUDGET_MAX)
+        return weir__fail(WEIR_E_INVALID, name,
+                          "budget '$n': a capacity of $1 was asked for, it may be 1 to $2",
+                          options->capacity, WEIR_BUDGET_MAX, 0);
+    weir_lock_init(&fresh._lock, &budget_class);
+    fresh._state = options->capacity;
+    fresh._capacity = options->capacity;
+    fresh._waiters_max = options->waiters_max ? options->waiters_max : WEIR_BUDGET_WAITERS_DEFAULT;
+    error = weir_histogram_init(&fresh._wait_ns, weir_histogram_time_bounds_ns,
+                                WEIR_HISTOGRAM_TIME_COUNT);
+    if (error)
+        return error;
+    *budget = fresh;
+    return 0;
+}
+
+int weir_budget_init(struct weir_budget *budget, const char *name, uint64_t capacity)
+{
+    struct weir_budget_options options = {.capacity = capacity};
+    return weir_budget_init_with(budget, name, &options);
+}
+
+/* Moves the counts from the word to the sums. Under the lock. */
+static void fold_counts(struct weir_budget *budget)
+{
+    uint64_t state = weir__load64_relaxed(&budget->_state);
+    while (!weir__cas64(&budget->_state, &state, state & ~COUNTS_BITS)) {}
+    budget->_acquired_before += (state >> ACQUIRED_SHIFT) & COUNT_MASK;
+    budget->_released_before += (state >> RELEASED_SHIFT) & COUNT_MASK;
+}
+
+static void fold_counts_if_full(struct weir_budget *budget)
+{
+    if (weir__load64_relaxed(&budget->_state) & (ACQUIRED_TOP | RELEASED_TOP))
+        fold_counts(budget);
+}
+
+void weir_budget_fini(struct weir_budget *budget)
+{
+    if (!budget || !budget->_capacity)
+        return;
+    weir_lock_acquire(&budget->_lock);
+    fold_counts(budget);
+    WEIR__ASSERT(!budget->_head, "budget", budget->_name, "destroyed while somebody waits");
+    WEIR__ASSERT(budget->_acquired_before == budget->_released_before, "budget", budget->_name,
+                 "destroyed with permits out");
+    WEIR__ASSERT(available(weir__load64(&budget->_state)) == budget->_capacity, "budget",
+                 budget->_name, "destroyed with units missing");
+    weir_lock_release(&budget->_lock);
+    weir_lock_fini(&budget->_lock);
+    budget->_capacity = 0;
+}
+
+/* ---- granting, under the lock ---- */
+
+static void line_remove(struct weir_budget *budget, struct weir_budget_waiter *waiter)
+{
+    if (waiter->_prev)
+        waiter->_prev->_next = waiter->_next;
+    else
+        budget->_head = waiter->_next;
+    if (waiter->_next)
+        waiter->_next->_prev = waiter->_prev;
+    else
+        budget->_tail = waiter->_prev;
+    waiter->_prev = waiter->_next = NULL;
+    waiter->_where = NOWHERE;
+    budget->_waiting--;
+}
+
+static void line_append(struct weir_budget *budget, struct weir_budget_waiter *waiter)
+{
+    waiter->_prev = budget->_tail;
+    waiter->_next = NULL;
+    if (budget->_tail)
+        budget->_tail->_next = waiter;
+    else
+        budget->_head = waiter;
+    budget->_tail = waiter;
+    waiter->_where = IN_LINE;
+    waiter->_since_ns = weir_now_ns();
+    budget->_waiting++;
+    budget->_enqueued++;
+}
+
+/* What is to be done once the lock is released. */
+struct after {
+    struct weir__wakes wakes;
+    struct weir_budget_waiter *called; /* callbacks, linked by _next */
+    struct weir_budget_waiter **called_end;
+};
+
+static void after_init(struct after *after)
+{
+    after->wakes.count = 0;
+    after->called = NULL;
+    after->called_end = &after->called;
+}
+
+/* Takes the waiter out of the line with its result; the rest happens after the lock. */
+static void settle(struct weir_budget *budget, struct weir_budget_waiter *waiter, int result,
+                   struct after *after)
+{
+    line_remove(budget, waiter);
+    waiter->_where = TAKEN;
+    waiter->_result = result;
+    if (waiter->_fn) {
+        *after->called_end = waiter;
+        after->called_end = &waiter->_next;
+    } else {
+        weir__park_signal(place_of(waiter), &after->wakes);
+    }
+}
+
+/* Serves the head of the line as long as there are units. Returns true when it stopped only because
+ * too many wakes are pending: send them and call again. While SLOW is set nobody changes the word
+ * without the lock, so it may be computed and stored whole. */
+static bool serve_line(struct weir_budget *budget, struct after *after)
+{
+    uint64_t state = weir__load64_relaxed(&budget->_state);
+    if (!(state & SLOW))
+        return false;
+    bool full = false;
+    while (budget->_head && budget->_debt == 0) {
+        struct weir_budget_waiter *head = budget->_head;
+        if (available(state) < head->_units)
+            break;
+        full = weir__wakes_is_full(&after->wakes);
+        if (full)
+            break;
+        state = state - head->_units;
+        budget->_acquired_before++;
+        budget->_granted++;
+        weir_histogram_observe(&budget->_wait_ns, weir_now_ns() - head->_since_ns);
+        settle(budget, head, 0, after);
+        if (WEIR__MUTANT(BUDGET_WAKES_ONE))
+            break;
+    }
+    if (!budget->_head && budget->_debt == 0)
+        state &= ~SLOW;
+    weir__store64(&budget->_state, state);
+    return full;
+}
+
+static struct weir_permit permit_for(struct weir_budget *budget, uint64_t units)
+{
+    return (struct weir_permit){budget, units, weir__permit_tag(budget)};
+}
+
+/* With no lock held: wakes the blocked first, since callbacks may take their time. */
+static void run_after(struct weir_budget *budget, struct after *after)
+{
+    weir__wakes_send(&after->wakes);
+    struct weir_budget_waiter *waiter = after->called;
+    while (waiter) {
+        struct weir_budget_waiter *next = waiter->_next;
+        int result = waiter->_result;
+        struct weir_permit permit = WEIR_PERMIT_NONE;
+        if (!result)
+            permit = permit_for(budget, waiter->_units);
+        waiter->_next = NULL;
+        waiter->_fn(waiter, result, permit); /* may free the waiter */
+        waiter = next;
+    }
+    after_init(after);
+}
+
+/* Serves the line until it stands, releases the lock (which the caller holds), wakes and calls. */
+static void serve_and_release(struct weir_budget *budget, struct after *after)
+{
+    while (serve_line(budget, after)) {
+        weir_lock_release(&budget->_lock);
+        run_after(budget, after);
+        weir_lock_acquire(&budget->_lock);
+    }
+    weir_lock_release(&budget->_lock);
+    run_after(budget, after);
+}
+
+/* ---- acquiring ---- */
+
+/* One compare-and-swap if the units are free and nobody waits. n == 0 fails here, since n - 1 is
+ * then larger than anything available. */
+static inline bool take_fast(struct weir_budget *budget, uint64_t n)
+{
+    uint64_t state = weir__load64_relaxed(&budget->_state);
+    while (likely(!(state & NOT_FAST) && n - 1 < available(state)))
+        if (likely(weir__cas64(&budget->_state, &state, state + ACQUIRED_ONE - n)))
+            return true;
+    return false;
+}
+
+static int refuse_size(struct weir_budget *budget, uint64_t n)
+{
+    uint64_t capacity = weir__load64(&budget->_capacity);
+    if (n == 0)
+        return weir__fail(WEIR_E_INVALID, budget->_name,
+                          "budget '$n': 0 units asked for, at least 1 is needed", 0, 0, 0);
+    if (n > capacity)
+        return weir__fail(WEIR_E_TOO_LARGE, budget->_name,
+                          "budget '$n': $1 asked for, at most $2 can ever be granted", n, capacity,
+                          0);
+    return 0;
+}
+
+static int refuse_busy(struct weir_budget *budget, uint64_t n, uint64_t waiting)
+{
+    weir__count(&budget->_busy, 1);
+    return weir__fail(WEIR_E_BUSY, budget->_name,
+                      "budget '$n': $1 asked for, $2 free, $3 waiting; try again later", n,
+                      available(weir__load64_relaxed(&budget->_state)), waiting);
+}
+
+/* Why a request that waited ended with nothing. */
+static int refuse_waited(struct weir_budget *budget, uint64_t n, int error)
+{
+    uint64_t capacity = weir__load64_relaxed(&budget->_capacity);
+    switch (-error) {
+    case WEIR_E_TIMEOUT:
+        return weir__fail(WEIR_E_TIMEOUT, budget->_name,
+                          "budget '$n': $1 of $2 asked for, not granted before the deadline", n,
+                          capacity, 0);
+    case WEIR_E_CANCELED:
+        return weir__fail(WEIR_E_CANCELED, budget->_name,
+                          "budget '$n': $1 of $2 asked for, canceled while waiting", n, capacity,
+                          0);
+    case WEIR_E_TOO_LARGE:
+        return weir__fail(WEIR_E_TOO_LARGE, budget->_name,
+                          "budget '$n': $1 asked for, resized to $2 while it waited", n, capacity,
+                          0);
+    default:
+        return error; /* explained where it was found */
+    }
+}
+
+/* Under the lock: takes n units if nobody waits and they are free; otherwise, if asked to, makes
+ * sure that SLOW is set, in the same step that saw too few. */
+static bool take_or_mark(struct weir_budget *budget, uint64_t n, bool mark)
+{
+    uint64_t state = weir__load64_relaxed(&budget->_state);
+    for (;;) {
+        uint64_t next;
+        bool free = !(state & SLOW) || WEIR__MUTANT(BUDGET_BARGING);
+        if (free && n <= available(state))
+            next = state + ACQUIRED_ONE - n;
+        else if (mark)
+            next = state | SLOW;
+        else
+            return false;
+        if (WEIR__MUTANT(BUDGET_NO_RECHECK) && next == (state | SLOW)) {
+            weir__or64(&budget->_state, SLOW);
+            return false;
+        }
+        if (weir__cas64(&budget->_state, &state, next))
+            return next != (state | SLOW);
+    }
+}
+
+int weir_budget_try(struct weir_budget *budget, uint64_t n, struct weir_permit *ret_permit)
+{
+    if (likely(take_fast(budget, n))) {
+        *ret_permit = permit_for(budget, n);
+        return 0;
+    }
+    int error = refuse_size(budget, n);
+    if (error)
+        return error;
+    weir_lock_acquire(&budget->_lock);
+    fold_counts_if_full(budget);
+    bool taken = take_or_mark(budget, n, false);
+    uint64_t waiting = budget->_waiting;
+    weir_lock_release(&budget->_lock);
+    if (!taken)
+        return refuse_busy(budget, n, waiting);
+    *ret_permit = permit_for(budget, n);
+    return 0;
+}
+
+/* Takes the units (0), or joins the line (WEIR_BUDGET_QUEUED), or refuses (negative). */
+static int take_or_join(struct weir_budget *budget, uint64_t n, struct weir_budget_waiter *waiter)
+{
+    weir_lock_acquire(&budget->_lock);
+    fold_counts_if_full(budget);
+    /* Under the lock, where the capacity stands still. */
+    int result = refuse_size(budget, n);
+    if (!result && budget->_waiting >= budget->_waiters_max)
+        result = -WEIR_E_BUSY;
+    if (!result && !take_or_mark(budget, n, true)) {
+        line_append(budget, waiter);
+        result = WEIR_BUDGET_QUEUED;
+    }
+    uint64_t waiting = budget->_waiting;
+    weir_lock_release(&budget->_lock);
+    return result == -WEIR_E_BUSY ? refuse_busy(budget, n, waiting) : result;
+}
+
+/* The waiter comes back without having been signaled: leave the line, unless a grant was faster. */
+static int leave_line(struct weir_budget *budget, struct weir_budget_waiter *waiter, int error)
+{
+    struct after after;
+    after_init(&after);
+    weir_lock_acquire(&budget->_lock);
+    if (waiter->_where != IN_LINE) {
+        weir_lock_release(&budget->_lock);
+        return WEIR__MUTANT(BUDGET_GRANT_LOST_ON_TIMEOUT) ? error : waiter->_result;
+    }
+    if (!WEIR__MUTANT(BUDGET_CANCELED_STAYS_QUEUED))
+        line_remove(budget, waiter);
+    if (error == -WEIR_E_TIMEOUT)
+        budget->_timed_out++;
+    else
+        budget->_canceled++;
+    if (WEIR__MUTANT(BUDGET_CANCELED_HEAD_WAKES_NOBODY) && budget->_head) {
+        weir_lock_release(&budget->_lock);
+        return error;
+    }
+    serve_and_release(budget, &after);
+    return error;
+}
+
+int weir_budget_acquire(struct weir_budget *budget, uint64_t n, struct weir_permit *ret_permit,
+                        const struct weir_deadline *deadline)
+{
+    if (likely(take_fast(budget, n))) {
+        *ret_permit = permit_for(budget, n);
+        return 0;
+    }
+    struct weir_budget_waiter waiter = {._units = n};
+    int result = take_or_join(budget, n, &waiter);
+    if (result < 0)
+        return result;
+    if (result == WEIR_BUDGET_QUEUED) {
+        int error = weir__park_wait(place_of(&waiter), deadline);
+        error = error ? leave_line(budget, &waiter, error) : waiter._result;
+        if (error)
+            return refuse_waited(budget, n, error);
+    }
+    *ret_permit = permit_for(budget, n);
+    return 0;
+}
+
+int weir_budget_acquire_async(struct weir_budget *budget, uint64_t n,
+                              struct weir_permit *ret_permit, struct weir_budget_waiter *waiter,
+                              void (*fn)(struct weir_budget_waiter *waiter, int result,
+                                         struct weir_permit permit))
+{
+    if (likely(take_fast(budget, n))) {
+        *ret_permit = permit_for(budget, n);
+        return 0;
+    }
+    memset(waiter, 0, sizeof(*waiter));
+    waiter->_units = n;
+    waiter->_fn = fn;
+    int result = take_or_join(budget, n, waiter);
+    if (result == 0)
+        *ret_permit = permit_for(budget, n);
+    return result;
+}
+
+bool weir_budget_cancel_async(struct weir_budget *budget, struct weir_budget_waiter *waiter)
+{
+    return leave_line(budget, waiter, -WEIR_E_CANCELED) == -WEIR_E_CANCELED;
+}
+
+/* ---- releasing ---- */
+
+/* More came home than the capacity? A resize may be under way, so look again where it cannot. */
+static void check_not_over(struct weir_budget *budget)
+{
+    weir_lock_acquire(&budget->_lock);
+    bool over = available(weir__load64(&budget->_state)) > weir__load64(&budget->_capacity);
+    weir_lock_release(&budget->_lock);
+    WEIR__ASSERT(!over, "budget", budget->_name, "more units released than were acquired");
+}
+
+static void release_slow(struct weir_budget *budget, uint64_t n)
+{
+    struct after after;
+    after_init(&after);
+    weir_lock_acquire(&budget->_lock);
+    fold_counts_if_full(budget);
+    budget->_released_before++;
+    uint64_t paid = n < budget->_debt ? n : budget->_debt;
+    if (WEIR__MUTANT(BUDGET_DEBT_FORGOTTEN))
+        paid = 0;
+    budget->_debt -= paid;
+    uint64_t free = available(weir__add64(&budget->_state, n - paid)) + n - paid;
+    WEIR__ASSERT(free <= weir__load64_relaxed(&budget->_capacity), "budget", budget->_name,
+                 "more units released than were acquired");
+    serve_and_release(budget, &after);
+}
+
+void weir_permit_release(struct weir_permit *permit)
+{
+    struct weir_budget *budget = permit->_budget;
+    if (!budget)
+        return;
+    uint64_t n = permit->_units;
+    weir__permit_untag(permit);
+    permit->_budget = NULL;
+    permit->_units = 0;
+
+    uint64_t state = weir__load64_relaxed(&budget->_state);
+    if (WEIR__MUTANT(BUDGET_CHECK_THEN_ADD) && !(state & NOT_FAST)) {
+        weir__add64(&budget->_state, RELEASED_ONE + n);
+        return;
+    }
+    while (likely(!(state & NOT_FAST))) {
+        if (likely(weir__cas64(&budget->_state, &state, state + RELEASED_ONE + n))) {
+            if (__builtin_expect(available(state) + n > weir__load64_relaxed(&budget->_capacity),
+                                 0))
+                check_not_over(budget);
+            return;
+        }
+    }
+    release_slow(budget, n);
+}
+
+void weir_permit_move(struct weir_permit *to, struct weir_permit *from)
+{
+    WEIR__ASSERT(!to->_budget, "budget", to->_budget ? to->_budget->_name : "",
+                 "a permit was moved onto one that is still held");
+    *to = *from;
+    *from = (struct weir_permit)WEIR_PERMIT_NONE;
+}
+
+/* ---- resizing and looking ---- */
+
+/* Fails those in line who want more than there will ever be. True when wakes must be sent first. */
+static bool fail_impossible(struct weir_budget *budget, uint64_t capacity, struct after *after)
+{
+    struct weir_budget_waiter *next;
+    for (struct weir_budget_waiter *waiter = budget->_head; waiter; waiter = next) {
+        next = waiter->_next;
+        if (waiter->_units <= capacity)
+            continue;
+        if (weir__wakes_is_full(&after->wakes))
+            return true;
+        budget->_refused++;
+        settle(budget, waiter, -WEIR_E_TOO_LARGE, after);
+    }
+    return false;
+}
+
+/* Takes as much of the cut as is free and owes the rest. Under the lock. */
+static void shrink(struct weir_budget *budget, uint64_t cut)
+{
+    uint64_t state = weir__load64_relaxed(&budget->_state);
+    uint64_t taken;
+    do {
+        taken = available(state) < cut ? available(state) : cut;
+    } while (!weir__cas64(&budget->_state, &state, (state - taken) | (taken < cut ? SLOW : 0)));
+    budget->_debt += cut - taken;
+}
+
+static void grow(struct weir_budget *budget, uint64_t more)
+{
+    uint64_t paid = more < budget->_debt ? more : budget->_debt;
+    budget->_debt -= paid;
+    weir__add64(&budget->_state, more - paid);
+}
+
+int weir_budget_resize(struct weir_budget *budget, uint64_t capacity)
+{
+    if (capacity == 0 || capacity > WEIR_BUDGET_MAX)
+        return weir__fail(WEIR_E_INVALID, budget->_name,
+                          "budget '$n': a capacity of $1 was asked for, it may be 1 to $2",
+                          capacity, WEIR_BUDGET_MAX, 0);
+    struct after after;
+    after_init(&after);
+    weir_lock_acquire(&budget->_lock);
+    uint64_t before = weir__load64_relaxed(&budget->_capacity);
+    /* Never fewer in _capacity than may come home: raised before the units, lowered after them. */
+    if (capacity >= before) {
+        weir__store64(&budget->_capacity, capacity);
+        grow(budget, capacity - before);
+    } else {
+        shrink(budget, before - capacity);
+        weir__store64(&budget->_capacity, capacity);
+    }
+    while (fail_impossible(budget, capacity, &after)) {
+        weir_lock_release(&budget->_lock);
+        run_after(budget, &after);
+        weir_lock_acquire(&budget->_lock);
+    }
+    serve_and_release(budget, &after);
+    return 0;
+}
+
+void weir_budget_read(struct weir_budget *budget, struct weir_budget_stats *ret_stats)
+{
+    weir_lock_acquire(&budget->_lock);
+    fold_counts(budget);
+    uint64_t state = weir__load64_relaxed(&budget->_state);
+    *ret_stats = (struct weir_budget_stats){
+        .capacity = weir__load64_relaxed(&budget->_capacity),
+        .available = available(state),
+        .waiting = budget->_waiting,
+        .acquired = budget->_acquired_before,
+        .released = budget->_released_before,
+        .enqueued = budget->_enqueued,
+        .granted = budget->_granted,
+        .canceled = budget->_canceled,
+        .timed_out = budget->_timed_out,
+        .refused = budget->_refused,
+        .busy = weir__load64_relaxed(&budget->_busy),
+    };
+    ret_stats->in_use = ret_stats->capacity + budget->_debt - ret_stats->available;
+    weir_histogram_read(&budget->_wait_ns, &ret_stats->wait_ns);
+    weir_lock_release(&budget->_lock);
+}
+
+const char *weir_budget_name(const struct weir_budget *budget)
+{
+    return budget->_name;
+}
+
+uint64_t weir_budget_capacity(const struct weir_budget *budget)
+{
+    return weir__load64(&budget->_capacity);
+}
+
+uint64_t weir_budget_available(const struct weir_budget *budget)
+{
+    return available(weir__load64(&budget->_state));
+}

@@ -1,0 +1,29 @@
+/* sweep.h - makes the n-th call of a kind fail, for n = 1, 2, 3, ... until none is left to fail.
+ *
+ *     static void everything(void) { ... must cope with any error, and leak nothing ... }
+ *     TEST(survives) { CHECK(sweep(WEIR_FAULT_ALLOC, everything) > 0); }
+ *
+ * Ownership: nothing here owns anything.
+ */
+#ifndef WEIR_TESTS_SWEEP_H
+#define WEIR_TESTS_SWEEP_H
+
+#include "fault.h"
+
+#define SWEEP_MAX 100000
+
+/* Runs the scenario until a run in which nothing failed; returns how many runs had a failure. */
+static inline long sweep(enum weir_fault kind, void (*scenario)(void))
+{
+    for (long n = 1; n < SWEEP_MAX; n++) {
+        weir_fault_arm(kind, (uint64_t)n);
+        scenario();
+        bool hit = weir_fault_was_hit(kind);
+        weir_fault_arm(kind, 0);
+        if (!hit)
+            return n - 1;
+    }
+    return -1;
+}
+
+#endif
