@@ -46,8 +46,8 @@ WEIR_BEGIN_DECLS
 struct weir_budget_waiter;
 
 struct weir_budget {
-    uint64_t _state; /* see budget.c */
-    uint64_t _capacity;
+    uint64_t _state;        /* see budget.c */
+    uint64_t _limit;        /* the capacity, in the same form */
     struct weir_lock _lock; /* guards all that follows */
     uint32_t _waiting;
     uint32_t _waiters_max;
@@ -69,8 +69,8 @@ struct weir_budget {
 /* What acquire fills in. All zero is an empty permit. */
 struct weir_permit {
     struct weir_budget *_budget;
-    uint64_t _units;
-    uint64_t _tag; /* finds doubled releases in builds with checks */
+    uint64_t _change; /* what the state word lost for it */
+    uint64_t _tag;    /* finds doubled releases in builds with checks */
 };
 
 #define WEIR_PERMIT_NONE                                                                           \
@@ -113,10 +113,8 @@ static inline bool weir_permit_is_held(const struct weir_permit *permit)
     return permit->_budget != NULL;
 }
 
-static inline uint64_t weir_permit_units(const struct weir_permit *permit)
-{
-    return permit->_units;
-}
+/* How many units it holds; 0 when it is empty. */
+WEIR_API uint64_t weir_permit_units(const struct weir_permit *permit);
 
 /* Waiters with a callback, for event loops: they stand in the same line as blocked threads.
  *

@@ -2,10 +2,11 @@
  *
  * State word
  *
- *     63      62........52  51........41  40..................0
- *     SLOW    released      acquired      available units
+ *     63................23  22.......12  11........1  0
+ *     available units       acquired     released     SLOW
  *
- * - available: units that are free. Never errs: every grant and every return changes it.
+ * - available: units that are free. Never errs: every grant and every return changes it. It stands
+ *   on top so that "n are free" is one comparison of the whole word with n shifted up.
  * - acquired, released: permits handed out and returned since the last fold, so that exact counts
  *   cost no atomic operation of their own. When the top bit of one shows, the next call folds both
  *   into 64-bit sums under the lock; until then nobody passes the fast path, so they cannot
@@ -42,16 +43,16 @@
 #include "park.h"
 #include "permit.h"
 
-#define AVAILABLE_MASK WEIR_BUDGET_MAX
-#define ACQUIRED_SHIFT 41
-#define RELEASED_SHIFT 52
-#define COUNT_MASK     UINT64_C(0x7ff)
-#define ACQUIRED_ONE   (UINT64_C(1) << ACQUIRED_SHIFT)
-#define RELEASED_ONE   (UINT64_C(1) << RELEASED_SHIFT)
-#define COUNTS_BITS    ((COUNT_MASK << ACQUIRED_SHIFT) | (COUNT_MASK << RELEASED_SHIFT))
-#define ACQUIRED_TOP   (UINT64_C(1) << (RELEASED_SHIFT - 1))
-#define RELEASED_TOP   (UINT64_C(1) << 62)
-#define SLOW           (UINT64_C(1) << 63)
+#define SLOW         UINT64_C(1)
+#define RELEASED_ONE (UINT64_C(1) << 1)
+#define RELEASED_TOP (UINT64_C(1) << 11)
+#define ACQUIRED_ONE (UINT64_C(1) << 12)
+#define ACQUIRED_TOP (UINT64_C(1) << 22)
+#define COUNT_MASK   UINT64_C(0x7ff)
+#define UNIT_SHIFT   23
+#define UNIT         (UINT64_C(1) << UNIT_SHIFT)
+#define BELOW_UNITS  (UNIT - 1)
+#define COUNTS       (BELOW_UNITS & ~SLOW)
 
 /* Any of these sends a call through the lock. */
 #define NOT_FAST (SLOW | ACQUIRED_TOP | RELEASED_TOP)
@@ -65,7 +66,38 @@ static const struct weir_lock_class budget_class = {"budget", WEIR__RANK_BUDGET}
 
 static uint64_t available(uint64_t state)
 {
-    return state & AVAILABLE_MASK;
+    return state >> UNIT_SHIFT;
+}
+
+/* n units in their place in the word; bits of n that have no place there are rotated to below it,
+ * so that nothing is lost: n_of() is the inverse. */
+static inline uint64_t units_of(uint64_t n)
+{
+    uint64_t units = n << UNIT_SHIFT | n >> (64 - UNIT_SHIFT);
+    /* Work with the rotated value alone: keeping n as well costs an instruction on every call. */
+    __asm__("" : "+r"(units));
+    return units;
+}
+
+static inline bool fits(uint64_t units)
+{
+    return likely(!(units & BELOW_UNITS));
+}
+
+static inline uint64_t n_of(uint64_t units)
+{
+    return units >> UNIT_SHIFT | units << (64 - UNIT_SHIFT);
+}
+
+/* The largest state word with no more than capacity units in it. */
+static uint64_t limit_of(uint64_t capacity)
+{
+    return capacity << UNIT_SHIFT | BELOW_UNITS;
+}
+
+static uint64_t capacity_of(const struct weir_budget *budget)
+{
+    return available(weir__load64(&budget->_limit));
 }
 
 static struct weir__park *place_of(struct weir_budget_waiter *waiter)
@@ -86,8 +118,8 @@ int weir_budget_init_with(struct weir_budget *budget, const char *name,
                           "budget '$n': a capacity of $1 was asked for, it may be 1 to $2",
                           options->capacity, WEIR_BUDGET_MAX, 0);
     weir_lock_init(&fresh._lock, &budget_class);
-    fresh._state = options->capacity;
-    fresh._capacity = options->capacity;
+    fresh._state = options->capacity << UNIT_SHIFT;
+    fresh._limit = limit_of(options->capacity);
     fresh._waiters_max = options->waiters_max ? options->waiters_max : WEIR_BUDGET_WAITERS_DEFAULT;
     error = weir_histogram_init(&fresh._wait_ns, weir_histogram_time_bounds_ns,
                                 WEIR_HISTOGRAM_TIME_COUNT);
@@ -107,9 +139,9 @@ int weir_budget_init(struct weir_budget *budget, const char *name, uint64_t capa
 static void fold_counts(struct weir_budget *budget)
 {
     uint64_t state = weir__load64_relaxed(&budget->_state);
-    while (!weir__cas64(&budget->_state, &state, state & ~COUNTS_BITS)) {}
-    budget->_acquired_before += (state >> ACQUIRED_SHIFT) & COUNT_MASK;
-    budget->_released_before += (state >> RELEASED_SHIFT) & COUNT_MASK;
+    while (!weir__cas64(&budget->_state, &state, state & ~COUNTS)) {}
+    budget->_acquired_before += state / ACQUIRED_ONE & COUNT_MASK;
+    budget->_released_before += state / RELEASED_ONE & COUNT_MASK;
 }
 
 static void fold_counts_if_full(struct weir_budget *budget)
@@ -120,18 +152,18 @@ static void fold_counts_if_full(struct weir_budget *budget)
 
 void weir_budget_fini(struct weir_budget *budget)
 {
-    if (!budget || !budget->_capacity)
+    if (!budget || !budget->_limit)
         return;
     weir_lock_acquire(&budget->_lock);
     fold_counts(budget);
     WEIR__ASSERT(!budget->_head, "budget", budget->_name, "destroyed while somebody waits");
     WEIR__ASSERT(budget->_acquired_before == budget->_released_before, "budget", budget->_name,
                  "destroyed with permits out");
-    WEIR__ASSERT(available(weir__load64(&budget->_state)) == budget->_capacity, "budget",
-                 budget->_name, "destroyed with units missing");
+    WEIR__ASSERT(weir_budget_available(budget) == capacity_of(budget), "budget", budget->_name,
+                 "destroyed with units missing");
     weir_lock_release(&budget->_lock);
     weir_lock_fini(&budget->_lock);
-    budget->_capacity = 0;
+    budget->_limit = 0;
 }
 
 /* ---- granting, under the lock ---- */
@@ -211,7 +243,7 @@ static bool serve_line(struct weir_budget *budget, struct after *after)
         full = weir__wakes_is_full(&after->wakes);
         if (full)
             break;
-        state = state - head->_units;
+        state -= head->_units << UNIT_SHIFT;
         budget->_acquired_before++;
         budget->_granted++;
         weir_histogram_observe(&budget->_wait_ns, weir_now_ns() - head->_since_ns);
@@ -225,9 +257,13 @@ static bool serve_line(struct weir_budget *budget, struct after *after)
     return full;
 }
 
-static struct weir_permit permit_for(struct weir_budget *budget, uint64_t units)
+/* Inline and in this order, since it is a fifth of the fast path. */
+static inline void fill_permit(struct weir_permit *permit, struct weir_budget *budget,
+                               uint64_t change)
 {
-    return (struct weir_permit){budget, units, weir__permit_tag(budget)};
+    permit->_budget = budget;
+    permit->_change = change;
+    weir__permit_tag(permit);
 }
 
 /* With no lock held: wakes the blocked first, since callbacks may take their time. */
@@ -240,7 +276,7 @@ static void run_after(struct weir_budget *budget, struct after *after)
         int result = waiter->_result;
         struct weir_permit permit = WEIR_PERMIT_NONE;
         if (!result)
-            permit = permit_for(budget, waiter->_units);
+            fill_permit(&permit, budget, units_of(waiter->_units) - ACQUIRED_ONE);
         waiter->_next = NULL;
         waiter->_fn(waiter, result, permit); /* may free the waiter */
         waiter = next;
@@ -262,20 +298,22 @@ static void serve_and_release(struct weir_budget *budget, struct after *after)
 
 /* ---- acquiring ---- */
 
-/* One compare-and-swap if the units are free and nobody waits. n == 0 fails here, since n - 1 is
- * then larger than anything available. */
-static inline bool take_fast(struct weir_budget *budget, uint64_t n)
+/* One compare-and-swap if the units are free and nobody waits. change is what the word loses: the
+ * units, less the one that the count of permits gains. With no count at its top, a word that is
+ * not below it has the units. For 0 units change wraps round to more than any word; what does not
+ * fit into the units shows below them. Both fail here and are explained by the slow path. */
+static inline bool take_fast(struct weir_budget *budget, uint64_t change)
 {
     uint64_t state = weir__load64_relaxed(&budget->_state);
-    while (likely(!(state & NOT_FAST) && n - 1 < available(state)))
-        if (likely(weir__cas64(&budget->_state, &state, state + ACQUIRED_ONE - n)))
+    while (likely(!(state & NOT_FAST) && state >= change))
+        if (likely(weir__cas64(&budget->_state, &state, state - change)))
             return true;
     return false;
 }
 
 static int refuse_size(struct weir_budget *budget, uint64_t n)
 {
-    uint64_t capacity = weir__load64(&budget->_capacity);
+    uint64_t capacity = capacity_of(budget);
     if (n == 0)
         return weir__fail(WEIR_E_INVALID, budget->_name,
                           "budget '$n': 0 units asked for, at least 1 is needed", 0, 0, 0);
@@ -297,7 +335,7 @@ static int refuse_busy(struct weir_budget *budget, uint64_t n, uint64_t waiting)
 /* Why a request that waited ended with nothing. */
 static int refuse_waited(struct weir_budget *budget, uint64_t n, int error)
 {
-    uint64_t capacity = weir__load64_relaxed(&budget->_capacity);
+    uint64_t capacity = capacity_of(budget);
     switch (-error) {
     case WEIR_E_TIMEOUT:
         return weir__fail(WEIR_E_TIMEOUT, budget->_name,
@@ -325,7 +363,7 @@ static bool take_or_mark(struct weir_budget *budget, uint64_t n, bool mark)
         uint64_t next;
         bool free = !(state & SLOW) || WEIR__MUTANT(BUDGET_BARGING);
         if (free && n <= available(state))
-            next = state + ACQUIRED_ONE - n;
+            next = state + ACQUIRED_ONE - (n << UNIT_SHIFT);
         else if (mark)
             next = state | SLOW;
         else
@@ -339,12 +377,10 @@ static bool take_or_mark(struct weir_budget *budget, uint64_t n, bool mark)
     }
 }
 
-int weir_budget_try(struct weir_budget *budget, uint64_t n, struct weir_permit *ret_permit)
+__attribute__((noinline)) static int try_slow(struct weir_budget *budget, uint64_t change,
+                                              struct weir_permit *ret_permit)
 {
-    if (likely(take_fast(budget, n))) {
-        *ret_permit = permit_for(budget, n);
-        return 0;
-    }
+    uint64_t n = n_of(change + ACQUIRED_ONE);
     int error = refuse_size(budget, n);
     if (error)
         return error;
@@ -355,7 +391,16 @@ int weir_budget_try(struct weir_budget *budget, uint64_t n, struct weir_permit *
     weir_lock_release(&budget->_lock);
     if (!taken)
         return refuse_busy(budget, n, waiting);
-    *ret_permit = permit_for(budget, n);
+    fill_permit(ret_permit, budget, change);
+    return 0;
+}
+
+int weir_budget_try(struct weir_budget *budget, uint64_t n, struct weir_permit *ret_permit)
+{
+    uint64_t units = units_of(n);
+    if (!fits(units) || !take_fast(budget, units - ACQUIRED_ONE))
+        return try_slow(budget, units - ACQUIRED_ONE, ret_permit);
+    fill_permit(ret_permit, budget, units - ACQUIRED_ONE);
     return 0;
 }
 
@@ -401,13 +446,11 @@ static int leave_line(struct weir_budget *budget, struct weir_budget_waiter *wai
     return error;
 }
 
-int weir_budget_acquire(struct weir_budget *budget, uint64_t n, struct weir_permit *ret_permit,
-                        const struct weir_deadline *deadline)
+__attribute__((noinline)) static int acquire_slow(struct weir_budget *budget, uint64_t change,
+                                                  struct weir_permit *ret_permit,
+                                                  const struct weir_deadline *deadline)
 {
-    if (likely(take_fast(budget, n))) {
-        *ret_permit = permit_for(budget, n);
-        return 0;
-    }
+    uint64_t n = n_of(change + ACQUIRED_ONE);
     struct weir_budget_waiter waiter = {._units = n};
     int result = take_or_join(budget, n, &waiter);
     if (result < 0)
@@ -418,7 +461,17 @@ int weir_budget_acquire(struct weir_budget *budget, uint64_t n, struct weir_perm
         if (error)
             return refuse_waited(budget, n, error);
     }
-    *ret_permit = permit_for(budget, n);
+    fill_permit(ret_permit, budget, change);
+    return 0;
+}
+
+int weir_budget_acquire(struct weir_budget *budget, uint64_t n, struct weir_permit *ret_permit,
+                        const struct weir_deadline *deadline)
+{
+    uint64_t units = units_of(n);
+    if (!fits(units) || !take_fast(budget, units - ACQUIRED_ONE))
+        return acquire_slow(budget, units - ACQUIRED_ONE, ret_permit, deadline);
+    fill_permit(ret_permit, budget, units - ACQUIRED_ONE);
     return 0;
 }
 
@@ -427,8 +480,9 @@ int weir_budget_acquire_async(struct weir_budget *budget, uint64_t n,
                               void (*fn)(struct weir_budget_waiter *waiter, int result,
                                          struct weir_permit permit))
 {
-    if (likely(take_fast(budget, n))) {
-        *ret_permit = permit_for(budget, n);
+    uint64_t units = units_of(n);
+    if (fits(units) && take_fast(budget, units - ACQUIRED_ONE)) {
+        fill_permit(ret_permit, budget, units - ACQUIRED_ONE);
         return 0;
     }
     memset(waiter, 0, sizeof(*waiter));
@@ -436,7 +490,7 @@ int weir_budget_acquire_async(struct weir_budget *budget, uint64_t n,
     waiter->_fn = fn;
     int result = take_or_join(budget, n, waiter);
     if (result == 0)
-        *ret_permit = permit_for(budget, n);
+        fill_permit(ret_permit, budget, units_of(n) - ACQUIRED_ONE);
     return result;
 }
 
@@ -448,15 +502,15 @@ bool weir_budget_cancel_async(struct weir_budget *budget, struct weir_budget_wai
 /* ---- releasing ---- */
 
 /* More came home than the capacity? A resize may be under way, so look again where it cannot. */
-static void check_not_over(struct weir_budget *budget)
+__attribute__((noinline, cold)) static void check_not_over(struct weir_budget *budget)
 {
     weir_lock_acquire(&budget->_lock);
-    bool over = available(weir__load64(&budget->_state)) > weir__load64(&budget->_capacity);
+    bool over = weir_budget_available(budget) > capacity_of(budget);
     weir_lock_release(&budget->_lock);
     WEIR__ASSERT(!over, "budget", budget->_name, "more units released than were acquired");
 }
 
-static void release_slow(struct weir_budget *budget, uint64_t n)
+__attribute__((noinline)) static void release_slow(struct weir_budget *budget, uint64_t n)
 {
     struct after after;
     after_init(&after);
@@ -467,8 +521,9 @@ static void release_slow(struct weir_budget *budget, uint64_t n)
     if (WEIR__MUTANT(BUDGET_DEBT_FORGOTTEN))
         paid = 0;
     budget->_debt -= paid;
-    uint64_t free = available(weir__add64(&budget->_state, n - paid)) + n - paid;
-    WEIR__ASSERT(free <= weir__load64_relaxed(&budget->_capacity), "budget", budget->_name,
+    uint64_t home = (n - paid) << UNIT_SHIFT;
+    uint64_t state = weir__add64(&budget->_state, home) + home;
+    WEIR__ASSERT(state <= weir__load64_relaxed(&budget->_limit), "budget", budget->_name,
                  "more units released than were acquired");
     serve_and_release(budget, &after);
 }
@@ -478,25 +533,29 @@ void weir_permit_release(struct weir_permit *permit)
     struct weir_budget *budget = permit->_budget;
     if (!budget)
         return;
-    uint64_t n = permit->_units;
+    uint64_t change = permit->_change;
     weir__permit_untag(permit);
     permit->_budget = NULL;
-    permit->_units = 0;
 
     uint64_t state = weir__load64_relaxed(&budget->_state);
     if (WEIR__MUTANT(BUDGET_CHECK_THEN_ADD) && !(state & NOT_FAST)) {
-        weir__add64(&budget->_state, RELEASED_ONE + n);
+        weir__add64(&budget->_state, change + ACQUIRED_ONE + RELEASED_ONE);
         return;
     }
     while (likely(!(state & NOT_FAST))) {
-        if (likely(weir__cas64(&budget->_state, &state, state + RELEASED_ONE + n))) {
-            if (__builtin_expect(available(state) + n > weir__load64_relaxed(&budget->_capacity),
-                                 0))
+        uint64_t next = state + change + ACQUIRED_ONE + RELEASED_ONE;
+        if (likely(weir__cas64(&budget->_state, &state, next))) {
+            if (__builtin_expect(next > weir__load64_relaxed(&budget->_limit), 0))
                 check_not_over(budget);
             return;
         }
     }
-    release_slow(budget, n);
+    release_slow(budget, n_of(change + ACQUIRED_ONE));
+}
+
+uint64_t weir_permit_units(const struct weir_permit *permit)
+{
+    return permit->_budget ? n_of(permit->_change + ACQUIRED_ONE) : 0;
 }
 
 void weir_permit_move(struct weir_permit *to, struct weir_permit *from)
@@ -532,7 +591,8 @@ static void shrink(struct weir_budget *budget, uint64_t cut)
     uint64_t taken;
     do {
         taken = available(state) < cut ? available(state) : cut;
-    } while (!weir__cas64(&budget->_state, &state, (state - taken) | (taken < cut ? SLOW : 0)));
+    } while (!weir__cas64(&budget->_state, &state,
+                          (state - (taken << UNIT_SHIFT)) | (taken < cut ? SLOW : 0)));
     budget->_debt += cut - taken;
 }
 
@@ -540,7 +600,7 @@ static void grow(struct weir_budget *budget, uint64_t more)
 {
     uint64_t paid = more < budget->_debt ? more : budget->_debt;
     budget->_debt -= paid;
-    weir__add64(&budget->_state, more - paid);
+    weir__add64(&budget->_state, (more - paid) << UNIT_SHIFT);
 }
 
 int weir_budget_resize(struct weir_budget *budget, uint64_t capacity)
@@ -552,14 +612,14 @@ int weir_budget_resize(struct weir_budget *budget, uint64_t capacity)
     struct after after;
     after_init(&after);
     weir_lock_acquire(&budget->_lock);
-    uint64_t before = weir__load64_relaxed(&budget->_capacity);
-    /* Never fewer in _capacity than may come home: raised before the units, lowered after them. */
+    uint64_t before = capacity_of(budget);
+    /* Never fewer in _limit than may come home: raised before the units, lowered after them. */
     if (capacity >= before) {
-        weir__store64(&budget->_capacity, capacity);
+        weir__store64(&budget->_limit, limit_of(capacity));
         grow(budget, capacity - before);
     } else {
         shrink(budget, before - capacity);
-        weir__store64(&budget->_capacity, capacity);
+        weir__store64(&budget->_limit, limit_of(capacity));
     }
     while (fail_impossible(budget, capacity, &after)) {
         weir_lock_release(&budget->_lock);
@@ -576,7 +636,7 @@ void weir_budget_read(struct weir_budget *budget, struct weir_budget_stats *ret_
     fold_counts(budget);
     uint64_t state = weir__load64_relaxed(&budget->_state);
     *ret_stats = (struct weir_budget_stats){
-        .capacity = weir__load64_relaxed(&budget->_capacity),
+        .capacity = capacity_of(budget),
         .available = available(state),
         .waiting = budget->_waiting,
         .acquired = budget->_acquired_before,
@@ -600,7 +660,7 @@ const char *weir_budget_name(const struct weir_budget *budget)
 
 uint64_t weir_budget_capacity(const struct weir_budget *budget)
 {
-    return weir__load64(&budget->_capacity);
+    return capacity_of(budget);
 }
 
 uint64_t weir_budget_available(const struct weir_budget *budget)

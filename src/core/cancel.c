@@ -162,8 +162,8 @@ static bool hook_add(struct weir_cancel *token, struct weir_cancel_hook *hook,
     hook->_fn = fn;
     hook->_arg = arg;
     weir_lock_acquire(&token->_root->_lock);
-    bool fired = weir__load32_relaxed(&token->_fired);
-    if (!fired || WEIR__MUTANT(CANCEL_HOOK_AFTER_FIRE)) {
+    bool fired = weir__load32_relaxed(&token->_fired) && !WEIR__MUTANT(CANCEL_HOOK_AFTER_FIRE);
+    if (!fired) {
         hook_push(&token->_hooks, hook);
         weir__store32(&hook->_state, LINKED);
     } else {

@@ -18,6 +18,7 @@
 #include "error.h"
 #include "futex.h"
 #include "lock.h"
+#include "mutants.h"
 
 enum { FREE = 0, HELD = 1, CONTENDED = 2 };
 
@@ -90,14 +91,16 @@ void weir_lock_acquire(struct weir_lock *lock)
     uint32_t seen = FREE;
     if (weir__cas32(&lock->_word, &seen, HELD))
         return;
-    while (weir__xchg32(&lock->_word, CONTENDED) != FREE)
+    /* Taken as contended even when it was free: others may sleep, and only this one can know. */
+    uint32_t mark = WEIR__MUTANT(LOCK_FORGETS_SLEEPERS) ? HELD : CONTENDED;
+    while (weir__xchg32(&lock->_word, mark) != FREE)
         weir__futex_wait(&lock->_word, CONTENDED, WEIR_NEVER);
 }
 
 void weir_lock_release(struct weir_lock *lock)
 {
     weir__lock_note_release(lock);
-    if (weir__xchg32(&lock->_word, FREE) == CONTENDED)
+    if (weir__xchg32(&lock->_word, FREE) == CONTENDED && !WEIR__MUTANT(LOCK_WAKES_NOBODY))
         weir__futex_wake(&lock->_word, 1);
 }
 

@@ -11,6 +11,8 @@
 
 /* X(NAME, scenario that must fail when it is on) */
 #define WEIR__MUTANTS(X)                                                                           \
+    X(LOCK_WAKES_NOBODY, "lock_no_lost_wake")                                                      \
+    X(LOCK_FORGETS_SLEEPERS, "lock_no_lost_wake")                                                  \
     X(CANCEL_HOOK_AFTER_FIRE, "cancel_wait_vs_fire")                                               \
     X(CANCEL_OFF_DOES_NOT_WAIT, "cancel_off_vs_fire")                                              \
     X(BUDGET_CHECK_THEN_ADD, "budget_release_race")                                                \
@@ -20,7 +22,40 @@
     X(BUDGET_GRANT_LOST_ON_TIMEOUT, "budget_timeout_vs_grant")                                     \
     X(BUDGET_BARGING, "budget_no_overtaking")                                                      \
     X(BUDGET_WAKES_ONE, "budget_release_many")                                                     \
-    X(BUDGET_DEBT_FORGOTTEN, "budget_shrink")
+    X(BUDGET_DEBT_FORGOTTEN, "budget_shrink")                                                      \
+    X(VECTOR_FIRST_COMPONENT_ONLY, "vector_all_or_nothing")                                        \
+    X(VECTOR_BARGING, "vector_no_overtaking")                                                      \
+    X(VECTOR_WAKES_ONE, "vector_release_many")                                                     \
+    X(VECTOR_GRANT_LOST_ON_TIMEOUT, "vector_timeout_vs_grant")                                     \
+    X(VECTOR_LEAVER_WAKES_NOBODY, "vector_leave_head")                                             \
+    X(POOL_SLOT_FORGOTTEN, "pool_spill_turns_unlimited")                                           \
+    X(CREW_STARTS_WHILE_DRAINING, "crew_start_vs_drain")                                           \
+    X(CREW_ABORT_FIRES_NOTHING, "crew_drain_aborts")                                               \
+    X(HEDGE_LOSER_GOES_ON, "hedge_losers_are_canceled")                                            \
+    X(HEDGE_LATE_ANSWER_KEPT, "hedge_late_answer")                                                 \
+    X(QUEUE_CLOSE_WAKES_NOBODY, "queue_producer_consumer_shutdown_1")                              \
+    X(QUEUE_ITEM_LOST_ON_TIMEOUT, "queue_timeout_vs_send")                                         \
+    X(QUEUE_ABANDON_SERVES_NOBODY, "queue_reserve")                                                \
+    X(QUEUE_BARGING, "queue_no_overtaking")                                                        \
+    X(QUEUE_LEAVER_SERVES_NOBODY, "queue_leave_head")                                              \
+    X(BUS_LAG_NOT_COUNTED, "bus_lag_is_exact")                                                     \
+    X(BUS_READS_OVERWRITTEN, "bus_lag_is_exact")                                                   \
+    X(BUS_WAKES_ONE, "bus_wakes_all")                                                              \
+    X(WATCH_TORN, "watch_config_swap")                                                             \
+    X(WATCH_WRITE_UNMARKED, "watch_config_swap")                                                   \
+    X(WATCH_MISSED_CHANGE, "watch_wait_until")                                                     \
+    X(WATCH_BORROW_UNLOCKED, "watch_snapshot_swap")                                                \
+    X(SLOTS_NO_SECOND_LOOK, "slots_first_use")                                                     \
+    X(SLOTS_UNPIN_FIRST, "slots_prune_vs_release")                                                 \
+    X(RATE_CLOCK_BEFORE_LOCK, "rate_never_above_the_pace")                                         \
+    X(RATE_NEXT_NOT_APPOINTED, "rate_next_keeper")                                                 \
+    X(BREAKER_STALE_COUNTED, "breaker_stale_report")                                               \
+    X(BREAKER_CANCELED_KEEPS_PERMIT, "breaker_canceled_probe")                                     \
+    X(BREAKER_OVERDUE_KEEPS_PERMIT, "breaker_overdue_probe")                                       \
+    X(ADAPT_EPOCH_IGNORED, "adapt_one_overload_one_cut")                                           \
+    X(ADAPT_RESIZES_RACE, "adapt_last_resize_wins")                                                \
+    X(ADMIT_CHECK_THEN_COUNT, "admit_last_place")                                                  \
+    X(ADMIT_EVICTS_NOT_IDLE, "admit_evicts_idle_only")
 
 enum weir__mutant {
     WEIR__NO_MUTANT = 0,

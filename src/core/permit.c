@@ -23,7 +23,7 @@ static struct {
     } slot[TABLE_SIZE];
 } table = {.lock = WEIR_LOCK_INIT(&permits_class)};
 
-uint64_t weir__permit_tag(const struct weir_budget *budget)
+void weir__permit_tag(struct weir_permit *permit)
 {
     uint64_t tag = 0;
     weir_lock_acquire(&table.lock);
@@ -31,12 +31,12 @@ uint64_t weir__permit_tag(const struct weir_budget *budget)
         uint64_t at = table.next++ % TABLE_SIZE;
         if (table.slot[at].budget)
             continue;
-        table.slot[at].budget = budget;
+        table.slot[at].budget = permit->_budget;
         table.slot[at].uses++;
         tag = table.slot[at].uses * TABLE_SIZE + at;
     }
     weir_lock_release(&table.lock);
-    return tag;
+    permit->_tag = tag;
 }
 
 void weir__permit_untag(const struct weir_permit *permit)

@@ -12,13 +12,12 @@
 #include <weir/budget.h>
 
 #ifdef WEIR_CHECKS
-uint64_t weir__permit_tag(const struct weir_budget *budget);
+void weir__permit_tag(struct weir_permit *permit);
 void weir__permit_untag(const struct weir_permit *permit);
 #else
-static inline uint64_t weir__permit_tag(const struct weir_budget *budget)
+static inline void weir__permit_tag(struct weir_permit *permit)
 {
-    (void)budget;
-    return 0;
+    (void)permit;
 }
 static inline void weir__permit_untag(const struct weir_permit *permit)
 {

@@ -76,6 +76,13 @@ int weir__thread_start(struct weir__thread *ret_thread, const char *name, void (
     return 0;
 }
 
+void weir__thread_self(struct weir__thread *ret_thread)
+{
+    pthread_t self = pthread_self();
+    ret_thread->handle = 0;
+    memcpy(&ret_thread->handle, &self, sizeof(self));
+}
+
 static pthread_t pthread_of(const struct weir__thread *thread)
 {
     pthread_t handle;

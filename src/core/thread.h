@@ -18,6 +18,9 @@ struct weir__thread {
  */
 WEIR_MUST_USE int weir__thread_start(struct weir__thread *ret_thread, const char *name,
                                      void (*fn)(void *arg), void *arg);
+/* The calling thread's own handle, which the one that start returns equals. */
+void weir__thread_self(struct weir__thread *ret_thread);
+
 void weir__thread_join(struct weir__thread *thread);
 void weir__thread_abandon(struct weir__thread *thread);
 

@@ -1,0 +1,203 @@
+/* json.c - escaping, commas and nesting. */
+#include "json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "require.h"
+
+#include "banned.h"
+
+void weir__json_init(struct weir__json *json, struct weir__buffer *buffer)
+{
+    *json = (struct weir__json){._buffer = buffer};
+}
+
+static void note(struct weir__json *json, int result)
+{
+    if (json->_error == 0)
+        json->_error = result;
+}
+
+static void put(struct weir__json *json, const char *bytes, size_t length)
+{
+    if (json->_error == 0)
+        note(json, weir__buffer_append(json->_buffer, bytes, length));
+}
+
+static bool is_in_object(const struct weir__json *json)
+{
+    return json->_depth > 0 && json->_closers[json->_depth - 1] == '}';
+}
+
+/* What comes before any value. */
+static void begin_value(struct weir__json *json)
+{
+    WEIR__REQUIRE(!is_in_object(json) || json->_has_key, "json", "",
+                  "a value in an object needs a key");
+    if (!json->_has_key && json->_needs_comma)
+        put(json, json->_depth > 0 ? "," : "\n", 1);
+    json->_has_key = false;
+    json->_needs_comma = true;
+}
+
+static void open_nest(struct weir__json *json, const char *opener, char closer)
+{
+    begin_value(json);
+    if (json->_depth == WEIR__JSON_DEPTH_MAX)
+        note(json, -WEIR_E_OVERFLOW);
+    if (json->_error != 0)
+        return;
+    put(json, opener, 1);
+    json->_closers[json->_depth++] = closer;
+    json->_needs_comma = false;
+}
+
+void weir__json_object(struct weir__json *json)
+{
+    if (json->_error == 0)
+        open_nest(json, "{", '}');
+}
+
+void weir__json_array(struct weir__json *json)
+{
+    if (json->_error == 0)
+        open_nest(json, "[", ']');
+}
+
+void weir__json_end(struct weir__json *json)
+{
+    if (json->_error != 0)
+        return;
+    WEIR__REQUIRE(json->_depth > 0 && !json->_has_key, "json", "", "an end without a begin");
+    put(json, &json->_closers[--json->_depth], 1);
+    json->_needs_comma = true;
+}
+
+/* The length of the UTF-8 sequence at p, 0 when it is not one (also overlong ones, surrogates and
+ * what lies above U+10FFFF). */
+static size_t utf8_length(const unsigned char *p, size_t left)
+{
+    if (p[0] < 0x80)
+        return 1;
+    size_t length = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    if (p[0] < 0xc2 || p[0] > 0xf4 || left < length)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    bool is_overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
+    bool is_outside = (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf4 && p[1] > 0x8f);
+    return is_overlong || is_outside ? 0 : length;
+}
+
+static void put_escaped(struct weir__json *json, unsigned char byte)
+{
+    static const char letters[] = {
+        ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"'};
+    char letter = byte == '\\' ? '\\' : byte < sizeof(letters) ? letters[byte] : '\0';
+    if (letter != '\0')
+        note(json, weir__buffer_printf(json->_buffer, "\\%c", letter));
+    else
+        note(json, weir__buffer_printf(json->_buffer, "\\u%04x", (unsigned)byte));
+}
+
+static void put_text(struct weir__json *json, const unsigned char *text, size_t length)
+{
+    put(json, "\"", 1);
+    for (size_t i = 0; i < length && json->_error == 0;) {
+        size_t step = utf8_length(text + i, length - i);
+        if (step == 0)
+            put(json, "\xef\xbf\xbd", 3);
+        else if (text[i] < ' ' || text[i] == '"' || text[i] == '\\' || text[i] == 0x7f)
+            put_escaped(json, text[i]);
+        else
+            put(json, (const char *)text + i, step);
+        i += step ? step : 1;
+    }
+    put(json, "\"", 1);
+}
+
+void weir__json_key(struct weir__json *json, const char *key)
+{
+    if (json->_error != 0)
+        return;
+    WEIR__REQUIRE(is_in_object(json) && !json->_has_key, "json", key, "a key outside of an object");
+    if (json->_needs_comma)
+        put(json, ",", 1);
+    put_text(json, (const unsigned char *)key, strlen(key));
+    put(json, ":", 1);
+    json->_has_key = true;
+}
+
+void weir__json_bytes(struct weir__json *json, const void *text, size_t length)
+{
+    if (json->_error != 0)
+        return;
+    begin_value(json);
+    put_text(json, text, length);
+}
+
+void weir__json_string(struct weir__json *json, const char *text)
+{
+    weir__json_bytes(json, text, strlen(text));
+}
+
+void weir__json_u64(struct weir__json *json, uint64_t value)
+{
+    if (json->_error != 0)
+        return;
+    begin_value(json);
+    if (json->_error == 0)
+        note(json, weir__buffer_printf(json->_buffer, "%" PRIu64, value));
+}
+
+void weir__json_i64(struct weir__json *json, int64_t value)
+{
+    if (json->_error != 0)
+        return;
+    begin_value(json);
+    if (json->_error == 0)
+        note(json, weir__buffer_printf(json->_buffer, "%" PRId64, value));
+}
+
+void weir__json_real(struct weir__json *json, double value)
+{
+    if (!isfinite(value)) {
+        weir__json_null(json);
+        return;
+    }
+    if (json->_error != 0)
+        return;
+    begin_value(json);
+    if (json->_error == 0)
+        note(json, weir__buffer_printf(json->_buffer, "%.15g", value));
+}
+
+static void put_word(struct weir__json *json, const char *word)
+{
+    if (json->_error != 0)
+        return;
+    begin_value(json);
+    put(json, word, strlen(word));
+}
+
+void weir__json_bool(struct weir__json *json, bool value)
+{
+    put_word(json, value ? "true" : "false");
+}
+
+void weir__json_null(struct weir__json *json)
+{
+    put_word(json, "null");
+}
+
+int weir__json_finish(struct weir__json *json)
+{
+    WEIR__REQUIRE(json->_error != 0 || json->_depth == 0, "json", "", "a begin without an end");
+    put(json, "\n", 1);
+    return json->_error;
+}

@@ -1,0 +1,153 @@
+/* log.c - lines on standard error, made in a fixed buffer and written at once. */
+#include "log.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "term.h"
+
+#include "banned.h"
+
+static struct {
+    const char *program;
+    const char *command;
+    enum weir__log_level threshold;
+    bool over_progress;
+} state = {.program = "weir", .threshold = WEIR__LOG_INFO};
+
+/* A line under construction. What does not fit is counted as cut. */
+struct line {
+    char *text;
+    size_t length;
+    size_t max;
+    bool is_cut;
+};
+
+void weir__log_subject(const char *program, const char *command)
+{
+    state.program = program;
+    state.command = command;
+}
+
+void weir__log_threshold(enum weir__log_level level)
+{
+    state.threshold = level;
+}
+
+void weir__log_over_progress(bool progress)
+{
+    state.over_progress = progress;
+}
+
+static void put(struct line *line, const char *text)
+{
+    size_t length = strlen(text);
+    if (length > line->max - line->length) {
+        line->is_cut = true;
+        return;
+    }
+    memcpy(line->text + line->length, text, length);
+    line->length += length;
+}
+
+/* The C1 controls, which some terminals obey, are two bytes in UTF-8. */
+static bool is_c1(const char *p)
+{
+    return (unsigned char)p[0] == 0xc2 && (unsigned char)p[1] >= 0x80 && (unsigned char)p[1] < 0xa0;
+}
+
+static void put_message(struct line *line, const char *text)
+{
+    for (const char *p = text; *p && !line->is_cut; p++) {
+        char piece[12] = {*p};
+        if (*p == '\n')
+            snprintf(piece, sizeof(piece), "\\n");
+        else if (*p == '\t')
+            snprintf(piece, sizeof(piece), "\\t");
+        else if ((unsigned char)*p < ' ' || *p == 0x7f)
+            snprintf(piece, sizeof(piece), "\\x%02x", (unsigned)(unsigned char)*p);
+        else if (is_c1(p))
+            snprintf(piece, sizeof(piece), "\\x%02x", (unsigned)(unsigned char)*++p);
+        put(line, piece);
+    }
+}
+
+static size_t compose(char text[WEIR__LOG_LINE_MAX], enum weir__log_level level, bool color,
+                      bool wipe, const char *message)
+{
+    static const char *const labels[] = {"", "warning: ", "", "debug: "};
+    static const enum weir__style styles[] = {WEIR__STYLE_RED, WEIR__STYLE_YELLOW,
+                                              WEIR__STYLE_RESET, WEIR__STYLE_DIM};
+    /* Room is kept for the mark of a cut line, the newline and the NUL. */
+    struct line line = {.text = text, .max = WEIR__LOG_LINE_MAX - 8};
+    if (wipe)
+        put(&line, "\r\033[K");
+    put(&line, weir__term_style(color, WEIR__STYLE_BOLD));
+    put(&line, state.program);
+    if (state.command) {
+        put(&line, " ");
+        put(&line, state.command);
+    }
+    put(&line, ":");
+    put(&line, weir__term_style(color, WEIR__STYLE_RESET));
+    put(&line, " ");
+    if (labels[level][0] != '\0') {
+        put(&line, weir__term_style(color, styles[level]));
+        put(&line, labels[level]);
+        put(&line, weir__term_style(color, WEIR__STYLE_RESET));
+    }
+    put_message(&line, message);
+    if (line.is_cut) {
+        memcpy(text + line.length, "...", 3);
+        line.length += 3;
+    }
+    text[line.length++] = '\n';
+    text[line.length] = '\0';
+    return line.length;
+}
+
+size_t weir__log_format(char text[WEIR__LOG_LINE_MAX], enum weir__log_level level,
+                        const char *format, ...)
+{
+    char message[WEIR__LOG_LINE_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    return compose(text, level, false, false, message);
+}
+
+void weir__log(enum weir__log_level level, const char *format, ...)
+{
+    if (level > state.threshold)
+        return;
+    int saved_errno = errno;
+    char message[WEIR__LOG_LINE_MAX], text[WEIR__LOG_LINE_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    size_t length = compose(text, level, weir__term_wants_color(STDERR_FILENO),
+                            state.over_progress && weir__term_is_terminal(STDERR_FILENO), message);
+    ssize_t written;
+    do
+        written = write(STDERR_FILENO, text, length);
+    while (written < 0 && errno == EINTR);
+    errno = saved_errno;
+}
+
+const char *weir__log_reason(int errno_value)
+{
+    static _Thread_local char reason[128];
+    char scratch[128];
+    const char *text = strerror_r(errno_value, scratch, sizeof(scratch));
+    snprintf(reason, sizeof(reason), "%s", text);
+    /* "No space" but not "RPC": only a capital that begins an ordinary word. */
+    if (islower((unsigned char)reason[1]) || reason[1] == ' ')
+        reason[0] = (char)tolower((unsigned char)reason[0]);
+    return reason;
+}

@@ -1,0 +1,43 @@
+/* log.h - what a program says to people on standard error: "weir copy: cannot open 'a': reason".
+ *
+ * Promises: a line is one write(2), so lines of several threads never mix; a line above
+ * WEIR__LOG_LINE_MAX bytes is cut and ends in "..."; control characters, which file names may
+ * contain, are shown as escapes and cannot drive the terminal. Errors to write are ignored: there
+ * is nowhere left to report them.
+ *
+ * The subject and the level are set before threads start and not changed afterwards.
+ *
+ * Ownership: strings passed in are copied or used before the call returns, except the subject's
+ * parts, which must live as long as the program.
+ */
+#ifndef WEIR_BASE_LOG_H
+#define WEIR_BASE_LOG_H
+
+#include <weir/defs.h>
+
+#define WEIR__LOG_LINE_MAX 2048
+
+enum weir__log_level { WEIR__LOG_ERROR, WEIR__LOG_WARNING, WEIR__LOG_INFO, WEIR__LOG_DEBUG };
+
+/* Lines begin with "PROGRAM COMMAND: ", or "PROGRAM: " when command is NULL. */
+void weir__log_subject(const char *program, const char *command);
+
+/* Lines of this level and more serious ones appear; WEIR__LOG_INFO at start. */
+void weir__log_threshold(enum weir__log_level level);
+
+/* From here on a progress line may stand on the terminal: lines wipe it before they are shown. */
+void weir__log_over_progress(bool progress);
+
+__attribute__((format(printf, 2, 3))) void weir__log(enum weir__log_level level, const char *format,
+                                                     ...);
+
+/* The line that weir__log() would write, without color. Returns its length; text is NUL-ended. */
+__attribute__((format(printf, 3, 4))) size_t weir__log_format(char text[WEIR__LOG_LINE_MAX],
+                                                              enum weir__log_level level,
+                                                              const char *format, ...);
+
+/* strerror() as it stands in a message: it starts in lower case. Valid until the next call in this
+ * thread. */
+const char *weir__log_reason(int errno_value);
+
+#endif

@@ -1,0 +1,88 @@
+/* option_check.c - is a table of options sound? Asked whenever help is printed, so every test that
+ * prints the help of every command finds a bad one. */
+#include <string.h>
+
+#include "alloc.h"
+#include "option_value.h"
+#include "require.h"
+#include "suggest.h"
+
+#include "banned.h"
+
+static bool is_name(const char *name)
+{
+    for (const char *p = name; *p; p++)
+        if (!((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || (*p == '-' && p > name)))
+            return false;
+    return *name != '\0' && strlen(name) + 3 <= WEIR__SUGGEST_MAX && strncmp(name, "no-", 3) != 0;
+}
+
+static bool is_help_line(const char *text)
+{
+    return text && *text && !strchr(text, '\n') && text[strlen(text) - 1] != '.';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+static void check_option(const struct weir__usage *usage, const struct weir__option *option)
+{
+    const char *name = option->name;
+    WEIR__REQUIRE(is_name(name) && strcmp(name, "help") != 0, "option", name,
+                  "its name must be short, of a-z, 0-9 and dashes, and not help or no-...");
+    WEIR__REQUIRE(is_help_line(option->help), "option", name,
+                  "it needs one line of help without a full stop");
+    WEIR__REQUIRE(option->letter == '\0' || (is_letter(option->letter) && option->letter != 'h'),
+                  "option", name, "its letter must be a letter or digit other than h");
+    WEIR__REQUIRE((option->kind == WEIR__KIND_WORD) == (option->words != NULL), "option", name,
+                  "words belong to a word, and to nothing else");
+    WEIR__REQUIRE(option->kind != WEIR__KIND_WORD || option->words[0], "option", name,
+                  "it has no words");
+    WEIR__REQUIRE(option->max == 0 || option->min <= option->max, "option", name,
+                  "its minimum is above its maximum");
+    WEIR__REQUIRE(option->kind != WEIR__KIND_FLAG || !option->preset, "option", name,
+                  "a flag that is on by default must be a toggle");
+    WEIR__REQUIRE(option->kind != WEIR__KIND_LIST || !option->preset, "option", name,
+                  "a list has no default");
+    WEIR__REQUIRE(option->kind != WEIR__KIND_TOGGLE || !option->preset ||
+                      strcmp(option->preset, "yes") == 0 || strcmp(option->preset, "no") == 0,
+                  "option", name, "the default of a toggle is yes or no");
+    for (const struct weir__option *other = usage->options; other < option; other++)
+        WEIR__REQUIRE(strcmp(other->name, name) != 0 &&
+                          (option->letter == '\0' || other->letter != option->letter),
+                      "option", name, "its name or letter is taken");
+}
+
+/* Stores every default into values of its own: weir__option_preset() asserts that it is allowed. */
+static void check_presets(const struct weir__usage *usage)
+{
+    void *values = usage->values_size > 0 ? weir__base_alloc(1, usage->values_size) : NULL;
+    if (!values)
+        return;
+    for (const struct weir__option *o = usage->options; o && o->name; o++)
+        weir__option_preset(o, values);
+    weir__options_fini(usage, values);
+    weir__base_free(values);
+}
+
+void weir__options_check(const struct weir__usage *usage, const char *command)
+{
+    unsigned examples = 0;
+    for (const struct weir__example *e = usage->examples; e && e->line; e++, examples++)
+        WEIR__REQUIRE(is_help_line(e->text), "command", command,
+                      "an example needs one line of text without a full stop");
+    WEIR__REQUIRE(examples >= 3, "command", command, "it needs three examples");
+    WEIR__REQUIRE(usage->description && *usage->description, "command", command,
+                  "it needs a description");
+    for (const struct weir__option *o = usage->options; o && o->name; o++)
+        check_option(usage, o);
+    unsigned varying = 0;
+    for (const struct weir__operand *o = usage->operands; o && o->name; o++) {
+        WEIR__REQUIRE(is_help_line(o->help), "operand", o->name, "it needs one line of help");
+        varying += o->min != o->max;
+    }
+    WEIR__REQUIRE(varying <= 1, "command", command, "only one operand may vary in number");
+    check_presets(usage);
+}

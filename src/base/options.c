@@ -1,0 +1,274 @@
+/* options.c - the parser of command lines. */
+#include "options.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "option_value.h"
+#include "require.h"
+#include "suggest.h"
+
+#include "banned.h"
+
+/* The arguments being read. Operands are moved to the front as they are met, which never
+ * overtakes the reading. */
+struct reader {
+    const struct weir__usage *usage;
+    void *values;
+    struct weir__parsed *parsed;
+    int argc;
+    char **argv;
+    int next;
+    int operands;
+};
+
+/* Names and values are clipped in messages: a line must stay readable whatever is typed. */
+#define CLIP "%.80s"
+
+__attribute__((format(printf, 2, 3))) static int complain(struct weir__parsed *parsed,
+                                                          const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(parsed->error, sizeof(parsed->error), format, args);
+    va_end(args);
+    return -WEIR_E_USAGE;
+}
+
+static const struct weir__option *find_long(const struct weir__usage *usage, const char *name,
+                                            size_t length, bool *ret_negated)
+{
+    for (const struct weir__option *o = usage->options; o && o->name; o++) {
+        if (strlen(o->name) == length && memcmp(o->name, name, length) == 0) {
+            *ret_negated = false;
+            return o;
+        }
+        if (o->kind == WEIR__KIND_TOGGLE && length == strlen(o->name) + 3 &&
+            memcmp(name, "no-", 3) == 0 && memcmp(o->name, name + 3, length - 3) == 0) {
+            *ret_negated = true;
+            return o;
+        }
+    }
+    return NULL;
+}
+
+static const struct weir__option *find_letter(const struct weir__usage *usage, char letter)
+{
+    for (const struct weir__option *o = usage->options; o && o->name; o++)
+        if (o->letter != '\0' && o->letter == letter)
+            return o;
+    return NULL;
+}
+
+static int unknown_long(struct reader *reader, const char *name, size_t length)
+{
+    char word[WEIR__SUGGEST_MAX + 2];
+    snprintf(word, sizeof(word), "%.*s", (int)(length < sizeof(word) ? length : sizeof(word)),
+             name);
+    struct weir__suggestion suggestion = {.word = ""};
+    for (const struct weir__option *o = reader->usage->options; o && o->name; o++) {
+        weir__suggest_offer(&suggestion, word, o->name);
+        if (o->kind == WEIR__KIND_TOGGLE) {
+            char negated[WEIR__SUGGEST_MAX + 4];
+            snprintf(negated, sizeof(negated), "no-%s", o->name);
+            weir__suggest_offer(&suggestion, word, negated);
+        }
+    }
+    weir__suggest_offer(&suggestion, word, "help");
+    int shown = length < 80 ? (int)length : 80;
+    if (suggestion.word[0] != '\0')
+        return complain(reader->parsed, "unknown option '--%.*s': did you mean '--%s'?", shown,
+                        name, suggestion.word);
+    return complain(reader->parsed, "unknown option '--%.*s': see --help for those there are",
+                    shown, name);
+}
+
+static int unknown_letter(struct reader *reader, const char *argument, const char *at)
+{
+    /* Someone who writes -json means --json. */
+    bool negated;
+    if (strcmp(argument + 1, "help") == 0 ||
+        find_long(reader->usage, argument + 1, strcspn(argument + 1, "="), &negated))
+        return complain(reader->parsed, "unknown option '" CLIP "': did you mean '-" CLIP "'?",
+                        argument, argument);
+    if ((unsigned char)*at >= 0x80)
+        return complain(reader->parsed, "unknown option '" CLIP "': see --help for those there are",
+                        argument);
+    return complain(reader->parsed, "unknown option '-%c': see --help for those there are", *at);
+}
+
+/* Stores a value; shown is the option as the user wrote it, with its dashes. */
+static int store(struct reader *reader, const struct weir__option *option, const char *shown,
+                 const char *value)
+{
+    char problem[WEIR__PARSE_ERROR_MAX / 2];
+    int result = weir__option_store(option, value, reader->values, problem, sizeof(problem));
+    if (result == -WEIR_E_USAGE)
+        return complain(reader->parsed, "option '%s': %s", shown, problem);
+    if (result < 0)
+        complain(reader->parsed, "option '%s': %s", shown, weir_error_text(result));
+    return result;
+}
+
+static int missing_value(struct reader *reader, const struct weir__option *option,
+                         const char *shown)
+{
+    char range[160];
+    weir__option_range(option, range, sizeof(range));
+    return complain(reader->parsed, "option '%s' needs a value: %s%s%s", shown,
+                    weir__option_value_name(option), range[0] != '\0' ? ", " : "", range);
+}
+
+static int read_long(struct reader *reader, const char *argument)
+{
+    const char *name = argument + 2;
+    size_t length = strcspn(name, "=");
+    const char *value = name[length] == '=' ? name + length + 1 : NULL;
+    if (length == 4 && memcmp(name, "help", 4) == 0) {
+        if (value)
+            return complain(reader->parsed, "option '--help' takes no value");
+        reader->parsed->help = WEIR__HELP_LONG;
+        return 0;
+    }
+    bool negated = false;
+    const struct weir__option *option = find_long(reader->usage, name, length, &negated);
+    if (!option)
+        return unknown_long(reader, name, length);
+    char shown[WEIR__SUGGEST_MAX + 8];
+    snprintf(shown, sizeof(shown), "--%s%s", negated ? "no-" : "", option->name);
+    if (!weir__option_takes_value(option)) {
+        if (value)
+            return complain(reader->parsed, "option '%s' takes no value, not '" CLIP "'", shown,
+                            value);
+        weir__option_set(option, !negated, reader->values);
+        return 0;
+    }
+    if (!value && reader->next == reader->argc)
+        return missing_value(reader, option, shown);
+    return store(reader, option, shown, value ? value : reader->argv[reader->next++]);
+}
+
+/* One argument of short options: flags, of which the last may take the rest as its value. */
+static int read_letters(struct reader *reader, const char *argument)
+{
+    for (const char *at = argument + 1; *at; at++) {
+        if (*at == 'h') {
+            reader->parsed->help = WEIR__HELP_SHORT;
+            return 0;
+        }
+        const struct weir__option *option = find_letter(reader->usage, *at);
+        if (!option)
+            return unknown_letter(reader, argument, at);
+        if (!weir__option_takes_value(option)) {
+            weir__option_set(option, true, reader->values);
+            continue;
+        }
+        char shown[3] = {'-', *at, '\0'};
+        if (at[1] == '\0' && reader->next == reader->argc)
+            return missing_value(reader, option, shown);
+        return store(reader, option, shown, at[1] != '\0' ? at + 1 : reader->argv[reader->next++]);
+    }
+    return 0;
+}
+
+static int check_word_operand(struct weir__parsed *parsed, const struct weir__operand *operand,
+                              const char *given)
+{
+    struct weir__suggestion suggestion = {.word = ""};
+    char list[160];
+    for (const char *const *word = operand->words; *word; word++) {
+        if (strcmp(*word, given) == 0)
+            return 0;
+        weir__suggest_offer(&suggestion, given, *word);
+    }
+    weir__words_join(operand->words, list, sizeof(list));
+    if (suggestion.word[0] != '\0')
+        return complain(parsed, "%s '" CLIP "' is not known: expected %s; did you mean '%s'?",
+                        operand->name, given, list, suggestion.word);
+    return complain(parsed, "%s '" CLIP "' is not known: expected %s", operand->name, given, list);
+}
+
+static int check_operands(struct reader *reader)
+{
+    int at = 0, reserved = 0;
+    const struct weir__operand *operand = reader->usage->operands;
+    for (const struct weir__operand *o = operand; o && o->name; o++)
+        reserved += (int)o->min;
+    for (; operand && operand->name; operand++) {
+        unsigned taken = 0;
+        /* The one that varies in number leaves what those after it need. */
+        reserved -= (int)operand->min;
+        while (at < reader->operands && (operand->max == 0 || taken < operand->max) &&
+               (taken < operand->min || at < reader->operands - reserved)) {
+            if (operand->words) {
+                int result = check_word_operand(reader->parsed, operand, reader->argv[at]);
+                if (result < 0)
+                    return result;
+            }
+            taken++;
+            at++;
+        }
+        if (taken < operand->min)
+            return complain(reader->parsed, "%s is missing: %s", operand->name, operand->help);
+    }
+    if (at < reader->operands)
+        return complain(reader->parsed, "unexpected operand '" CLIP "': see --help for the usage",
+                        reader->argv[at]);
+    return 0;
+}
+
+static int read_all(struct reader *reader)
+{
+    while (reader->next < reader->argc) {
+        char *argument = reader->argv[reader->next++];
+        int result = 0;
+        if (argument[0] != '-' || argument[1] == '\0') {
+            reader->argv[reader->operands++] = argument;
+        } else if (strcmp(argument, "--") == 0) {
+            while (reader->next < reader->argc)
+                reader->argv[reader->operands++] = reader->argv[reader->next++];
+        } else {
+            result =
+                argument[1] == '-' ? read_long(reader, argument) : read_letters(reader, argument);
+        }
+        if (result < 0 || reader->parsed->help != WEIR__HELP_NONE)
+            return result;
+    }
+    return check_operands(reader);
+}
+
+int weir__options_parse(const struct weir__usage *usage, int argc, char **argv, void *values,
+                        struct weir__parsed *parsed)
+{
+    struct weir__parsed scratch = {.error = ""};
+    struct reader reader = {
+        .usage = usage, .values = values, .parsed = &scratch, .argc = argc, .argv = argv};
+    if (usage->values_size > 0)
+        memset(values, 0, usage->values_size);
+    for (const struct weir__option *o = usage->options; o && o->name; o++)
+        weir__option_preset(o, values);
+    int result = read_all(&reader);
+    if (result < 0) {
+        memcpy(parsed->error, scratch.error, sizeof(scratch.error));
+        return result;
+    }
+    *parsed = scratch;
+    if (parsed->help == WEIR__HELP_NONE && reader.operands < argc)
+        argv[reader.operands] = NULL;
+    parsed->operands = argv;
+    parsed->operands_count = parsed->help == WEIR__HELP_NONE ? reader.operands : 0;
+    return 0;
+}
+
+void weir__options_fini(const struct weir__usage *usage, void *values)
+{
+    if (!values)
+        return;
+    for (const struct weir__option *o = usage->options; o && o->name; o++)
+        if (o->kind == WEIR__KIND_LIST)
+            weir__option_clear(o, values);
+}

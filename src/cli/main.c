@@ -1,0 +1,37 @@
+/* main.c - the commands of weir, and nothing else.
+ *
+ * A new command is a file cmd_NAME.c that defines cmd_NAME() and usage_NAME, one row here and its
+ * name in meson.build; help, man page and completions follow by themselves.
+ */
+#include "commands.h"
+
+#include "banned.h"
+
+/* X(name, one line) */
+#define COMMANDS(X)                                                                                \
+    X(completion, "print a completion script for bash, zsh or fish")                               \
+    X(devices, "show which disk a path lies on, and how many jobs it takes")                       \
+    X(errors, "list every error with its code, HTTP status and exit status")                       \
+    X(help, "explain weir, or one of its commands")                                                \
+    X(man, "print a manual page")                                                                  \
+    X(version, "print the version")
+
+#define DECLARE(name, summary) COMMAND(name);
+COMMANDS(DECLARE)
+extern const struct weir__usage usage_weir;
+
+#define ROW(name, summary) {#name, cmd_##name, summary, &usage_##name},
+static const struct weir__command commands[] = {COMMANDS(ROW){.name = NULL}};
+
+int main(int argc, char **argv)
+{
+    static const struct weir__program program = {
+        .name = "weir",
+        .version = WEIR_VERSION,
+        .date = WEIR_RELEASE_DATE,
+        .summary = "work under limits that hold: bounded, fair and observable",
+        .usage = &usage_weir,
+        .commands = commands,
+    };
+    return weir__program_main(&program, argc, argv);
+}

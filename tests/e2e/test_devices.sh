@@ -1,0 +1,89 @@
+#!/bin/bash
+# weir devices on the real machine: text, JSON, several paths, paths that are not there.
+#
+# WEIR is the program. Prints TAP.
+set -euo pipefail
+: "${WEIR:?the path of weir}"
+
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+export LC_ALL=C.UTF-8
+number=0
+failures=0
+
+check() { # name, then a command that must succeed
+    local name=$1
+    shift
+    number=$((number + 1))
+    if "$@"; then
+        echo "ok $number - $name"
+    else
+        failures=$((failures + 1))
+        echo "not ok $number - $name"
+        sed 's/^/# stdout: /' "$dir/out"
+        sed 's/^/# stderr: /' "$dir/err"
+    fi
+}
+
+# Runs a command: $status, and its output in files.
+run() {
+    status=0
+    "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
+}
+
+ended() { # status, lines on standard output, lines on standard error
+    [[ $status -eq $1 && $(wc -l <"$dir/out") -eq $2 && $(wc -l <"$dir/err") -eq $3 ]]
+}
+
+# What the JSON says, by a path of keys and indexes.
+field() {
+    python3 -c 'import json, sys
+value = json.load(open(sys.argv[1]))
+for key in sys.argv[2:]:
+    value = value[int(key) if isinstance(value, list) else key]
+print(json.dumps(value))' "$dir/out" "$@"
+}
+
+is() {
+    [[ $(field "${@:2}") == "$1" ]]
+}
+
+matches() { # pattern, keys
+    [[ $(field "${@:2}") =~ ^$1$ ]]
+}
+
+cd "$dir"
+run "$WEIR" devices
+check 'without a path: the current directory' ended 0 2 0
+check 'the table has a head' grep -q '^FILESYSTEM  *DEVICE  *KIND  *SLOTS  *DISKS  *PATH$' out
+check 'the row ends with the path' grep -q ' \.$' out
+
+run "$WEIR" devices / "$dir" /proc
+check 'one row for each path' ended 0 4 0
+
+run "$WEIR" devices --json / .
+check 'JSON ends well' ended 0 "$(wc -l <"$dir/out")" 0
+check 'JSON keeps the paths in order' is '"."' 1 path
+numbers=$(stat -c '%Hd:%Ld' /)
+check 'the file system is the one that stat sees' is "\"$numbers\"" 0 filesystem
+check 'the kind is one of six' matches '"(unknown|rotational|solid|virtual|nvme|none)"' 0 kind
+check 'the slots are those of the kind' matches '[248]' 0 slots
+check 'there is a disk, or what stands for it' matches '".*"' 0 disks 0 name
+
+run "$WEIR" devices /no/such/path .
+check 'a path that is not there: status 3, the rest is shown' ended 3 2 1
+check 'it says which and why' grep -q "cannot look at '/no/such/path': there is no such thing" err
+
+run "$WEIR" devices --json /no/such/path
+check 'in JSON too' ended 3 "$(wc -l <"$dir/out")" 1
+check 'with the name of the error' is '"NotFound"' 0 error
+
+run "$WEIR" devices --jsno
+check 'a wrong option is a usage error' ended 2 0 "$(wc -l <"$dir/err")"
+check 'and the right one is offered' grep -q -- '--json' err
+
+run "$WEIR" devices --help
+check 'help begins with examples' grep -q 'weir devices /home /var/lib' out
+
+echo "1..$number"
+[[ $failures -eq 0 ]]

@@ -1,0 +1,136 @@
+"""Each lint is shown a small tree with one fault and must name it, and the same tree without it."""
+import importlib
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import check_rooms
+from tree import Tree
+
+PUBLIC = """/* ok.h - a header.
+ *
+ * Ownership: nothing here owns anything.
+ */
+#ifndef WEIR_OK_H
+#define WEIR_OK_H
+
+int weir_ok(void);
+
+#endif
+"""
+PAGE = "# ok\n## Properties\n## Operation\n## Safety\n## Cost\n## Rejected choices\n"
+MAN = (".Dd January 1, 2026\n.Dt WEIR_OK 3\n.Os\n.Sh NAME\n.Nm weir_ok\n.Nd says yes\n"
+       ".Sh DESCRIPTION\nIt says yes.\n")
+SHELL = "#!/usr/bin/env bash\nset -euo pipefail\necho ok\n"
+
+# A tree that every lint accepts.
+GOOD = {
+    ".clang-format": "BasedOnStyle: LLVM\nIndentWidth: 4\nBreakBeforeBraces: Linux\n"
+                     "AllowShortFunctionsOnASingleLine: None\n",
+    "include/weir/ok.h": PUBLIC,
+    "docs/core/ok.md": PAGE,
+    "man/weir_ok.3": MAN,
+    "script/go": SHELL,
+    "src/core/ok.c": "#include <weir/ok.h>\n\nint weir_ok(void)\n{\n    return 1;\n}\n",
+    "src/base/buf.h": PUBLIC.replace("OK_H", "BASE_BUF_H"),
+    "src/copy/go.c": '#include "base/buf.h"\n#include <weir/ok.h>\n',
+}
+
+LONG_BODY = "void f(void)\n{\n" + "    weir_ok();\n" * 80 + "}\n"
+FAULTS = [
+    ("format", "src/core/ok.c", "int   weir_ok( void ) { return 1; }\n", "src/core/ok.c"),
+    ("rooms", "src/copy/go.c", '#include "../scan/find.h"\n', "copy may not use scan"),
+    ("rooms", "src/copy/go.c", '#include "scan/find.h"\n', "copy may not use scan"),
+    ("rooms", "src/base/up.c", '#include "http/serve.h"\n', "base may not use http"),
+    ("rooms", "src/base/up.c", '#include "park.h"\n', "core's own header"),
+    ("rooms", "src/base/up.c", '#include "../core/park.h"\n', "core's own header"),
+    ("rooms", "src/core/up.c", '#include "../base/buf.h"\n', "core may not use base"),
+    ("rooms", "src/core/up.c", '#include "elsewhere.h"\n', "its own headers"),
+    ("rooms", "src/attic/old.c", "int old;\n", "src/attic: not in the order"),
+    ("raw", "src/copy/go.c", "static pthread_mutex_t m;\n", "pthread_mutex_t"),
+    ("raw", "src/copy/go.c", "pthread_cond_wait(&c, &m);\n", "pthread_cond_wait"),
+    ("raw", "src/copy/go.c", "static sem_t s;\n", "sem_t"),
+    ("raw", "src/copy/go.c", "#include <stdatomic.h>\n", "stdatomic"),
+    ("raw", "src/core/ok.c", "__atomic_store_n(&x, 1, 0);\n", "__atomic_store_n"),
+    ("raw", "src/core/ok.c", "syscall(SYS_futex, &x);\n", "SYS_futex"),
+    ("raw", "src/core/ok.c", "clock_gettime(1, &t);\n", "clock_gettime"),
+    ("raw", "src/copy/go.c", "sleep(1);\n", "sleep("),
+    ("raw", "src/core/ok.c", "p = malloc(1);\n", "malloc"),
+    ("raw", "src/copy/go.c", "sprintf(a, b);\n", "sprintf"),
+    ("headers", "include/weir/ok.h", PUBLIC.replace("int weir_ok", "uint32_t weir_ok"), "alone"),
+    ("headers", "include/weir/ok.h", PUBLIC.replace("int weir_ok(void)", "int weir_ok(int class)"),
+     "alone"),
+    ("headers", "include/weir/ok.h", PUBLIC.replace("Ownership", "Owner"), "Ownership"),
+    ("headers", "src/base/buf.h", PUBLIC.replace("WEIR_OK_H", "WRONG_H"), "WEIR_BASE_BUF_H"),
+    ("speech", "docs/core/ok.md", PAGE + "see /work/x\n", "docs/core/ok.md:7"),
+    ("speech", "docs/core/ok.md", PAGE + "left for the next session\n", "next session"),
+    ("speech", "src/copy/go.c", "/* TODO: later */\n", "TODO"),
+    ("scripts", "script/go", SHELL + "if true; then\n", "script/go"),
+    ("scripts", "script/go", SHELL.replace("set -euo pipefail\n", ""), "set -euo pipefail"),
+    ("size", "src/copy/go.c", LONG_BODY, "'f' has 82 lines"),
+    ("size", "src/copy/go.c", "int x;\n" * 701, "701 lines"),
+    ("docs", "docs/core/ok.md", PAGE.replace("## Safety\n", ""), "no section 'safety'"),
+    ("docs", "docs/core/ok.md", None, "docs/core/ok.md: missing"),
+    ("docs", "man/weir_ok.3", None, "man/weir_ok.3: missing"),
+    ("docs", "docs/core/ok.md", PAGE + "[x](nowhere.md)\n", "nowhere.md"),
+]
+# Headers that the faulty includes above lead to.
+TARGETS = {name: "int a;\n" for name in ("src/scan/find.h", "src/http/serve.h", "src/core/park.h")}
+
+
+def check(_tree):
+    yield "a good tree has no fault", [
+        f"{name}: {p}" for name in sorted({f[0] for f in FAULTS}) for p in problems_of(name, GOOD)]
+    for name, path, text, wanted in FAULTS:
+        files = dict(GOOD, **(TARGETS if name == "rooms" else {}))
+        files[path] = text
+        found = problems_of(name, {k: v for k, v in files.items() if v is not None})
+        is_found = any(wanted in problem for problem in found)
+        yield f"{name} finds {wanted}", [] if is_found else [f"it said only {found}"]
+    yield "words in comments and strings are not code", problems_of("raw", dict(
+        GOOD, **{"src/copy/go.c": '/* no sleep(1) here */ const char *s = "malloc(1) sem_t";\n'}))
+    yield from check_symbols()
+
+
+def problems_of(name, files):
+    with tempfile.TemporaryDirectory() as folder:
+        for path, text in files.items():
+            file = pathlib.Path(folder, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, "utf-8")
+            if text.startswith("#!"):
+                os.chmod(file, 0o755)
+        results = importlib.import_module("check_" + name).check(Tree(folder))
+        return [problem for _, problems in results for problem in problems]
+
+
+def check_symbols():
+    """The symbol check, on three small libraries made for it."""
+    core = "int weir_ok(void) { return 1; } int weir__own(void) { return 2; }"
+    cases = [
+        ("a use of the public API is fine", "int weir_ok(void); int go(void) { return weir_ok(); }",
+         None),
+        ("a use of core's own symbol is found",
+         "int weir__own(void); int go(void) { return weir__own(); }", "core's own"),
+        ("a use of a room beside is found",
+         "int weir_scan(void); int go(void) { return weir_scan(); }", "'weir_scan' of scan"),
+        ("a use of what nobody defines is found",
+         "int weir_gone(void); int go(void) { return weir_gone(); }", "no room defines"),
+    ]
+    for title, copy, wanted in cases:
+        scan = "int weir_scan(void) { return 3; }"
+        found = symbols_of({"core": core, "scan": scan, "copy": copy})
+        is_right = any(wanted in f for f in found) if wanted else not found
+        yield title, [] if is_right else [f"it said only {found}"]
+
+
+def symbols_of(sources):
+    with tempfile.TemporaryDirectory() as folder:
+        tables = {}
+        for room, text in sources.items():
+            object_file = pathlib.Path(folder, room + ".o")
+            subprocess.run(["gcc", "-w", "-x", "c", "-c", "-o", object_file, "-"], input=text,
+                           text=True, check=True)
+            tables[room] = check_rooms.read_symbols([object_file])
+        return check_rooms.bad_symbols(tables)

@@ -1,0 +1,343 @@
+/* test_options.c - every kind of option, every way to write it, every way to get it wrong. */
+#include "options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <weir/error.h>
+#include <weir/fault.h>
+
+#include "tap.h"
+
+struct values {
+    bool json, all, sparse, follow;
+    const char *text, *file, *dir;
+    uint64_t files, size, wait, rate, any;
+    unsigned verify;
+    struct weir__list exclude;
+};
+
+static const char *const verify_words[] = {"first", "always", "scrub", NULL};
+
+static const struct weir__option options[] = {
+    {WEIR__OPTION_FLAG(struct values, json), .name = "json", .letter = 'j', .help = "h"},
+    {WEIR__OPTION_FLAG(struct values, all), .name = "all", .letter = 'a', .help = "h"},
+    {WEIR__OPTION_TOGGLE(struct values, sparse), .name = "sparse", .preset = "yes", .help = "h"},
+    {WEIR__OPTION_TOGGLE(struct values, follow), .name = "follow", .letter = 'L', .help = "h"},
+    {WEIR__OPTION_STRING(struct values, text), .name = "text", .letter = 't', .preset = "none",
+     .help = "h"},
+    {WEIR__OPTION_FILE(struct values, file), .name = "file", .letter = 'f', .help = "h"},
+    {WEIR__OPTION_DIRECTORY(struct values, dir), .name = "dir", .help = "h"},
+    {WEIR__OPTION_COUNT(struct values, files), .name = "max-files-in-flight", .letter = 'n',
+     .min = 1, .max = 4096, .preset = "1024", .help = "h"},
+    {WEIR__OPTION_SIZE(struct values, size), .name = "size", .min = 4096, .preset = "64k",
+     .help = "h"},
+    {WEIR__OPTION_DURATION(struct values, wait), .name = "wait", .max = 60 * WEIR_NS_PER_S,
+     .preset = "1.5s", .help = "h"},
+    {WEIR__OPTION_RATE(struct values, rate), .name = "rate", .help = "h"},
+    {WEIR__OPTION_COUNT(struct values, any), .name = "any", .help = "h"},
+    {WEIR__OPTION_WORD(struct values, verify), .name = "verify", .words = verify_words,
+     .preset = "always", .help = "h"},
+    {WEIR__OPTION_LIST(struct values, exclude), .name = "exclude", .letter = 'x', .max = 3,
+     .help = "h"},
+    WEIR__OPTIONS_END,
+};
+
+static const struct weir__operand operands[] = {
+    {.name = "SOURCE", .min = 1, .help = "what to copy"},
+    {.name = "TARGET", .min = 1, .max = 1, .help = "where to"},
+    {.name = NULL},
+};
+
+static const struct weir__example examples[] = {{"a", "a"}, {"b", "b"}, {"c", "c"}, {NULL, NULL}};
+
+static const struct weir__usage usage = {
+    .description = "D.",
+    .examples = examples,
+    .options = options,
+    .operands = operands,
+    .values_size = sizeof(struct values),
+};
+
+static struct values values;
+static struct weir__parsed parsed;
+static char *words[400];
+
+/* Parses the arguments up to NULL; The words are kept, since the values point at them. */
+static int parse_with(const struct weir__usage *how, const char *const *arguments)
+{
+    weir__options_fini(&usage, &values);
+    memset(&parsed, 0, sizeof(parsed));
+    int argc = 0;
+    while (arguments[argc]) {
+        words[argc] = (char *)(uintptr_t)arguments[argc];
+        argc++;
+    }
+    words[argc] = NULL;
+    return weir__options_parse(how, argc, words, &values, &parsed);
+}
+
+#define PARSE(...)    parse_with(&usage, (const char *const[]){__VA_ARGS__, NULL})
+#define CHECK_OK(...) CHECK_EQ(PARSE(__VA_ARGS__, "s", "t"), 0)
+#define CHECK_WRONG(message, ...)                                                                  \
+    do {                                                                                           \
+        CHECK_EQ(PARSE(__VA_ARGS__), -WEIR_E_USAGE);                                               \
+        CHECK_STR(parsed.error, message);                                                          \
+    } while (0)
+
+TEST(the_table_is_sound)
+{
+    weir__options_check(&usage, "test");
+}
+
+TEST(defaults_come_from_the_table)
+{
+    CHECK_EQ(PARSE("s", "t"), 0);
+    CHECK(!values.json && !values.all && values.sparse && !values.follow);
+    CHECK_STR(values.text, "none");
+    CHECK(!values.file && !values.dir);
+    CHECK_EQ(values.files, 1024);
+    CHECK_EQ(values.size, 65536);
+    CHECK_EQ(values.wait, 1500 * WEIR_NS_PER_MS);
+    CHECK_EQ(values.rate, 0);
+    CHECK_EQ(values.verify, 1);
+    CHECK_EQ(values.exclude.count, 0);
+}
+
+TEST(flags_and_toggles)
+{
+    CHECK_OK("--json", "--all");
+    CHECK(values.json && values.all);
+    CHECK_OK("-ja");
+    CHECK(values.json && values.all);
+    CHECK_OK("--no-sparse", "-L");
+    CHECK(!values.sparse && values.follow);
+    CHECK_OK("--no-sparse", "--sparse", "--follow", "--no-follow");
+    CHECK(values.sparse && !values.follow);
+}
+
+TEST(values_in_all_four_forms)
+{
+    CHECK_OK("--max-files-in-flight=7");
+    CHECK_EQ(values.files, 7);
+    CHECK_OK("--max-files-in-flight", "8");
+    CHECK_EQ(values.files, 8);
+    CHECK_OK("-n9");
+    CHECK_EQ(values.files, 9);
+    CHECK_OK("-n", "10");
+    CHECK_EQ(values.files, 10);
+    CHECK_OK("-jan11");
+    CHECK(values.files == 11 && values.json && values.all);
+    CHECK_OK("-jan", "12");
+    CHECK_EQ(values.files, 12);
+    CHECK_OK("-n1", "-n2");
+    CHECK_EQ(values.files, 2);
+}
+
+TEST(every_kind_of_value)
+{
+    CHECK_OK("--text=", "--file", "-", "--dir=a=b", "--size=1.5M", "--wait", "250ms", "--rate",
+             "50M/s", "--verify=scrub", "--any=18446744073709551615");
+    CHECK_STR(values.text, "");
+    CHECK_STR(values.file, "-");
+    CHECK_STR(values.dir, "a=b");
+    CHECK_EQ(values.size, 3 << 19);
+    CHECK_EQ(values.wait, 250 * WEIR_NS_PER_MS);
+    CHECK_EQ(values.rate, 50 << 20);
+    CHECK_EQ(values.verify, 2);
+    CHECK(values.any == UINT64_MAX);
+    CHECK_OK("--text", "--json");
+    CHECK_STR(values.text, "--json");
+    CHECK(!values.json);
+    CHECK_OK("-t--");
+    CHECK_STR(values.text, "--");
+}
+
+TEST(lists_keep_their_order)
+{
+    CHECK_OK("-xa", "--exclude=b", "--exclude", "c");
+    CHECK_EQ(values.exclude.count, 3);
+    CHECK_STR(values.exclude.items[0], "a");
+    CHECK_STR(values.exclude.items[1], "b");
+    CHECK_STR(values.exclude.items[2], "c");
+    CHECK_WRONG("option '-x': 'd' is one too many: it may be given 3 times", "-xa", "-xb", "-xc",
+                "-x", "d", "s", "t");
+}
+
+TEST(operands_anywhere)
+{
+    CHECK_EQ(PARSE("a", "--json", "b", "-n", "5", "-", "--", "--all", "-"), 0);
+    CHECK_EQ(parsed.operands_count, 5);
+    CHECK_STR(parsed.operands[0], "a");
+    CHECK_STR(parsed.operands[1], "b");
+    CHECK_STR(parsed.operands[2], "-");
+    CHECK_STR(parsed.operands[3], "--all");
+    CHECK_STR(parsed.operands[4], "-");
+    CHECK(!parsed.operands[5]);
+    CHECK(values.json && !values.all);
+    CHECK_EQ(PARSE("", "", "--"), 0);
+    CHECK_EQ(parsed.operands_count, 2);
+}
+
+TEST(operands_are_counted)
+{
+    CHECK_WRONG("SOURCE is missing: what to copy", "--json");
+    CHECK_WRONG("TARGET is missing: where to", "a");
+    static const struct weir__usage none = {.description = "D.", .examples = examples};
+    CHECK_EQ(parse_with(&none, (const char *const[]){"a", NULL}), -WEIR_E_USAGE);
+    CHECK_STR(parsed.error, "unexpected operand 'a': see --help for the usage");
+}
+
+TEST(operands_of_given_words)
+{
+    static const struct weir__operand shell[] = {
+        {.name = "SHELL", .min = 1, .max = 1, .words = verify_words, .help = "h"}, {.name = NULL}};
+    static const struct weir__usage one = {
+        .description = "D.", .examples = examples, .operands = shell};
+    CHECK_EQ(parse_with(&one, (const char *const[]){"scrub", NULL}), 0);
+    CHECK_EQ(parse_with(&one, (const char *const[]){"frist", NULL}), -WEIR_E_USAGE);
+    CHECK_STR(parsed.error,
+              "SHELL 'frist' is not known: expected first, always or scrub; did you mean 'first'?");
+    CHECK_EQ(parse_with(&one, (const char *const[]){"x", NULL}), -WEIR_E_USAGE);
+    CHECK_STR(parsed.error, "SHELL 'x' is not known: expected first, always or scrub");
+}
+
+TEST(help_stops_the_reading)
+{
+    CHECK_EQ(PARSE("-h"), 0);
+    CHECK_EQ(parsed.help, WEIR__HELP_SHORT);
+    CHECK_EQ(PARSE("--help", "--nonsense"), 0);
+    CHECK_EQ(parsed.help, WEIR__HELP_LONG);
+    CHECK_EQ(parsed.operands_count, 0);
+    CHECK_EQ(PARSE("-jh"), 0);
+    CHECK_EQ(parsed.help, WEIR__HELP_SHORT);
+    CHECK_WRONG("option '--help' takes no value", "--help=x");
+    CHECK_EQ(PARSE("s", "t", "--", "--help"), 0);
+    CHECK_EQ(parsed.help, WEIR__HELP_NONE);
+}
+
+TEST(unknown_options_find_the_nearest)
+{
+    CHECK_WRONG("unknown option '--max-file': did you mean '--max-files-in-flight'?", "--max-file");
+    CHECK_WRONG("unknown option '--jsno': did you mean '--json'?", "--jsno=3");
+    CHECK_WRONG("unknown option '--no-sprase': did you mean '--no-sparse'?", "--no-sprase");
+    CHECK_WRONG("unknown option '--hepl': did you mean '--help'?", "--hepl");
+    CHECK_WRONG("unknown option '--zzzzzz': see --help for those there are", "--zzzzzz");
+    CHECK_WRONG("unknown option '--no-json': see --help for those there are", "--no-json");
+    CHECK_WRONG("unknown option '--': see --help for those there are", "--=");
+    CHECK_WRONG("unknown option '-z': see --help for those there are", "-z");
+    CHECK_WRONG("unknown option '-z': see --help for those there are", "-jz");
+    CHECK_WRONG("unknown option '-size=1': did you mean '--size=1'?", "-size=1");
+    CHECK_WRONG("unknown option '-\xc3\xa4': see --help for those there are", "-\xc3\xa4");
+}
+
+TEST(names_are_never_abbreviated)
+{
+    CHECK_WRONG("unknown option '--verif': did you mean '--verify'?", "--verif=first");
+}
+
+TEST(values_that_are_missing_or_too_much)
+{
+    CHECK_WRONG("option '--json' takes no value, not 'yes'", "--json=yes");
+    CHECK_WRONG("option '--no-sparse' takes no value, not ''", "--no-sparse=");
+    CHECK_WRONG("option '--text' needs a value: TEXT", "--text");
+    CHECK_WRONG("option '-n' needs a value: N, 1 to 4096", "-n");
+    CHECK_WRONG("option '--verify' needs a value: WORD, first, always or scrub", "--verify");
+    CHECK_WRONG("option '--file': '' is not a path: expected a name that is not empty", "--file=");
+}
+
+TEST(values_name_what_is_allowed)
+{
+    CHECK_WRONG("option '--max-files-in-flight': '0' is out of range: expected 1 to 4096",
+                "--max-files-in-flight=0");
+    CHECK_WRONG("option '-n': '4097' is out of range: expected 1 to 4096", "-n", "4097");
+    CHECK_WRONG("option '-n': '99999999999999999999' is out of range: expected 1 to 4096",
+                "-n99999999999999999999");
+    CHECK_WRONG("option '-n': 'x' is not a number: expected digits alone, 1 to 4096", "-nx");
+    CHECK_WRONG("option '--size': '1' is out of range: expected at least 4k", "--size=1");
+    CHECK_WRONG("option '--size': '99999999P' is out of range: expected at most "
+                "18446744073709551615",
+                "--size=99999999P");
+    CHECK_WRONG("option '--size': '1q' is not a size: expected a number of bytes, as in 512, 64k, "
+                "1.5G or 10MB, at least 4k",
+                "--size", "1q");
+    CHECK_WRONG("option '--wait': '5' is not a duration: expected a number and a unit, as in "
+                "250ms, 1.5s, 2m or 1h, 0 to 1m",
+                "--wait=5");
+    CHECK_WRONG("option '--wait': '2m' is out of range: expected 0 to 1m", "--wait=2m");
+    CHECK_WRONG("option '--rate': '' is not a rate: expected bytes a second, as in 500k, 50M or "
+                "1G/s",
+                "--rate=");
+    CHECK_WRONG("option '--verify': 'alwasy' is not known: expected first, always or scrub; did "
+                "you mean 'always'?",
+                "--verify=alwasy");
+    CHECK_WRONG("option '--verify': '' is not known: expected first, always or scrub", "--verify=");
+}
+
+TEST(long_nonsense_makes_a_short_line)
+{
+    static char nonsense[100000] = "--";
+    memset(nonsense + 2, 'x', sizeof(nonsense) - 3);
+    CHECK_EQ(PARSE(nonsense), -WEIR_E_USAGE);
+    CHECK(strlen(parsed.error) < 200);
+    CHECK_EQ(PARSE("--verify", nonsense), -WEIR_E_USAGE);
+    CHECK_EQ(PARSE("-n", nonsense), -WEIR_E_USAGE);
+    CHECK_EQ(PARSE("-j", nonsense + 1), -WEIR_E_USAGE);
+    CHECK(strlen(parsed.error) < 300);
+}
+
+static void check_bad_table(void *arg)
+{
+    const struct weir__usage bad = {
+        .description = "D.", .examples = examples, .options = arg, .values_size = sizeof(values)};
+    weir__options_check(&bad, "test");
+}
+
+#define CHECK_BAD_TABLE(message, ...)                                                              \
+    do {                                                                                           \
+        struct weir__option bad[] = {__VA_ARGS__, WEIR__OPTIONS_END};                              \
+        CHECK(tap_dies(check_bad_table, bad, message));                                            \
+    } while (0)
+
+TEST(unsound_tables_are_programming_errors)
+{
+    CHECK_BAD_TABLE("option 'a': it needs one line of help", {.name = "a"});
+    CHECK_BAD_TABLE("option 'Upper'", {.name = "Upper", .help = "h"});
+    CHECK_BAD_TABLE("option 'help'", {.name = "help", .help = "h"});
+    CHECK_BAD_TABLE("option 'no-x'", {.name = "no-x", .help = "h"});
+    CHECK_BAD_TABLE("other than h", {.name = "a", .letter = 'h', .help = "h"});
+    CHECK_BAD_TABLE("is taken", {.name = "a", .help = "h"}, {.name = "a", .help = "h"});
+    CHECK_BAD_TABLE("is taken", {.name = "a", .letter = 'x', .help = "h"},
+                    {.name = "b", .letter = 'x', .help = "h"});
+    CHECK_BAD_TABLE("must be a toggle", {.name = "a", .preset = "yes", .help = "h"});
+    CHECK_BAD_TABLE("its default is not one of its values",
+                    {WEIR__OPTION_COUNT(struct values, any), .name = "a", .max = 3, .preset = "4",
+                     .help = "h"});
+    CHECK_BAD_TABLE("words belong to a word",
+                    {WEIR__OPTION_WORD(struct values, verify), .name = "a", .help = "h"});
+}
+
+#ifdef WEIR_FAULTS
+TEST(every_allocation_may_fail)
+{
+    for (uint64_t n = 1;; n++) {
+        weir_fault_arm(WEIR_FAULT_ALLOC, n);
+        int result = PARSE("-xa", "-xb", "-xc", "s", "t");
+        bool was_hit = weir_fault_was_hit(WEIR_FAULT_ALLOC);
+        weir_fault_arm(WEIR_FAULT_ALLOC, 0);
+        CHECK_EQ(result, was_hit ? -WEIR_E_NO_MEMORY : 0);
+        if (!was_hit)
+            break;
+        CHECK_STR(parsed.error, "option '-x': out of memory");
+    }
+}
+#endif
+
+TEST(frees_its_lists)
+{
+    weir__options_fini(&usage, &values);
+    weir__options_fini(&usage, &values);
+    weir__options_fini(&usage, NULL);
+}
+
+TAP_MAIN()
