@@ -32,8 +32,8 @@
 
 #include <weir/deadline.h>
 #include <weir/error.h>
-#include <weir/histogram.h>
 #include <weir/lock.h>
+#include <weir/turn.h>
 
 WEIR_BEGIN_DECLS
 
@@ -43,26 +43,15 @@ WEIR_BEGIN_DECLS
 /* How many may wait at once unless the options say otherwise; more are answered Busy. */
 #define WEIR_BUDGET_WAITERS_DEFAULT 65536u
 
-struct weir_budget_waiter;
-
 struct weir_budget {
     uint64_t _state;        /* see budget.c */
     uint64_t _limit;        /* the capacity, in the same form */
     struct weir_lock _lock; /* guards all that follows */
-    uint32_t _waiting;
-    uint32_t _waiters_max;
-    struct weir_budget_waiter *_head;
-    struct weir_budget_waiter *_tail;
+    struct weir__turns _line;
     uint64_t _debt;
     uint64_t _acquired_before;
     uint64_t _released_before;
-    uint64_t _enqueued;
-    uint64_t _granted;
-    uint64_t _canceled;
-    uint64_t _timed_out;
-    uint64_t _refused;
     uint64_t _busy;
-    struct weir_histogram _wait_ns;
     char _name[WEIR_NAME_MAX];
 };
 
@@ -124,13 +113,9 @@ WEIR_API uint64_t weir_permit_units(const struct weir_permit *permit);
  * free it. fn is called with no lock held, by the thread whose release, resize or cancel made room;
  * it must not wait. */
 struct weir_budget_waiter {
-    struct weir_budget_waiter *_prev;
-    struct weir_budget_waiter *_next;
+    struct weir__turn _turn; /* first, so that its line finds the rest */
     uint64_t _units;
-    uint64_t _since_ns;
-    int _result;
-    uint32_t _word;  /* parking place of a blocked thread */
-    uint32_t _where; /* see budget.c */
+    struct weir_budget *_budget;
     void (*_fn)(struct weir_budget_waiter *waiter, int result, struct weir_permit permit);
 };
 

@@ -12,6 +12,7 @@
 
 #include <weir/histogram.h>
 #include <weir/lock.h>
+#include <weir/turn.h>
 
 WEIR_BEGIN_DECLS
 
@@ -23,13 +24,8 @@ struct weir__vector_request {
 };
 
 struct weir__vector_waiter {
-    struct weir__vector_waiter *_prev;
-    struct weir__vector_waiter *_next;
+    struct weir__turn _turn; /* first, so that its line finds the rest */
     struct weir__vector_request _request;
-    uint64_t _since_ns;
-    int _result;
-    uint32_t _word;  /* parking place of a blocked thread */
-    uint32_t _where; /* see vector.c */
     void (*_fn)(struct weir__vector_waiter *waiter, int result);
 };
 
@@ -38,19 +34,10 @@ struct weir__vector {
     unsigned _components;   /* 0: never initialised */
     uint64_t _capacity[WEIR__VECTOR_MAX];
     uint64_t _in_use[WEIR__VECTOR_MAX];
-    uint32_t _waiting;
-    uint32_t _waiters_max;
-    struct weir__vector_waiter *_head;
-    struct weir__vector_waiter *_tail;
+    struct weir__turns _line;
     uint64_t _acquired;
     uint64_t _released;
-    uint64_t _enqueued;
-    uint64_t _granted;
-    uint64_t _canceled;
-    uint64_t _timed_out;
-    uint64_t _refused;
     uint64_t _busy;
-    struct weir_histogram _wait_ns;
     const char *_what;
     const char *_component_names[WEIR__VECTOR_MAX];
     char _name[WEIR_NAME_MAX];

@@ -40,8 +40,8 @@
 #include "lock.h"
 #include "memory.h"
 #include "mutants.h"
-#include "park.h"
 #include "permit.h"
+#include "turn.h"
 
 #define SLOW         UINT64_C(1)
 #define RELEASED_ONE (UINT64_C(1) << 1)
@@ -55,10 +55,7 @@
 #define COUNTS       (BELOW_UNITS & ~SLOW)
 
 /* Any of these sends a call through the lock. */
-#define NOT_FAST (SLOW | ACQUIRED_TOP | RELEASED_TOP)
-
-/* Where a waiter is. */
-enum { NOWHERE = 0, IN_LINE = 1, TAKEN = 2 };
+#define NOT_FAST  (SLOW | ACQUIRED_TOP | RELEASED_TOP)
 
 #define likely(x) __builtin_expect(!!(x), 1)
 
@@ -100,12 +97,6 @@ static uint64_t capacity_of(const struct weir_budget *budget)
     return available(weir__load64(&budget->_limit));
 }
 
-static struct weir__park *place_of(struct weir_budget_waiter *waiter)
-{
-    _Static_assert(sizeof(struct weir__park) == sizeof(uint32_t), "a place is its word");
-    return (struct weir__park *)&waiter->_word;
-}
-
 int weir_budget_init_with(struct weir_budget *budget, const char *name,
                           const struct weir_budget_options *options)
 {
@@ -120,11 +111,8 @@ int weir_budget_init_with(struct weir_budget *budget, const char *name,
     weir_lock_init(&fresh._lock, &budget_class);
     fresh._state = options->capacity << UNIT_SHIFT;
     fresh._limit = limit_of(options->capacity);
-    fresh._waiters_max = options->waiters_max ? options->waiters_max : WEIR_BUDGET_WAITERS_DEFAULT;
-    error = weir_histogram_init(&fresh._wait_ns, weir_histogram_time_bounds_ns,
-                                WEIR_HISTOGRAM_TIME_COUNT);
-    if (error)
-        return error;
+    weir__turns_init(&fresh._line,
+                     options->waiters_max ? options->waiters_max : WEIR_BUDGET_WAITERS_DEFAULT);
     *budget = fresh;
     return 0;
 }
@@ -156,7 +144,7 @@ void weir_budget_fini(struct weir_budget *budget)
         return;
     weir_lock_acquire(&budget->_lock);
     fold_counts(budget);
-    WEIR__ASSERT(!budget->_head, "budget", budget->_name, "destroyed while somebody waits");
+    WEIR__ASSERT(!budget->_line._head, "budget", budget->_name, "destroyed while somebody waits");
     WEIR__ASSERT(budget->_acquired_before == budget->_released_before, "budget", budget->_name,
                  "destroyed with permits out");
     WEIR__ASSERT(weir_budget_available(budget) == capacity_of(budget), "budget", budget->_name,
@@ -166,92 +154,37 @@ void weir_budget_fini(struct weir_budget *budget)
     budget->_limit = 0;
 }
 
-/* ---- granting, under the lock ---- */
+/* ---- granting ---- */
 
-static void line_remove(struct weir_budget *budget, struct weir_budget_waiter *waiter)
+static struct weir_budget_waiter *waiter_of(struct weir__turn *turn)
 {
-    if (waiter->_prev)
-        waiter->_prev->_next = waiter->_next;
-    else
-        budget->_head = waiter->_next;
-    if (waiter->_next)
-        waiter->_next->_prev = waiter->_prev;
-    else
-        budget->_tail = waiter->_prev;
-    waiter->_prev = waiter->_next = NULL;
-    waiter->_where = NOWHERE;
-    budget->_waiting--;
-}
-
-static void line_append(struct weir_budget *budget, struct weir_budget_waiter *waiter)
-{
-    waiter->_prev = budget->_tail;
-    waiter->_next = NULL;
-    if (budget->_tail)
-        budget->_tail->_next = waiter;
-    else
-        budget->_head = waiter;
-    budget->_tail = waiter;
-    waiter->_where = IN_LINE;
-    waiter->_since_ns = weir_now_ns();
-    budget->_waiting++;
-    budget->_enqueued++;
-}
-
-/* What is to be done once the lock is released. */
-struct after {
-    struct weir__wakes wakes;
-    struct weir_budget_waiter *called; /* callbacks, linked by _next */
-    struct weir_budget_waiter **called_end;
-};
-
-static void after_init(struct after *after)
-{
-    after->wakes.count = 0;
-    after->called = NULL;
-    after->called_end = &after->called;
-}
-
-/* Takes the waiter out of the line with its result; the rest happens after the lock. */
-static void settle(struct weir_budget *budget, struct weir_budget_waiter *waiter, int result,
-                   struct after *after)
-{
-    line_remove(budget, waiter);
-    waiter->_where = TAKEN;
-    waiter->_result = result;
-    if (waiter->_fn) {
-        *after->called_end = waiter;
-        after->called_end = &waiter->_next;
-    } else {
-        weir__park_signal(place_of(waiter), &after->wakes);
-    }
+    return (struct weir_budget_waiter *)turn;
 }
 
 /* Serves the head of the line as long as there are units. Returns true when it stopped only because
  * too many wakes are pending: send them and call again. While SLOW is set nobody changes the word
  * without the lock, so it may be computed and stored whole. */
-static bool serve_line(struct weir_budget *budget, struct after *after)
+static bool serve_line(struct weir_budget *budget, struct weir__after *after)
 {
     uint64_t state = weir__load64_relaxed(&budget->_state);
     if (!(state & SLOW))
         return false;
     bool full = false;
-    while (budget->_head && budget->_debt == 0) {
-        struct weir_budget_waiter *head = budget->_head;
-        if (available(state) < head->_units)
+    struct weir__turn *head;
+    while ((head = budget->_line._head) && budget->_debt == 0) {
+        uint64_t n = waiter_of(head)->_units;
+        if (available(state) < n)
             break;
         full = weir__wakes_is_full(&after->wakes);
         if (full)
             break;
-        state -= head->_units << UNIT_SHIFT;
+        state -= n << UNIT_SHIFT;
         budget->_acquired_before++;
-        budget->_granted++;
-        weir_histogram_observe(&budget->_wait_ns, weir_now_ns() - head->_since_ns);
-        settle(budget, head, 0, after);
+        weir__turns_settle(&budget->_line, head, 0, after);
         if (WEIR__MUTANT(BUDGET_WAKES_ONE))
             break;
     }
-    if (!budget->_head && budget->_debt == 0)
+    if (!budget->_line._head && budget->_debt == 0)
         state &= ~SLOW;
     weir__store64(&budget->_state, state);
     return full;
@@ -266,34 +199,25 @@ static inline void fill_permit(struct weir_permit *permit, struct weir_budget *b
     weir__permit_tag(permit);
 }
 
-/* With no lock held: wakes the blocked first, since callbacks may take their time. */
-static void run_after(struct weir_budget *budget, struct after *after)
+static void call(struct weir__turn *turn)
 {
-    weir__wakes_send(&after->wakes);
-    struct weir_budget_waiter *waiter = after->called;
-    while (waiter) {
-        struct weir_budget_waiter *next = waiter->_next;
-        int result = waiter->_result;
-        struct weir_permit permit = WEIR_PERMIT_NONE;
-        if (!result)
-            fill_permit(&permit, budget, units_of(waiter->_units) - ACQUIRED_ONE);
-        waiter->_next = NULL;
-        waiter->_fn(waiter, result, permit); /* may free the waiter */
-        waiter = next;
-    }
-    after_init(after);
+    struct weir_budget_waiter *waiter = waiter_of(turn);
+    struct weir_permit permit = WEIR_PERMIT_NONE;
+    if (!turn->_result)
+        fill_permit(&permit, waiter->_budget, units_of(waiter->_units) - ACQUIRED_ONE);
+    waiter->_fn(waiter, turn->_result, permit);
 }
 
 /* Serves the line until it stands, releases the lock (which the caller holds), wakes and calls. */
-static void serve_and_release(struct weir_budget *budget, struct after *after)
+static void serve_and_release(struct weir_budget *budget, struct weir__after *after)
 {
     while (serve_line(budget, after)) {
         weir_lock_release(&budget->_lock);
-        run_after(budget, after);
+        weir__after_run(after);
         weir_lock_acquire(&budget->_lock);
     }
     weir_lock_release(&budget->_lock);
-    run_after(budget, after);
+    weir__after_run(after);
 }
 
 /* ---- acquiring ---- */
@@ -387,7 +311,7 @@ __attribute__((noinline)) static int try_slow(struct weir_budget *budget, uint64
     weir_lock_acquire(&budget->_lock);
     fold_counts_if_full(budget);
     bool taken = take_or_mark(budget, n, false);
-    uint64_t waiting = budget->_waiting;
+    uint64_t waiting = budget->_line._waiting;
     weir_lock_release(&budget->_lock);
     if (!taken)
         return refuse_busy(budget, n, waiting);
@@ -411,13 +335,13 @@ static int take_or_join(struct weir_budget *budget, uint64_t n, struct weir_budg
     fold_counts_if_full(budget);
     /* Under the lock, where the capacity stands still. */
     int result = refuse_size(budget, n);
-    if (!result && budget->_waiting >= budget->_waiters_max)
+    if (!result && budget->_line._waiting >= budget->_line._waiting_max)
         result = -WEIR_E_BUSY;
     if (!result && !take_or_mark(budget, n, true)) {
-        line_append(budget, waiter);
+        weir__turns_append(&budget->_line, &waiter->_turn);
         result = WEIR_BUDGET_QUEUED;
     }
-    uint64_t waiting = budget->_waiting;
+    uint64_t waiting = budget->_line._waiting;
     weir_lock_release(&budget->_lock);
     return result == -WEIR_E_BUSY ? refuse_busy(budget, n, waiting) : result;
 }
@@ -425,20 +349,14 @@ static int take_or_join(struct weir_budget *budget, uint64_t n, struct weir_budg
 /* The waiter comes back without having been signaled: leave the line, unless a grant was faster. */
 static int leave_line(struct weir_budget *budget, struct weir_budget_waiter *waiter, int error)
 {
-    struct after after;
-    after_init(&after);
+    struct weir__after after;
+    weir__after_init(&after);
     weir_lock_acquire(&budget->_lock);
-    if (waiter->_where != IN_LINE) {
+    if (!weir__turns_leave(&budget->_line, &waiter->_turn, error)) {
         weir_lock_release(&budget->_lock);
-        return WEIR__MUTANT(BUDGET_GRANT_LOST_ON_TIMEOUT) ? error : waiter->_result;
+        return WEIR__MUTANT(BUDGET_GRANT_LOST_ON_TIMEOUT) ? error : waiter->_turn._result;
     }
-    if (!WEIR__MUTANT(BUDGET_CANCELED_STAYS_QUEUED))
-        line_remove(budget, waiter);
-    if (error == -WEIR_E_TIMEOUT)
-        budget->_timed_out++;
-    else
-        budget->_canceled++;
-    if (WEIR__MUTANT(BUDGET_CANCELED_HEAD_WAKES_NOBODY) && budget->_head) {
+    if (WEIR__MUTANT(BUDGET_CANCELED_HEAD_WAKES_NOBODY) && budget->_line._head) {
         weir_lock_release(&budget->_lock);
         return error;
     }
@@ -456,8 +374,8 @@ __attribute__((noinline)) static int acquire_slow(struct weir_budget *budget, ui
     if (result < 0)
         return result;
     if (result == WEIR_BUDGET_QUEUED) {
-        int error = weir__park_wait(place_of(&waiter), deadline);
-        error = error ? leave_line(budget, &waiter, error) : waiter._result;
+        int error = weir__turn_wait(&waiter._turn, deadline);
+        error = error ? leave_line(budget, &waiter, error) : waiter._turn._result;
         if (error)
             return refuse_waited(budget, n, error);
     }
@@ -486,7 +404,9 @@ int weir_budget_acquire_async(struct weir_budget *budget, uint64_t n,
         return 0;
     }
     memset(waiter, 0, sizeof(*waiter));
+    waiter->_turn._call = call;
     waiter->_units = n;
+    waiter->_budget = budget;
     waiter->_fn = fn;
     int result = take_or_join(budget, n, waiter);
     if (result == 0)
@@ -512,8 +432,8 @@ __attribute__((noinline, cold)) static void check_not_over(struct weir_budget *b
 
 __attribute__((noinline)) static void release_slow(struct weir_budget *budget, uint64_t n)
 {
-    struct after after;
-    after_init(&after);
+    struct weir__after after;
+    weir__after_init(&after);
     weir_lock_acquire(&budget->_lock);
     fold_counts_if_full(budget);
     budget->_released_before++;
@@ -569,17 +489,17 @@ void weir_permit_move(struct weir_permit *to, struct weir_permit *from)
 /* ---- resizing and looking ---- */
 
 /* Fails those in line who want more than there will ever be. True when wakes must be sent first. */
-static bool fail_impossible(struct weir_budget *budget, uint64_t capacity, struct after *after)
+static bool fail_impossible(struct weir_budget *budget, uint64_t capacity,
+                            struct weir__after *after)
 {
-    struct weir_budget_waiter *next;
-    for (struct weir_budget_waiter *waiter = budget->_head; waiter; waiter = next) {
-        next = waiter->_next;
-        if (waiter->_units <= capacity)
+    struct weir__turn *next;
+    for (struct weir__turn *turn = budget->_line._head; turn; turn = next) {
+        next = turn->_next;
+        if (waiter_of(turn)->_units <= capacity)
             continue;
         if (weir__wakes_is_full(&after->wakes))
             return true;
-        budget->_refused++;
-        settle(budget, waiter, -WEIR_E_TOO_LARGE, after);
+        weir__turns_settle(&budget->_line, turn, -WEIR_E_TOO_LARGE, after);
     }
     return false;
 }
@@ -609,8 +529,8 @@ int weir_budget_resize(struct weir_budget *budget, uint64_t capacity)
         return weir__fail(WEIR_E_INVALID, budget->_name,
                           "budget '$n': a capacity of $1 was asked for, it may be 1 to $2",
                           capacity, WEIR_BUDGET_MAX, 0);
-    struct after after;
-    after_init(&after);
+    struct weir__after after;
+    weir__after_init(&after);
     weir_lock_acquire(&budget->_lock);
     uint64_t before = capacity_of(budget);
     /* Never fewer in _limit than may come home: raised before the units, lowered after them. */
@@ -623,7 +543,7 @@ int weir_budget_resize(struct weir_budget *budget, uint64_t capacity)
     }
     while (fail_impossible(budget, capacity, &after)) {
         weir_lock_release(&budget->_lock);
-        run_after(budget, &after);
+        weir__after_run(&after);
         weir_lock_acquire(&budget->_lock);
     }
     serve_and_release(budget, &after);
@@ -638,18 +558,18 @@ void weir_budget_read(struct weir_budget *budget, struct weir_budget_stats *ret_
     *ret_stats = (struct weir_budget_stats){
         .capacity = capacity_of(budget),
         .available = available(state),
-        .waiting = budget->_waiting,
+        .waiting = budget->_line._waiting,
         .acquired = budget->_acquired_before,
         .released = budget->_released_before,
-        .enqueued = budget->_enqueued,
-        .granted = budget->_granted,
-        .canceled = budget->_canceled,
-        .timed_out = budget->_timed_out,
-        .refused = budget->_refused,
+        .enqueued = budget->_line._enqueued,
+        .granted = budget->_line._granted,
+        .canceled = budget->_line._canceled,
+        .timed_out = budget->_line._timed_out,
+        .refused = budget->_line._refused,
         .busy = weir__load64_relaxed(&budget->_busy),
     };
     ret_stats->in_use = ret_stats->capacity + budget->_debt - ret_stats->available;
-    weir_histogram_read(&budget->_wait_ns, &ret_stats->wait_ns);
+    weir_histogram_read(&budget->_line._wait_ns, &ret_stats->wait_ns);
     weir_lock_release(&budget->_lock);
 }
 

@@ -9,10 +9,10 @@
 
 /* From here on weir_now_ns() answers now_ns until it is moved; waits with a deadline end when the
  * fake clock passes it. For tests alone. */
-WEIR_API void weir__clock_fake(uint64_t now_ns);
-WEIR_API void weir__clock_advance(uint64_t delta_ns);
-WEIR_API void weir__clock_unfake(void);
-WEIR_API bool weir__clock_is_fake(void);
+void weir__clock_fake(uint64_t now_ns);
+void weir__clock_advance(uint64_t delta_ns);
+void weir__clock_unfake(void);
+bool weir__clock_is_fake(void);
 
 /* The kernel's clock, whatever a test says. */
 uint64_t weir__clock_real_ns(void);

@@ -17,7 +17,7 @@
     X(CANCEL_OFF_DOES_NOT_WAIT, "cancel_off_vs_fire")                                              \
     X(BUDGET_CHECK_THEN_ADD, "budget_release_race")                                                \
     X(BUDGET_NO_RECHECK, "budget_enqueue_vs_release")                                              \
-    X(BUDGET_CANCELED_STAYS_QUEUED, "budget_cancel_vs_grant")                                      \
+    X(TURN_LEAVER_STAYS_IN_LINE, "budget_cancel_vs_grant")                                         \
     X(BUDGET_CANCELED_HEAD_WAKES_NOBODY, "budget_cancel_head")                                     \
     X(BUDGET_GRANT_LOST_ON_TIMEOUT, "budget_timeout_vs_grant")                                     \
     X(BUDGET_BARGING, "budget_no_overtaking")                                                      \
@@ -33,6 +33,11 @@
     X(CREW_ABORT_FIRES_NOTHING, "crew_drain_aborts")                                               \
     X(HEDGE_LOSER_GOES_ON, "hedge_losers_are_canceled")                                            \
     X(HEDGE_LATE_ANSWER_KEPT, "hedge_late_answer")                                                 \
+    X(SCHED_READY_WAKES_NOBODY, "sched_ready_wakes")                                               \
+    X(SCHED_NOBODY_KEEPS_TIME, "sched_keeps_time")                                                 \
+    X(SCHED_PIN_IGNORED, "sched_cancel_vs_finish")                                                 \
+    X(SCHED_BUSY_KEEPS_PERMITS, "sched_backoff_gives_back")                                        \
+    X(SCHED_MOVED_BY_TWO, "sched_submit_vs_grant")                                                 \
     X(QUEUE_CLOSE_WAKES_NOBODY, "queue_producer_consumer_shutdown_1")                              \
     X(QUEUE_ITEM_LOST_ON_TIMEOUT, "queue_timeout_vs_send")                                         \
     X(QUEUE_ABANDON_SERVES_NOBODY, "queue_reserve")                                                \
@@ -55,7 +60,12 @@
     X(ADAPT_EPOCH_IGNORED, "adapt_one_overload_one_cut")                                           \
     X(ADAPT_RESIZES_RACE, "adapt_last_resize_wins")                                                \
     X(ADMIT_CHECK_THEN_COUNT, "admit_last_place")                                                  \
-    X(ADMIT_EVICTS_NOT_IDLE, "admit_evicts_idle_only")
+    X(ADMIT_EVICTS_NOT_IDLE, "admit_evicts_idle_only")                                             \
+    X(METRICS_REMOVE_DOES_NOT_WAIT, "metrics_remove_vs_read")                                      \
+    X(METRICS_UNLINKS_UNDER_SCRAPE, "metrics_remove_vs_scrape")                                    \
+    X(METRICS_READ_WAKES_NOBODY, "metrics_remove_vs_read")                                         \
+    X(METRICS_ADDS_BEHIND, "metrics_remove_vs_scrape")                                             \
+    X(METRICS_TURN_LOST_ON_TIMEOUT, "metrics_turns")
 
 enum weir__mutant {
     WEIR__NO_MUTANT = 0,

@@ -15,8 +15,7 @@
  *
  * Failure modes: a waiter that leaves may have been the one that held up the line, so the line is
  * served again. Grant and leave are decided under the lock: a grant that is there when the waiter
- * comes back is taken. Wakes are sent after the lock is released, to addresses that may be gone by
- * then (futex.h); callbacks run after that.
+ * comes back is taken. Wakes and callbacks come after the lock is released (turn.c).
  */
 #include "vector.h"
 
@@ -28,18 +27,9 @@
 #include "lock.h"
 #include "memory.h"
 #include "mutants.h"
-#include "park.h"
-
-/* Where a waiter is. */
-enum { NOWHERE = 0, IN_LINE = 1, TAKEN = 2 };
+#include "turn.h"
 
 static const struct weir_lock_class vector_class = {"vector", WEIR__RANK_POOL};
-
-static struct weir__park *place_of(struct weir__vector_waiter *waiter)
-{
-    _Static_assert(sizeof(struct weir__park) == sizeof(uint32_t), "a place is its word");
-    return (struct weir__park *)&waiter->_word;
-}
 
 int weir__vector_init(struct weir__vector *vector, const char *what, const char *name,
                       unsigned components, const uint64_t *capacities,
@@ -54,15 +44,11 @@ int weir__vector_init(struct weir__vector *vector, const char *what, const char 
     weir_lock_init(&fresh._lock, &vector_class);
     fresh._what = what;
     fresh._components = components;
-    fresh._waiters_max = waiters_max ? waiters_max : WEIR_BUDGET_WAITERS_DEFAULT;
+    weir__turns_init(&fresh._line, waiters_max ? waiters_max : WEIR_BUDGET_WAITERS_DEFAULT);
     for (unsigned i = 0; i < components; i++) {
         fresh._capacity[i] = capacities[i];
         fresh._component_names[i] = component_names[i];
     }
-    error = weir_histogram_init(&fresh._wait_ns, weir_histogram_time_bounds_ns,
-                                WEIR_HISTOGRAM_TIME_COUNT);
-    if (error)
-        return error;
     *vector = fresh;
     return 0;
 }
@@ -72,7 +58,8 @@ void weir__vector_fini(struct weir__vector *vector)
     if (!vector || !vector->_components)
         return;
     weir_lock_acquire(&vector->_lock);
-    WEIR__ASSERT(!vector->_head, vector->_what, vector->_name, "destroyed while somebody waits");
+    WEIR__ASSERT(!vector->_line._head, vector->_what, vector->_name,
+                 "destroyed while somebody waits");
     WEIR__ASSERT(vector->_acquired == vector->_released, vector->_what, vector->_name,
                  "destroyed with permits out");
     for (unsigned i = 0; i < vector->_components; i++)
@@ -174,109 +161,45 @@ static void take(struct weir__vector *vector, const struct weir__vector_request 
     vector->_acquired++;
 }
 
-/* ---- the line, under the lock ---- */
+/* ---- the line ---- */
 
-static void line_remove(struct weir__vector *vector, struct weir__vector_waiter *waiter)
+static struct weir__vector_waiter *waiter_of(struct weir__turn *turn)
 {
-    if (waiter->_prev)
-        waiter->_prev->_next = waiter->_next;
-    else
-        vector->_head = waiter->_next;
-    if (waiter->_next)
-        waiter->_next->_prev = waiter->_prev;
-    else
-        vector->_tail = waiter->_prev;
-    waiter->_prev = waiter->_next = NULL;
-    waiter->_where = NOWHERE;
-    vector->_waiting--;
-}
-
-static void line_append(struct weir__vector *vector, struct weir__vector_waiter *waiter)
-{
-    waiter->_prev = vector->_tail;
-    waiter->_next = NULL;
-    if (vector->_tail)
-        vector->_tail->_next = waiter;
-    else
-        vector->_head = waiter;
-    vector->_tail = waiter;
-    waiter->_where = IN_LINE;
-    waiter->_since_ns = weir_now_ns();
-    vector->_waiting++;
-    vector->_enqueued++;
-}
-
-/* What is to be done once the lock is released. */
-struct after {
-    struct weir__wakes wakes;
-    struct weir__vector_waiter *called; /* callbacks, linked by _next */
-    struct weir__vector_waiter **called_end;
-};
-
-static void after_init(struct after *after)
-{
-    after->wakes.count = 0;
-    after->called = NULL;
-    after->called_end = &after->called;
-}
-
-/* Takes the waiter out of the line with its result; the rest happens after the lock. */
-static void settle(struct weir__vector *vector, struct weir__vector_waiter *waiter, int result,
-                   struct after *after)
-{
-    line_remove(vector, waiter);
-    waiter->_where = TAKEN;
-    waiter->_result = result;
-    if (waiter->_fn) {
-        *after->called_end = waiter;
-        after->called_end = &waiter->_next;
-    } else {
-        weir__park_signal(place_of(waiter), &after->wakes);
-    }
+    return (struct weir__vector_waiter *)turn;
 }
 
 /* Serves the head of the line as long as it fits. Returns true when it stopped only because too
- * many wakes are pending: send them and call again. */
-static bool serve_line(struct weir__vector *vector, struct after *after)
+ * many wakes are pending: send them and call again. Under the lock. */
+static bool serve_line(struct weir__vector *vector, struct weir__after *after)
 {
-    while (vector->_head && fits(vector, &vector->_head->_request)) {
-        struct weir__vector_waiter *head = vector->_head;
+    struct weir__turn *head;
+    while ((head = vector->_line._head) && fits(vector, &waiter_of(head)->_request)) {
         if (weir__wakes_is_full(&after->wakes))
             return true;
-        take(vector, &head->_request);
-        vector->_granted++;
-        weir_histogram_observe(&vector->_wait_ns, weir_now_ns() - head->_since_ns);
-        settle(vector, head, 0, after);
+        take(vector, &waiter_of(head)->_request);
+        weir__turns_settle(&vector->_line, head, 0, after);
         if (WEIR__MUTANT(VECTOR_WAKES_ONE))
             break;
     }
     return false;
 }
 
-/* With no lock held: wakes the blocked first, since callbacks may take their time. */
-static void run_after(struct after *after)
+static void call(struct weir__turn *turn)
 {
-    weir__wakes_send(&after->wakes);
-    struct weir__vector_waiter *waiter = after->called;
-    while (waiter) {
-        struct weir__vector_waiter *next = waiter->_next;
-        waiter->_next = NULL;
-        waiter->_fn(waiter, waiter->_result); /* may free the waiter */
-        waiter = next;
-    }
-    after_init(after);
+    struct weir__vector_waiter *waiter = waiter_of(turn);
+    waiter->_fn(waiter, turn->_result);
 }
 
 /* Serves the line until it stands, releases the lock (which the caller holds), wakes and calls. */
-static void serve_and_release(struct weir__vector *vector, struct after *after)
+static void serve_and_release(struct weir__vector *vector, struct weir__after *after)
 {
     while (serve_line(vector, after)) {
         weir_lock_release(&vector->_lock);
-        run_after(after);
+        weir__after_run(after);
         weir_lock_acquire(&vector->_lock);
     }
     weir_lock_release(&vector->_lock);
-    run_after(after);
+    weir__after_run(after);
 }
 
 /* ---- acquiring ---- */
@@ -301,9 +224,9 @@ static int refuse_busy(struct weir__vector *vector, const struct weir__vector_re
     unsigned i = misfit(vector, request);
     if (i == vector->_components)
         return fail_whole(vector, WEIR_E_BUSY, "$1 waiting in line before it; try again later",
-                          vector->_waiting);
+                          vector->_line._waiting);
     return fail_on(vector, i, WEIR_E_BUSY, " asked for, $2 free, $3 waiting; try again later",
-                   request->units[i], available(vector, i), vector->_waiting);
+                   request->units[i], available(vector, i), vector->_line._waiting);
 }
 
 /* Why a request that waited ended with nothing. */
@@ -333,11 +256,11 @@ static int take_or_join(struct weir__vector *vector, const struct weir__vector_r
 {
     weir_lock_acquire(&vector->_lock);
     int result = refuse_size(vector, request);
-    bool free = !vector->_head || is_empty(request) || WEIR__MUTANT(VECTOR_BARGING);
+    bool free = !vector->_line._head || is_empty(request) || WEIR__MUTANT(VECTOR_BARGING);
     if (!result && free && fits(vector, request)) {
         take(vector, request);
-    } else if (!result && waiter && vector->_waiting < vector->_waiters_max) {
-        line_append(vector, waiter);
+    } else if (!result && waiter && vector->_line._waiting < vector->_line._waiting_max) {
+        weir__turns_append(&vector->_line, &waiter->_turn);
         result = WEIR_BUDGET_QUEUED;
     } else if (!result) {
         result = refuse_busy(vector, request);
@@ -354,18 +277,13 @@ int weir__vector_try(struct weir__vector *vector, const struct weir__vector_requ
 /* The waiter comes back without having been signaled: leave the line, unless a grant was faster. */
 static int leave_line(struct weir__vector *vector, struct weir__vector_waiter *waiter, int error)
 {
-    struct after after;
-    after_init(&after);
+    struct weir__after after;
+    weir__after_init(&after);
     weir_lock_acquire(&vector->_lock);
-    if (waiter->_where != IN_LINE) {
+    if (!weir__turns_leave(&vector->_line, &waiter->_turn, error)) {
         weir_lock_release(&vector->_lock);
-        return WEIR__MUTANT(VECTOR_GRANT_LOST_ON_TIMEOUT) ? error : waiter->_result;
+        return WEIR__MUTANT(VECTOR_GRANT_LOST_ON_TIMEOUT) ? error : waiter->_turn._result;
     }
-    line_remove(vector, waiter);
-    if (error == -WEIR_E_TIMEOUT)
-        vector->_timed_out++;
-    else
-        vector->_canceled++;
     if (WEIR__MUTANT(VECTOR_LEAVER_WAKES_NOBODY)) {
         weir_lock_release(&vector->_lock);
         return error;
@@ -381,8 +299,8 @@ int weir__vector_acquire(struct weir__vector *vector, const struct weir__vector_
     int result = take_or_join(vector, request, &waiter);
     if (result != WEIR_BUDGET_QUEUED)
         return result;
-    int error = weir__park_wait(place_of(&waiter), deadline);
-    error = error ? leave_line(vector, &waiter, error) : waiter._result;
+    int error = weir__turn_wait(&waiter._turn, deadline);
+    error = error ? leave_line(vector, &waiter, error) : waiter._turn._result;
     return error ? refuse_waited(vector, request, error) : 0;
 }
 
@@ -392,6 +310,7 @@ int weir__vector_acquire_async(struct weir__vector *vector,
                                void (*fn)(struct weir__vector_waiter *waiter, int result))
 {
     memset(waiter, 0, sizeof(*waiter));
+    waiter->_turn._call = call;
     waiter->_request = *request;
     waiter->_fn = fn;
     return take_or_join(vector, request, waiter);
@@ -406,8 +325,8 @@ bool weir__vector_cancel_async(struct weir__vector *vector, struct weir__vector_
 
 void weir__vector_release(struct weir__vector *vector, const struct weir__vector_request *request)
 {
-    struct after after;
-    after_init(&after);
+    struct weir__after after;
+    weir__after_init(&after);
     weir_lock_acquire(&vector->_lock);
     bool over = vector->_released >= vector->_acquired;
     for (unsigned i = 0; i < vector->_components; i++)
@@ -420,17 +339,16 @@ void weir__vector_release(struct weir__vector *vector, const struct weir__vector
 }
 
 /* Fails those in line who want more than there will ever be. True when wakes must be sent first. */
-static bool fail_impossible(struct weir__vector *vector, struct after *after)
+static bool fail_impossible(struct weir__vector *vector, struct weir__after *after)
 {
-    struct weir__vector_waiter *next;
-    for (struct weir__vector_waiter *waiter = vector->_head; waiter; waiter = next) {
-        next = waiter->_next;
-        if (impossible(vector, &waiter->_request) == vector->_components)
+    struct weir__turn *next;
+    for (struct weir__turn *turn = vector->_line._head; turn; turn = next) {
+        next = turn->_next;
+        if (impossible(vector, &waiter_of(turn)->_request) == vector->_components)
             continue;
         if (weir__wakes_is_full(&after->wakes))
             return true;
-        vector->_refused++;
-        settle(vector, waiter, -WEIR_E_TOO_LARGE, after);
+        weir__turns_settle(&vector->_line, turn, -WEIR_E_TOO_LARGE, after);
     }
     return false;
 }
@@ -439,13 +357,13 @@ int weir__vector_resize(struct weir__vector *vector, unsigned component, uint64_
 {
     if (component >= vector->_components)
         return fail_whole(vector, WEIR_E_INVALID, "there is no component $1 to resize", component);
-    struct after after;
-    after_init(&after);
+    struct weir__after after;
+    weir__after_init(&after);
     weir_lock_acquire(&vector->_lock);
     vector->_capacity[component] = capacity;
     while (fail_impossible(vector, &after)) {
         weir_lock_release(&vector->_lock);
-        run_after(&after);
+        weir__after_run(&after);
         weir_lock_acquire(&vector->_lock);
     }
     serve_and_release(vector, &after);
@@ -456,14 +374,14 @@ void weir__vector_read(struct weir__vector *vector, struct weir__vector_stats *r
 {
     weir_lock_acquire(&vector->_lock);
     *ret_stats = (struct weir__vector_stats){
-        .waiting = vector->_waiting,
+        .waiting = vector->_line._waiting,
         .acquired = vector->_acquired,
         .released = vector->_released,
-        .enqueued = vector->_enqueued,
-        .granted = vector->_granted,
-        .canceled = vector->_canceled,
-        .timed_out = vector->_timed_out,
-        .refused = vector->_refused,
+        .enqueued = vector->_line._enqueued,
+        .granted = vector->_line._granted,
+        .canceled = vector->_line._canceled,
+        .timed_out = vector->_line._timed_out,
+        .refused = vector->_line._refused,
         .busy = vector->_busy,
     };
     for (unsigned i = 0; i < vector->_components; i++) {
@@ -471,6 +389,6 @@ void weir__vector_read(struct weir__vector *vector, struct weir__vector_stats *r
         ret_stats->in_use[i] = vector->_in_use[i];
         ret_stats->available[i] = vector->_capacity[i] ? available(vector, i) : UINT64_MAX;
     }
-    weir_histogram_read(&vector->_wait_ns, &ret_stats->wait_ns);
+    weir_histogram_read(&vector->_line._wait_ns, &ret_stats->wait_ns);
     weir_lock_release(&vector->_lock);
 }

@@ -98,7 +98,7 @@ static void held_setup(void)
 static bool whole_waits_or_is_done(void *arg)
 {
     (void)arg;
-    return s.vector._waiting > 0 || s.whole_done;
+    return s.vector._line._waiting > 0 || s.whole_done;
 }
 static void gives_one_back(void)
 {

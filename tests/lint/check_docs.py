@@ -3,7 +3,8 @@ import re
 
 from tree import run
 
-NOT_PRIMITIVES = {"defs", "weir", "error", "clock", "deadline", "cancel", "lock", "histogram"}
+NOT_PRIMITIVES = {"defs", "weir", "error", "clock", "deadline", "cancel", "lock", "histogram",
+                  "fault", "turn", "vector"}
 SECTIONS = ["properties", "operation", "safety", "cost", "rejected choices"]
 
 

@@ -192,6 +192,34 @@ TEST(a_callback_may_free_its_waiter)
     weir_budget_fini(&budget);
 }
 
+static unsigned chained;
+
+static void release_at_once(struct weir_budget_waiter *waiter, int result,
+                            struct weir_permit permit)
+{
+    (void)waiter;
+    chained += result == 0;
+    weir_permit_release(&permit);
+}
+
+/* Each release serves the next one; if that ran from within, the stack would not hold them all. */
+TEST(a_long_chain_of_callbacks_does_not_recurse)
+{
+    enum { COUNT = 60000 };
+    static struct weir_budget_waiter waiters[COUNT];
+    struct weir_budget budget;
+    struct weir_permit one = WEIR_PERMIT_NONE, none = WEIR_PERMIT_NONE;
+    CHECK_EQ(weir_budget_init(&budget, "slots", 1), 0);
+    CHECK_EQ(weir_budget_try(&budget, 1, &one), 0);
+    for (int i = 0; i < COUNT; i++)
+        CHECK_EQ(weir_budget_acquire_async(&budget, 1, &none, &waiters[i], release_at_once),
+                 WEIR_BUDGET_QUEUED);
+    chained = 0;
+    weir_permit_release(&one);
+    CHECK_EQ(chained, COUNT);
+    weir_budget_fini(&budget);
+}
+
 TEST(too_many_waiters_are_refused)
 {
     struct weir_budget budget;

@@ -266,12 +266,15 @@ TEST(memory_and_what_nobody_knows_stand_for_themselves)
     CHECK(file = fopen(path, "w"));
     fputs("a line that makes no sense\n\n50 1 0:x / / rw - tmpfs tmpfs rw\n", file);
     fprintf(file, "51 1 0:90 / /long rw - overlay overlay lowerdir=%020000d\n", 0);
+    /* The end of a line that is too long must not pass for a line. */
+    fprintf(file, "%08192d51 1 0:91 / /x rw - bogus none rw\n", 0);
     fputs("52 1 0:79 / /t rw,nosuid - tmpfs tmpfs rw\n53 1 0:80 / /z rw - zfs tank/data rw\n",
           file);
     CHECK_EQ(fclose(file), 0);
     check_disk(0, 79, makedev(0, 79), WEIR_DISK_NONE, "tmpfs");
     check_disk(0, 80, makedev(0, 80), WEIR_DISK_NONE, "zfs");
     check_disk(0, 90, makedev(0, 90), WEIR_DISK_NONE, ""); /* its line is too long to be read */
+    check_disk(0, 91, makedev(0, 91), WEIR_DISK_NONE, "");
     check_disk(0, 81, makedev(0, 81), WEIR_DISK_NONE, "");
     CHECK_EQ(weir_disk_slots(WEIR_DISK_NONE), 4);
     remove_tree();

@@ -1,6 +1,8 @@
 /* The vector budget: all or nothing, one line, skipped and unlimited components, resizing. */
 #include "tap.h"
 
+#include <stdlib.h>
+
 #include "clock.h"
 #include "thread.h"
 #include "vector.h"
@@ -183,6 +185,41 @@ TEST(a_head_that_leaves_lets_the_next_ones_in)
     CHECK_EQ(stats.granted, 1);
     CHECK_EQ(stats.wait_ns.count, 1);
     weir__vector_fini(&vector);
+}
+
+static struct weir__vector *chained;
+
+static void release_at_once(struct weir__vector_waiter *waiter, int result)
+{
+    struct turn *turn = (struct turn *)waiter;
+    CHECK_EQ(result, 0);
+    turn->order = ++turns;
+    weir__vector_release(chained, &turn->request);
+}
+
+/* Each callback makes room for the next: that must not cost a stack frame each. */
+TEST(a_long_chain_of_callbacks_that_release_at_once)
+{
+    enum { LENGTH = 60000 };
+    struct weir__vector vector;
+    uint64_t one[] = {1};
+    CHECK_EQ(weir__vector_init(&vector, "pool", "main", 1, one, names, 0), 0);
+    struct weir__vector_request request = {{1, 0, 0, 0}};
+    struct turn *all = calloc(LENGTH, sizeof(*all));
+    chained = &vector;
+    turns = 0;
+    CHECK_EQ(weir__vector_try(&vector, &request), 0);
+    for (int i = 0; i < LENGTH; i++) {
+        all[i].request = request;
+        CHECK_EQ(weir__vector_acquire_async(&vector, &request, &all[i].waiter, release_at_once),
+                 WEIR_BUDGET_QUEUED);
+    }
+    weir__vector_release(&vector, &request);
+    CHECK_EQ(turns, LENGTH);
+    for (int i = 0; i < LENGTH; i++)
+        CHECK_EQ(all[i].order, i + 1);
+    weir__vector_fini(&vector);
+    free(all);
 }
 
 TEST(resizes_without_debt)
