@@ -78,7 +78,9 @@ WEIR_API WEIR_MUST_USE int weir_budget_init(struct weir_budget *budget, const ch
 WEIR_API WEIR_MUST_USE int weir_budget_init_with(struct weir_budget *budget, const char *name,
                                                  const struct weir_budget_options *options);
 
-/* Asserts that every permit is home and nobody waits. */
+/* Asserts that every permit is home and nobody waits. Whoever has just acquired the whole capacity
+ * and released it again knows that all others have let go, and may call this. Not while a resize
+ * runs. */
 WEIR_API void weir_budget_fini(struct weir_budget *budget);
 
 /* Takes n units if they are free and nobody waits; Busy otherwise. Never waits. */

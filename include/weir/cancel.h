@@ -3,10 +3,11 @@
  * Firing a token fires all tokens below it, once and for ever. Whoever waits with a deadline that
  * carries a fired token wakes with Canceled; hooks run once.
  *
- * Promises: after weir_cancel_fire() has returned, every wait under the token has been woken and
- * every hook has run or been removed. Firing twice is harmless. No hook runs under a lock.
- * Not for signal handlers (use a thread with sigwait).
- * Cost: asking whether it fired is one load; firing is linear in what hangs below.
+ * Promises: after the weir_cancel_fire() that fired a token has returned, every wait under it has
+ * been woken and every hook has run or been removed. Firing again is harmless, and returns at once
+ * even if the first call is still at it in another thread. No hook runs under a lock. Not for
+ * signal handlers (use a thread with sigwait). Cost: asking whether it fired is one load; firing is
+ * linear in what hangs below.
  *
  * Ownership: tokens and hooks live in the caller's memory; a token outlives its children, its hooks
  * and any call of fire on it, and weir_cancel_fini() asserts the first two.
@@ -27,6 +28,7 @@ struct weir_cancel_hook {
     void (*_fn)(void *arg);
     void *_arg;
     uint32_t _state;
+    uint64_t _runner; /* the thread that runs fn */
 };
 
 struct weir_cancel {

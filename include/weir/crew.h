@@ -43,6 +43,9 @@ enum weir_crew_state {
 #define WEIR_CREW_DRAIN_DEFAULT_NS (5 * WEIR_NS_PER_S)
 #define WEIR_CREW_GRACE_DEFAULT_NS (1 * WEIR_NS_PER_S)
 
+/* Longer times than a day are a mistake in units. */
+#define WEIR_CREW_TIME_MAX_NS (86400 * WEIR_NS_PER_S)
+
 struct weir_crew;
 
 struct weir_crew_options {
@@ -75,7 +78,7 @@ struct weir_crew_report {
     struct weir_crew_kind kinds[WEIR_CREW_KINDS_MAX];
 };
 
-/* options may be NULL. Invalid: a bad name. NoMemory. */
+/* options may be NULL. Invalid: a bad name, or a time above WEIR_CREW_TIME_MAX_NS. NoMemory. */
 WEIR_API WEIR_MUST_USE int weir_crew_new(struct weir_crew **ret_crew, const char *name,
                                          const struct weir_crew_options *options);
 

@@ -108,7 +108,7 @@ struct weir_hedge_stats {
     uint64_t denied;        /* extra attempts that the budget forbade */
     uint64_t wins_by_hedge; /* calls in which an extra attempt gave a winning answer */
     uint64_t canceled;      /* attempts that were still under way when their call ended */
-    uint64_t late;          /* good answers that came too late and were discarded */
+    uint64_t late;          /* good answers that were of no use any more and were discarded */
     uint64_t failed;        /* calls that ended without an answer */
     struct weir_histogram_snapshot latency_ns; /* of calls with an answer */
 };

@@ -1,6 +1,6 @@
 /* histogram.h - counts of values in buckets with fixed upper bounds.
  *
- * Promises: observing is two or three relaxed additions, never waits and never fails; counts never
+ * Promises: observing is two relaxed additions, never waits and never fails; counts never
  * go back. A snapshot taken while others observe may miss the newest values, but its total is the
  * sum of its own buckets.
  *

@@ -6,7 +6,7 @@
  * is held at all; so an inversion is found by the first run that takes both locks, in whatever
  * order, and not by the one in a million that deadlocks.
  *
- * Cost: one compare-and-swap each way when nobody else wants it; a futex otherwise.
+ * Cost: one atomic operation each way when nobody else wants it; a futex otherwise.
  *
  * Ownership: the lock lives in the caller's memory and copies nothing; its class must outlive it.
  */

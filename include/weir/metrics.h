@@ -59,6 +59,7 @@ struct weir_hedge;
 struct weir_pool;
 struct weir_queue;
 struct weir_rate;
+struct weir_sched;
 struct weir_slots;
 struct weir_watch;
 
@@ -174,6 +175,8 @@ WEIR_API WEIR_MUST_USE int weir_metrics_add_queue(struct weir_metrics *metrics,
                                                   struct weir_queue *queue);
 WEIR_API WEIR_MUST_USE int weir_metrics_add_rate(struct weir_metrics *metrics,
                                                  struct weir_rate *rate);
+WEIR_API WEIR_MUST_USE int weir_metrics_add_sched(struct weir_metrics *metrics,
+                                                  struct weir_sched *sched);
 WEIR_API WEIR_MUST_USE int weir_metrics_add_slots(struct weir_metrics *metrics,
                                                   struct weir_slots *slots);
 WEIR_API WEIR_MUST_USE int weir_metrics_add_watch(struct weir_metrics *metrics,

@@ -12,16 +12,27 @@
  * Promises
  * - A job that can never run (more tokens or bytes than there are at all, no device slots to take a
  *   slot from) is refused by submit, at once, with the reason.
- * - done() is called exactly once for every job that was accepted, by a worker, with no permit
- * held; from then on the job's memory is the caller's, and done() itself may free it.
- * - Jobs that wait in line are admitted in the order of submission for each resource; admitted jobs
- *   start in the order of admission.
+ * - done() is called exactly once for every job that was accepted, with no permit and no lock held;
+ *   from then on the job's memory is the caller's, and done() itself may free it or submit it
+ *   again. It is called by a worker; by the thread that hands the job over only when a drain has
+ *   run out of time and all workers have gone.
+ * - A job joins the line of its first resource in the order of submission, and the next line when
+ *   it has been granted what it waited for. Each line is first come, first served, so a job for the
+ *   whole pool is served in its turn. Jobs that have everything start in the order in which they
+ *   got it.
  * - The fixed order of taking makes circular waits impossible.
  * - Cancel ends a waiting job with Canceled without running it, and fires the token of a running
- * one.
+ *   one, whose result is then what run() makes of it.
+ *
+ * Memory order: what was done before submit happens before run(), and run() happens before done().
  *
  * Limits: jobs_max accepted jobs at once, Busy beyond; workers threads; tries_max tries of a job
- * that backs off, Exhausted beyond.
+ * that backs off, Exhausted beyond; the lines have the limits of their resources, and a job that
+ * finds one full ends with Busy.
+ *
+ * Cost: a job is one struct of the caller's, about 700 bytes; nothing is allocated for it, but for
+ * the first use of a device. A short lock for each step. Putting a job aside to back off is linear
+ * in the number of those that are aside.
  *
  * Ownership: the scheduler borrows slots, pool and read tokens, which must outlive it; a job lives
  * in the caller's memory and belongs to the scheduler from submit until done() is called.
@@ -68,7 +79,7 @@ struct weir_sched_options {
     struct weir_pool *pool;              /* may be NULL when no job asks for any */
     struct weir_budget *reads;           /* read tokens; may be NULL when no job takes any */
     struct weir_backoff_options backoff; /* of jobs that back off; zeros: 10 to 20 ms, 1 s, 1000 */
-    struct weir_crew_options crew;       /* drain and grace time */
+    struct weir_crew_options crew;       /* drain and grace time; threads_max is not looked at */
 };
 #define WEIR_SCHED_JOBS_DEFAULT 4096u
 
@@ -76,7 +87,8 @@ struct weir_sched_options {
 #define WEIR_JOB_AGAIN 1
 
 struct weir_job {
-    /* Filled in before submit. */
+    /* Filled in before submit; the private fields are zero, or as done() found them. run() may
+     * change what the job asks for before it returns WEIR_JOB_AGAIN. */
     enum weir_io_model io_model;
     enum weir_sched_wait wait;
     struct weir_device device;     /* of a job that maps memory */
@@ -86,11 +98,13 @@ struct weir_job {
     /* Does the work, under the permits; 0, WEIR_JOB_AGAIN or an error. The deadline carries a token
      * that fires when the job is canceled or the scheduler gives up. */
     int (*run)(struct weir_job *job, const struct weir_deadline *deadline);
-    /* The job is over: result is run's, or Canceled, Exhausted, TooLarge (after a resize). */
+    /* The job is over: result is run's, or it did not run (again): Canceled; Exhausted; TooLarge
+     * after a resize; Busy when the line of a resource was full; NoMemory for a new device. */
     void (*done)(struct weir_job *job, int result);
 
-    struct weir_job *_next, *_prev; /* among all accepted */
-    struct weir_job *_ready_next;   /* in the ready or the delayed list */
+    struct weir_job *_next; /* among all accepted */
+    struct weir_job **_back;
+    struct weir_job *_ready_next; /* in the ready or the delayed list */
     struct weir_sched *_sched;
     uint64_t _submitted_ns;
     uint64_t _retry_at_ns;
@@ -114,12 +128,13 @@ struct weir_job {
     } _waiter;
 };
 
-/* Starts the workers. Invalid: no workers, or a bad name; NoMemory; Busy when the system has no
- * thread left. */
+/* Starts the workers. Invalid: no workers, a bad name, delays that do not rise, or times above
+ * WEIR_CREW_TIME_MAX_NS; NoMemory; Busy when the system has no thread left. */
 WEIR_API WEIR_MUST_USE int weir_sched_new(struct weir_sched **ret_sched, const char *name,
                                           const struct weir_sched_options *options);
 
-/* Asserts that it has been drained. Accepts NULL. */
+/* Asserts that it has been drained. Accepts NULL. What is left of it to an abandoned worker goes
+ * with that one. */
 WEIR_API void weir_sched_free(struct weir_sched *sched);
 
 /* Hands the job over. Never waits. TooLarge or Invalid for a job that can never run, Busy when
@@ -127,18 +142,23 @@ WEIR_API void weir_sched_free(struct weir_sched *sched);
  * done() will not be called. */
 WEIR_API WEIR_MUST_USE int weir_sched_submit(struct weir_sched *sched, struct weir_job *job);
 
-/* Asks for the job's end. The job's memory must exist during the call, that is, done() must not
- * have freed it; a job that is done is left alone. */
+/* Asks for the job's end, without waiting for it. The job and its scheduler must exist during the
+ * call, that is, done() must not free the job meanwhile; a job that is done, or was never
+ * submitted, is left alone. From any thread, run() and done() included. */
 WEIR_API void weir_sched_cancel(struct weir_job *job);
 
 /* Waits until no job is left. Timeout, Canceled. */
 WEIR_API WEIR_MUST_USE int weir_sched_wait(struct weir_sched *sched,
                                            const struct weir_deadline *deadline);
 
-/* Takes no new jobs, lets the accepted ones finish for drain_ns, then cancels them all, and stops
- * the workers as weir_crew_drain() does. 0 when all jobs finished by themselves, -WEIR_E_TIMEOUT
- * when some had to be canceled, -WEIR_E_CLOSED when somebody else drains. ret_report may be NULL.
- * Jobs of an abandoned worker are never done: their memory must stay. */
+/* Takes no new jobs, lets the accepted ones finish for drain_ns, then cancels them all, gives them
+ * grace_ns, and stops the workers as weir_crew_drain() does, with grace_ns from each step to the
+ * next: so this takes at most drain_ns and three times grace_ns. 0 when all jobs finished by
+ * themselves, -WEIR_E_TIMEOUT when some had to be canceled, -WEIR_E_CLOSED when somebody else
+ * drains or has drained. ret_report may be NULL. Not to be called by a job.
+ * When this returns, every job is done but those that a worker was abandoned with, or that another
+ * thread is just now submitting or granting something to: their memory, and what they hold, must
+ * stay until done() is called, if it ever is. */
 WEIR_API int weir_sched_drain(struct weir_sched *sched, struct weir_crew_report *ret_report);
 
 /* What the running job holds. */
@@ -148,7 +168,7 @@ static inline const struct weir_pool_permit *weir_job_pool_permit(const struct w
 }
 
 struct weir_sched_stats {
-    uint64_t submitted; /* accepted = done + live */
+    uint64_t submitted; /* accepted; = done + live */
     uint64_t done;
     uint64_t failed;   /* of these: with an error other than Canceled */
     uint64_t canceled; /* of these */

@@ -10,6 +10,8 @@
 
 #include "term.h"
 
+#include <weir/lock.h>
+
 #include "banned.h"
 
 static struct {
@@ -133,6 +135,7 @@ void weir__log(enum weir__log_level level, const char *format, ...)
     va_end(args);
     size_t length = compose(text, level, weir__term_wants_color(STDERR_FILENO),
                             state.over_progress && weir__term_is_terminal(STDERR_FILENO), message);
+    weir_lock_assert_none("held while a line is logged");
     ssize_t written;
     do
         written = write(STDERR_FILENO, text, length);

@@ -9,6 +9,7 @@
 
 #include <weir/error.h>
 #include <weir/fault.h>
+#include <weir/lock.h>
 
 #include "banned.h"
 
@@ -40,6 +41,7 @@ static ssize_t write_once(int fd, const char *bytes, size_t count)
         errno = EIO;
         return -1;
     }
+    weir_lock_assert_none("held while output is written");
     return write(fd, bytes, count);
 }
 

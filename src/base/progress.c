@@ -11,6 +11,8 @@
 
 #include "term.h"
 
+#include <weir/lock.h>
+
 #include "banned.h"
 
 #define LINE_EVERY_NS   (100 * WEIR_NS_PER_MS)
@@ -172,6 +174,7 @@ static void say(int fd, const char *before, const char *line, const char *after)
 {
     char text[WEIR__PROGRESS_LINE_MAX + 16];
     int length = snprintf(text, sizeof(text), "%s%s%s", before, line, after);
+    weir_lock_assert_none("held while progress is shown");
     ssize_t written;
     do
         written = write(fd, text, (size_t)length);

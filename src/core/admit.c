@@ -185,7 +185,7 @@ static int refuse_more(struct weir_admit *admit, struct weir_admit_entry *entry,
         admit->_refused_rate++;
         return weir__fail(WEIR_E_BUSY, admit->_name,
                           "admit '$n': this key goes faster than $1 per second, the next place is "
-                          "due in $2 ns",
+                          "due in $t2",
                           admit->_options.per_s,
                           weir__bucket_due_ns(&entry->bucket, admit->_options.per_s, 1) - now_ns,
                           0);

@@ -41,11 +41,11 @@ int weir_backoff_init(struct weir_backoff *backoff, const struct weir_backoff_op
         ._random = or_default(options->seed, weir_now_ns() ^ (uint64_t)(uintptr_t)backoff),
     };
     if (fresh._cap_ns > WEIR_BACKOFF_CAP_NS_MAX)
-        return weir__fail(WEIR_E_INVALID, NULL, "backoff: a cap of $1 ns, at most $2 is allowed",
+        return weir__fail(WEIR_E_INVALID, NULL, "backoff: a cap of $t1, at most $t2 is allowed",
                           fresh._cap_ns, WEIR_BACKOFF_CAP_NS_MAX, 0);
     if (fresh._base_min_ns > fresh._base_max_ns || fresh._base_max_ns > fresh._cap_ns)
         return weir__fail(WEIR_E_INVALID, NULL,
-                          "backoff: delays from $1 to $2 ns, capped at $3: these must rise",
+                          "backoff: delays from $t1 to $t2, capped at $t3: these must rise",
                           fresh._base_min_ns, fresh._base_max_ns, fresh._cap_ns);
     *backoff = fresh;
     return 0;
@@ -116,7 +116,7 @@ int weir_backoff_wait(struct weir_backoff *backoff, const struct weir_deadline *
     uint64_t at_ns = weir_time_add(now_ns, backoff->_drawn_ns);
     if (at_ns > deadline->at_ns)
         return weir__fail(
-            WEIR_E_TIMEOUT, NULL, "backoff: the next try is due in $1 ns, the deadline in $2",
+            WEIR_E_TIMEOUT, NULL, "backoff: the next try is due in $t1, the deadline in $t2",
             backoff->_drawn_ns, deadline->at_ns > now_ns ? deadline->at_ns - now_ns : 0, 0);
     use(backoff);
     struct weir_deadline until = weir_deadline_min(deadline, at_ns);

@@ -68,7 +68,7 @@ static int refuse_options(const char *name, const struct weir_breaker_options *o
                           options->buckets, WEIR_BREAKER_BUCKETS_MAX, 0);
     if (options->window_ns < options->buckets)
         return weir__fail(WEIR_E_INVALID, name,
-                          "breaker '$n': a window of $1 ns cannot be cut into $2 buckets",
+                          "breaker '$n': a window of $t1 cannot be cut into $2 buckets",
                           options->window_ns, options->buckets, 0);
     if (options->trip_permille > 999)
         return weir__fail(WEIR_E_INVALID, name,
@@ -270,7 +270,7 @@ int weir_breaker_allow(struct weir_breaker *breaker, struct weir_breaker_ticket 
     weir_lock_release(&breaker->_lock);
     if (!is_allowed)
         return weir__fail(WEIR_E_BREAKER_OPEN, breaker->_name,
-                          "breaker '$n': the target is left alone, next probe in $1 ns, $2 out",
+                          "breaker '$n': the target is left alone, next probe in $t1, $2 out",
                           wait_ns, probes_out, 0);
     *ret_ticket = ticket;
     return 0;

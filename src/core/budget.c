@@ -123,13 +123,15 @@ int weir_budget_init(struct weir_budget *budget, const char *name, uint64_t capa
     return weir_budget_init_with(budget, name, &options);
 }
 
-/* Moves the counts from the word to the sums. Under the lock. */
-static void fold_counts(struct weir_budget *budget)
+/* Moves the counts from the word to the sums, and returns the word as it was then. Under the lock.
+ */
+static uint64_t fold_counts(struct weir_budget *budget)
 {
     uint64_t state = weir__load64_relaxed(&budget->_state);
     while (!weir__cas64(&budget->_state, &state, state & ~COUNTS)) {}
     budget->_acquired_before += state / ACQUIRED_ONE & COUNT_MASK;
     budget->_released_before += state / RELEASED_ONE & COUNT_MASK;
+    return state;
 }
 
 static void fold_counts_if_full(struct weir_budget *budget)
@@ -228,9 +230,9 @@ static void serve_and_release(struct weir_budget *budget, struct weir__after *af
  * fit into the units shows below them. Both fail here and are explained by the slow path. */
 static inline bool take_fast(struct weir_budget *budget, uint64_t change)
 {
-    uint64_t state = weir__load64_relaxed(&budget->_state);
-    while (likely(!(state & NOT_FAST) && state >= change))
-        if (likely(weir__cas64(&budget->_state, &state, state - change)))
+    uint64_t state = weir__load64_relaxed(&budget->_state), next;
+    while (likely(!(state & NOT_FAST) && !__builtin_sub_overflow(state, change, &next)))
+        if (likely(weir__cas64(&budget->_state, &state, next)))
             return true;
     return false;
 }
@@ -274,7 +276,10 @@ static int refuse_waited(struct weir_budget *budget, uint64_t n, int error)
                           "budget '$n': $1 asked for, resized to $2 while it waited", n, capacity,
                           0);
     default:
-        return error; /* explained where it was found */
+        return weir__fail(WEIR_E_INVALID, budget->_name,
+                          "budget '$n': $1 of $2 asked for, would have to wait for ever; give a "
+                          "deadline or a cancel token",
+                          n, capacity, 0);
     }
 }
 
@@ -462,10 +467,12 @@ void weir_permit_release(struct weir_permit *permit)
         weir__add64(&budget->_state, change + ACQUIRED_ONE + RELEASED_ONE);
         return;
     }
+    /* Once the units are home the budget may be gone: somebody may have waited for just that. */
+    uint64_t limit = weir__load64_relaxed(&budget->_limit);
     while (likely(!(state & NOT_FAST))) {
         uint64_t next = state + change + ACQUIRED_ONE + RELEASED_ONE;
         if (likely(weir__cas64(&budget->_state, &state, next))) {
-            if (__builtin_expect(next > weir__load64_relaxed(&budget->_limit), 0))
+            if (__builtin_expect(next > limit, 0))
                 check_not_over(budget);
             return;
         }
@@ -489,9 +496,10 @@ void weir_permit_move(struct weir_permit *to, struct weir_permit *from)
 /* ---- resizing and looking ---- */
 
 /* Fails those in line who want more than there will ever be. True when wakes must be sent first. */
-static bool fail_impossible(struct weir_budget *budget, uint64_t capacity,
-                            struct weir__after *after)
+static bool fail_impossible(struct weir_budget *budget, struct weir__after *after)
 {
+    uint64_t capacity =
+        capacity_of(budget); /* may have changed since the resize let go of the lock */
     struct weir__turn *next;
     for (struct weir__turn *turn = budget->_line._head; turn; turn = next) {
         next = turn->_next;
@@ -541,7 +549,7 @@ int weir_budget_resize(struct weir_budget *budget, uint64_t capacity)
         shrink(budget, before - capacity);
         weir__store64(&budget->_limit, limit_of(capacity));
     }
-    while (fail_impossible(budget, capacity, &after)) {
+    while (fail_impossible(budget, &after)) {
         weir_lock_release(&budget->_lock);
         weir__after_run(&after);
         weir_lock_acquire(&budget->_lock);
@@ -553,8 +561,7 @@ int weir_budget_resize(struct weir_budget *budget, uint64_t capacity)
 void weir_budget_read(struct weir_budget *budget, struct weir_budget_stats *ret_stats)
 {
     weir_lock_acquire(&budget->_lock);
-    fold_counts(budget);
-    uint64_t state = weir__load64_relaxed(&budget->_state);
+    uint64_t state = fold_counts(budget); /* units and counts of one moment */
     *ret_stats = (struct weir_budget_stats){
         .capacity = capacity_of(budget),
         .available = available(state),

@@ -22,6 +22,7 @@
 #include "lock.h"
 #include "mutants.h"
 #include "park.h"
+#include "thread.h"
 
 enum { IDLE = 0, LINKED = 1, RUNNING = 2, DONE = 3 };
 
@@ -123,6 +124,7 @@ static void finish_callback(struct weir_cancel_hook *hook)
 
 void weir_cancel_fire(struct weir_cancel *token)
 {
+    weir_lock_assert_none("held while a token is fired");
     struct weir_lock *lock = &token->_root->_lock;
     struct weir_cancel_hook *pending = NULL;
     struct weir__wakes wakes = {0};
@@ -134,6 +136,9 @@ void weir_cancel_fire(struct weir_cancel *token)
         void (*fn)(void *arg) = hook->_fn;
         hook_unlink(hook);
         if (fn) {
+            struct weir__thread self;
+            weir__thread_self(&self);
+            weir__store64_relaxed(&hook->_runner, self.handle);
             weir__store32(&hook->_state, RUNNING);
         } else {
             uint32_t *word = hook->_arg;
@@ -176,6 +181,7 @@ static bool hook_add(struct weir_cancel *token, struct weir_cancel_hook *hook,
 bool weir_cancel_on(struct weir_cancel *token, struct weir_cancel_hook *hook, void (*fn)(void *arg),
                     void *arg)
 {
+    WEIR__ASSERT(fn, "cancel token", "", "a hook without a function");
     bool added = hook_add(token, hook, fn, arg);
     if (!added)
         fn(arg);
@@ -201,6 +207,13 @@ bool weir_cancel_off(struct weir_cancel_hook *hook)
         weir__store32(&hook->_state, IDLE);
     }
     weir_lock_release(lock);
+    if (weir__load32(&hook->_state) == RUNNING) {
+        struct weir__thread self;
+        weir__thread_self(&self);
+        WEIR__ASSERT(weir__load64_relaxed(&hook->_runner) != self.handle, "cancel token", "",
+                     "a hook was removed from within its own function");
+        weir_lock_assert_none("held while a hook's end is waited for");
+    }
     if (!WEIR__MUTANT(CANCEL_OFF_DOES_NOT_WAIT))
         while (weir__load32(&hook->_state) == RUNNING)
             weir__futex_wait(&hook->_state, RUNNING, WEIR_NEVER);

@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "assert.h"
 #include "atomic.h"
 
 /* Zero while the real clock is used: a monotonic clock that reads 0 does not occur. */
@@ -28,6 +29,7 @@ void weir__clock_fake(uint64_t now_ns)
 
 void weir__clock_advance(uint64_t delta_ns)
 {
+    WEIR__ASSERT(weir__clock_is_fake(), "clock", "", "only a fake clock can be moved");
     weir__add64(&fake_ns, delta_ns);
 }
 

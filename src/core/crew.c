@@ -91,6 +91,14 @@ int weir_crew_new(struct weir_crew **ret_crew, const char *name,
         crew->options.drain_ns = WEIR_CREW_DRAIN_DEFAULT_NS;
     if (!crew->options.grace_ns)
         crew->options.grace_ns = WEIR_CREW_GRACE_DEFAULT_NS;
+    if (crew->options.drain_ns > WEIR_CREW_TIME_MAX_NS ||
+        crew->options.grace_ns > WEIR_CREW_TIME_MAX_NS) {
+        error = weir__fail(WEIR_E_INVALID, name,
+                           "crew '$n': $1 ns to drain and $2 ns of grace, each may be at most $3",
+                           crew->options.drain_ns, crew->options.grace_ns, WEIR_CREW_TIME_MAX_NS);
+        weir__free(crew);
+        return error;
+    }
     weir_lock_init(&crew->lock, &crew_class);
     weir_cancel_init(&crew->stop, NULL);
     weir_cancel_init(&crew->abort, NULL);
@@ -162,21 +170,30 @@ void weir_crew_free(struct weir_crew *crew)
     unref(crew);
 }
 
-/* Under the lock: nobody is live any more, so whoever waits for that goes on. */
-static void tell_watchers(struct weir_crew *crew, struct weir__wakes *wakes)
+/* Releases the lock, which the caller holds, and wakes those who wait for the last member to go, if
+ * it has gone: all of them, however many they are. */
+static void release_and_tell(struct weir_crew *crew)
 {
-    while (crew->live == 0 && crew->watchers && !weir__wakes_is_full(wakes)) {
+    struct weir__wakes wakes = {0};
+    while (crew->live == 0 && crew->watchers) {
+        if (weir__wakes_is_full(&wakes)) {
+            weir_lock_release(&crew->lock);
+            weir__wakes_send(&wakes);
+            weir_lock_acquire(&crew->lock);
+            continue;
+        }
         struct watcher *watcher = crew->watchers;
         crew->watchers = watcher->next;
         watcher->next = NULL;
-        weir__park_signal(&watcher->place, wakes);
+        weir__park_signal(&watcher->place, &wakes);
     }
+    weir_lock_release(&crew->lock);
+    weir__wakes_send(&wakes);
 }
 
-/* One fewer is live, and the watchers are told as they have to be. Takes and releases the lock. */
+/* The member is over: it is for others to join, or, if it was abandoned, to be forgotten. */
 static void leave(struct weir_crew *crew, struct member *member, int result)
 {
-    struct weir__wakes wakes = {0};
     weir_lock_acquire(&crew->lock);
     struct weir_crew_kind *kind = &crew->kinds[member->kind];
     /* An abandoned member is on no list and was counted when it was given up. */
@@ -187,16 +204,8 @@ static void leave(struct weir_crew *crew, struct member *member, int result)
         crew->live--;
         list_remove(member);
         list_push(&crew->ended, member);
-        tell_watchers(crew, &wakes);
     }
-    while (weir__wakes_is_full(&wakes)) {
-        weir_lock_release(&crew->lock);
-        weir__wakes_send(&wakes);
-        weir_lock_acquire(&crew->lock);
-        tell_watchers(crew, &wakes);
-    }
-    weir_lock_release(&crew->lock);
-    weir__wakes_send(&wakes);
+    release_and_tell(crew);
     if (abandoned)
         weir__free(member);
 }
@@ -258,18 +267,21 @@ static int reserve(struct weir_crew *crew, const char *kind, struct member *memb
     return 0;
 }
 
-/* Takes a reservation back: the thread could not be started. */
+/* Takes a reservation back: the thread could not be started. It may have been given up meanwhile,
+ * by a drain that waited for it in vain. */
 static void unreserve(struct weir_crew *crew, struct member *member)
 {
-    struct weir__wakes wakes = {0};
     weir_lock_acquire(&crew->lock);
-    list_remove(member);
-    crew->live--;
-    crew->references--;
-    crew->kinds[member->kind].spawned--;
-    tell_watchers(crew, &wakes);
-    weir_lock_release(&crew->lock);
-    weir__wakes_send(&wakes);
+    struct weir_crew_kind *kind = &crew->kinds[member->kind];
+    if (member->back) {
+        list_remove(member);
+        crew->live--;
+    } else {
+        kind->abandoned--;
+    }
+    kind->spawned--;
+    release_and_tell(crew);
+    unref(crew);
 }
 
 int weir_crew_start(struct weir_crew *crew, const char *kind,
@@ -353,14 +365,22 @@ static void interrupt_running(struct weir_crew *crew)
     weir_lock_release(&crew->lock);
 }
 
-/* Fires abort and pesters the running until they end or the grace time is over. */
-static int abort_all(struct weir_crew *crew)
+/* Moves on to Aborting; false when the last member has ended after all. */
+static bool begin_abort(struct weir_crew *crew)
 {
     weir_lock_acquire(&crew->lock);
-    move_to(crew, WEIR_CREW_ABORTING);
+    bool begins = crew->live > 0;
+    if (begins)
+        move_to(crew, WEIR_CREW_ABORTING);
     for (struct member *member = crew->running; member; member = member->next)
         crew->kinds[member->kind].aborted++;
     weir_lock_release(&crew->lock);
+    return begins;
+}
+
+/* Fires abort and pesters the running until they end or the grace time is over. */
+static int abort_all(struct weir_crew *crew)
+{
     if (!WEIR__MUTANT(CREW_ABORT_FIRES_NOTHING))
         weir_cancel_fire(&crew->abort);
     uint64_t until_ns = weir_time_add(weir_now_ns(), crew->options.grace_ns);
@@ -377,7 +397,6 @@ static int abort_all(struct weir_crew *crew)
 /* Lets go of those who would not end: they keep their record and their reference. */
 static void abandon_running(struct weir_crew *crew)
 {
-    struct weir__wakes wakes = {0};
     weir_lock_acquire(&crew->lock);
     while (crew->running) {
         struct member *member = crew->running;
@@ -388,9 +407,7 @@ static void abandon_running(struct weir_crew *crew)
         if (member->has_thread)
             weir__thread_abandon(&member->thread);
     }
-    tell_watchers(crew, &wakes);
-    weir_lock_release(&crew->lock);
-    weir__wakes_send(&wakes);
+    release_and_tell(crew);
 }
 
 int weir_crew_drain(struct weir_crew *crew, struct weir_crew_report *ret_report)
@@ -406,6 +423,8 @@ int weir_crew_drain(struct weir_crew *crew, struct weir_crew_report *ret_report)
     weir_cancel_fire(&crew->stop);
     struct weir_deadline deadline = weir_deadline_in(crew->options.drain_ns, NULL);
     int error = weir_crew_wait(crew, &deadline);
+    if (error && !begin_abort(crew))
+        error = 0;
     if (error && abort_all(crew))
         abandon_running(crew);
     join_ended(crew);

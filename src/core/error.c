@@ -126,6 +126,20 @@ int weir__fail(int code, const char *name, const char *template, uint64_t first,
     return -code;
 }
 
+/* "72.0 ms": a time as people read it. */
+static int print_time(char *to, size_t room, uint64_t ns)
+{
+    static const struct {
+        uint64_t ns;
+        const char *name;
+    } units[] = {{WEIR_NS_PER_S, "s"}, {WEIR_NS_PER_MS, "ms"}, {WEIR_NS_PER_US, "us"}};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (ns >= units[i].ns)
+            return snprintf(to, room, "%" PRIu64 ".%" PRIu64 " %s", ns / units[i].ns,
+                            ns % units[i].ns * 10 / units[i].ns, units[i].name);
+    return snprintf(to, room, "%" PRIu64 " ns", ns);
+}
+
 const char *weir_error_detail(void)
 {
     size_t at = 0;
@@ -138,6 +152,9 @@ const char *weir_error_detail(void)
         } else if (p[0] == '$' && p[1] >= '1' && p[1] <= '3') {
             printed = snprintf(last.text + at, room, "%" PRIu64, last.number[p[1] - '1']);
             p++;
+        } else if (p[0] == '$' && p[1] == 't' && p[2] >= '1' && p[2] <= '3') {
+            printed = print_time(last.text + at, room, last.number[p[2] - '1']);
+            p += 2;
         } else {
             printed = snprintf(last.text + at, room, "%c", *p);
         }

@@ -8,7 +8,8 @@
 #include <weir/error.h>
 
 /* Remembers why, for weir_error_detail(), and returns -code. In the template $n stands for the
- * name and $1 $2 $3 for the numbers. Cold, so that no hot path pays for it. */
+ * name, $1 $2 $3 for the numbers, and $t1 $t2 $t3 for them as times in nanoseconds. Cold, so that
+ * no hot path pays for it. */
 __attribute__((cold)) int weir__fail(int code, const char *name, const char *template,
                                      uint64_t first, uint64_t second, uint64_t third);
 

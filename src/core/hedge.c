@@ -35,7 +35,6 @@ struct weir_hedge_call {
     unsigned references;
     int last_error;
     bool is_over;
-    bool hedge_won;
     struct weir_hedge_answer answers[WEIR_HEDGE_TARGETS_MAX];
 
     /* fixed before the first attempt starts */
@@ -154,7 +153,6 @@ void weir_hedge_report(struct weir_hedge_attempt *attempt, int result, void *ans
     call->under_way--;
     bool late = result == 0 && call->is_over && !WEIR__MUTANT(HEDGE_LATE_ANSWER_KEPT);
     if (result == 0 && !late) {
-        call->hedge_won |= call->is_hedge[attempt->target];
         call->answers[call->good++] = (struct weir_hedge_answer){attempt->target, answer};
     } else if (result != 0) {
         call->last_error = result;
@@ -286,22 +284,26 @@ static void finish(struct weir_hedge_call *call, int error, struct weir_hedge_an
     call->is_over = true;
     unsigned under_way = call->under_way;
     unsigned good = call->good;
-    bool hedge_won = call->hedge_won;
     weir_lock_release(&call->lock);
 
     if (!WEIR__MUTANT(HEDGE_LOSER_GOES_ON))
         weir_cancel_fire(&call->cancel);
     unsigned taken = error ? 0 : hedge->_options.needed;
-    for (unsigned i = 0; i < taken; i++)
+    bool hedge_won = false;
+    for (unsigned i = 0; i < taken; i++) {
         ret_answers[i] = call->answers[i];
+        hedge_won |= call->is_hedge[call->answers[i].target];
+    }
     for (unsigned i = taken; i < good && call->discard; i++)
         call->discard(call->answers[i].answer);
 
     weir_lock_acquire(&hedge->_lock);
     hedge->_canceled += under_way;
     hedge->_failed += error != 0;
-    hedge->_wins_by_hedge += !error && hedge_won;
+    hedge->_wins_by_hedge += hedge_won;
     weir_lock_release(&hedge->_lock);
+    if (good > taken)
+        weir__count(&hedge->_late, good - taken);
     if (!error)
         weir_histogram_observe(&hedge->_latency_ns, weir_now_ns() - started_ns);
 }

@@ -113,28 +113,44 @@ static struct {
     size_t count;
 } registry = {.lock = WEIR_LOCK_INIT(&registry_class)};
 
-static int register_one(const struct weir_lock_class *one)
+static const struct weir_lock_class *find_known(const char *name)
 {
-    size_t at = registry.count;
-    for (size_t i = 0; i < registry.count; i++) {
-        const struct weir_lock_class *known = registry.known[i];
-        if (strcmp(known->name, one->name) == 0)
-            return known->rank == one->rank
-                       ? 0
-                       : weir__fail(WEIR_E_EXISTS, one->name,
-                                    "lock class '$n': already registered with rank $1, not $2",
-                                    known->rank, one->rank, 0);
-        if (known->rank > one->rank && at == registry.count)
-            at = i;
+    for (size_t i = 0; i < registry.count; i++)
+        if (strcmp(registry.known[i]->name, name) == 0)
+            return registry.known[i];
+    return NULL;
+}
+
+/* What stands against the whole list, before any of it is entered. */
+static int check_list(const struct weir_lock_class *const *classes, size_t count)
+{
+    size_t fresh = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct weir_lock_class *known = find_known(classes[i]->name);
+        if (known && known->rank != classes[i]->rank)
+            return weir__fail(WEIR_E_EXISTS, classes[i]->name,
+                              "lock class '$n': already registered with rank $1, not $2",
+                              known->rank, classes[i]->rank, 0);
+        fresh += !known;
     }
-    if (registry.count == WEIR_LOCK_CLASSES_MAX)
-        return weir__fail(WEIR_E_OVERFLOW, one->name, "lock class '$n': $1 classes is the limit",
-                          WEIR_LOCK_CLASSES_MAX, 0, 0);
-    memmove(&registry.known[at + 1], &registry.known[at],
-            (registry.count - at) * sizeof(registry.known[0]));
+    if (registry.count + fresh > WEIR_LOCK_CLASSES_MAX)
+        return weir__fail(WEIR_E_OVERFLOW, NULL, "$1 lock classes are known, $2 is the limit",
+                          registry.count, WEIR_LOCK_CLASSES_MAX, 0);
+    return 0;
+}
+
+/* In the order of ranks. */
+static void enter(const struct weir_lock_class *one)
+{
+    if (find_known(one->name))
+        return;
+    size_t at = registry.count;
+    while (at > 0 && registry.known[at - 1]->rank > one->rank) {
+        registry.known[at] = registry.known[at - 1];
+        at--;
+    }
     registry.known[at] = one;
     registry.count++;
-    return 0;
 }
 
 int weir_lock_register(const struct weir_lock_class *const *classes, size_t count)
@@ -149,10 +165,10 @@ int weir_lock_register(const struct weir_lock_class *const *classes, size_t coun
                               "lock class '$n': rank $1 does not rise above $2", classes[i]->rank,
                               classes[i - 1]->rank, 0);
     }
-    int error = 0;
     weir_lock_acquire(&registry.lock);
+    int error = check_list(classes, count);
     for (size_t i = 0; i < count && !error; i++)
-        error = register_one(classes[i]);
+        enter(classes[i]);
     weir_lock_release(&registry.lock);
     return error;
 }

@@ -29,9 +29,9 @@ int weir__name_set(char field[WEIR_NAME_MAX], const char *name)
         return weir__fail(WEIR_E_INVALID, name, "the name '$n...' is too long: at most $1 bytes",
                           WEIR_NAME_MAX - 1, 0, 0);
     for (size_t i = 0; i < length; i++)
-        if ((unsigned char)name[i] < ' ' || name[i] == '"' || name[i] == '\\')
+        if (name[i] < ' ' || name[i] > '~' || name[i] == '"' || name[i] == '\\')
             return weir__fail(WEIR_E_INVALID, NULL,
-                              "byte $1 of a name is a control character, a quote or a backslash",
+                              "byte $1 of a name is not printable ASCII, or a quote or a backslash",
                               i + 1, 0, 0);
     memset(field, 0, WEIR_NAME_MAX);
     memcpy(field, name, length);

@@ -12,7 +12,7 @@ __attribute__((malloc, warn_unused_result)) void *weir__alloc(size_t count, size
 void weir__free(void *memory);
 
 /* Copies a name into a field of WEIR_NAME_MAX bytes. Invalid when it is NULL, empty, too long, or
- * has a byte below space, a double quote or a backslash (it becomes a label of a metric). */
+ * has a byte that is not printable ASCII, a double quote or a backslash (it becomes a label). */
 WEIR_MUST_USE int weir__name_set(char field[WEIR_NAME_MAX], const char *name);
 
 #endif

@@ -1,5 +1,6 @@
-/* metrics.h - what the three parts of weir_metrics share: the registry (metrics.c), the objects of
- * core and their families (metrics_core.c, metrics_families.c), names and text (metrics_text.c).
+/* metrics.h - what the parts of weir_metrics share: the registry (metrics.c, metrics_scrape.c), the
+ * objects of core and their families (metrics_core.c, metrics_families.c), names and text
+ * (metrics_text.c).
  *
  * Ownership: kinds and families of core are static; an out belongs to the scrape that writes it.
  */
@@ -28,6 +29,7 @@ enum weir__metrics_kind_index {
     WEIR__METRICS_POOL,
     WEIR__METRICS_QUEUE,
     WEIR__METRICS_RATE,
+    WEIR__METRICS_SCHED,
     WEIR__METRICS_SLOTS,
     WEIR__METRICS_WATCH,
     WEIR__METRICS_OBJECTS,
@@ -117,10 +119,12 @@ void weir__metrics_label(char *text, size_t room, const char *name, const char *
 WEIR_MUST_USE int weir__metrics_check(const struct weir_metrics_series *series,
                                       enum weir__metrics_type type);
 
-/* What the slots say: the sums, and the devices one by one. */
-struct weir_slots_stats;
+/* Attaches an object of core under its name. */
+WEIR_MUST_USE int weir__metrics_add(struct weir_metrics *metrics,
+                                    enum weir__metrics_kind_index kind, const void *object,
+                                    const char *name);
 
-/* The name of a family of core's own, or of a histogram's parts. */
+/* Whether core has a family of this name. */
 bool weir__metrics_is_core(const char *name);
 
 #endif

@@ -52,19 +52,28 @@ void weir__wakes_send(struct weir__wakes *wakes)
     wakes->count = 0;
 }
 
+static int ended(int error)
+{
+    if (error == -WEIR_E_TIMEOUT)
+        return weir__fail(WEIR_E_TIMEOUT, NULL, "the deadline has passed", 0, 0, 0);
+    if (error == -WEIR_E_CANCELED)
+        return weir__fail(WEIR_E_CANCELED, NULL, "the cancel token has fired", 0, 0, 0);
+    return error; /* explained where it was found */
+}
+
 int weir_deadline_check(const struct weir_deadline *deadline)
 {
     if (!deadline)
         return 0;
     if (deadline->cancel && weir_cancel_is_fired(deadline->cancel))
-        return -WEIR_E_CANCELED;
+        return ended(-WEIR_E_CANCELED);
     if (deadline->at_ns != WEIR_NEVER && weir_now_ns() >= deadline->at_ns)
-        return -WEIR_E_TIMEOUT;
+        return ended(-WEIR_E_TIMEOUT);
     return 0;
 }
 
 int weir_deadline_sleep(const struct weir_deadline *deadline)
 {
     struct weir__park place = {0};
-    return weir__park_wait(&place, deadline);
+    return ended(weir__park_wait(&place, deadline));
 }

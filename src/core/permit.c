@@ -1,8 +1,7 @@
 /* permit.c - the table of live permits, in builds with checks.
  *
- * A tag is a slot of the table and how often that slot had been used. Slots are taken round robin,
- * so a stale tag is recognised for at least TABLE_SIZE acquisitions of its slot. When all slots
- * are taken, further permits go untracked (tag 0): the check is a net, not a limit.
+ * A tag is a slot of the table and how often that slot has been used, so no tag comes twice. When
+ * all slots are taken, further permits go untracked (tag 0): the check is a net, not a limit.
  */
 #include "permit.h"
 

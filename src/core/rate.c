@@ -248,7 +248,7 @@ static int refuse_paced(struct weir_rate *rate, uint64_t n, uint64_t delay_ns)
 {
     rate->_paced++;
     return weir__fail(WEIR_E_PACED, rate->_name,
-                      "rate '$n': $1 asked for, due in $2 ns, $3 waiting; try again then", n,
+                      "rate '$n': $1 asked for, due in $t2, $3 waiting; try again then", n,
                       delay_ns, rate->_waiting);
 }
 

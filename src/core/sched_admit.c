@@ -2,9 +2,9 @@
  *
  * Each step either has its permit at once, or joins the line of its resource with a callback. The
  * callback comes from the thread that gave something back, perhaps before the call that joined has
- * returned; ENTERING and ENTERED (sched_job.h) see to it that the job is moved by one thread all the
- * same, and that nobody touches a job that may be gone. Callbacks only move the job on: running and
- * ending is for workers, so nothing recurses.
+ * returned; ENTERING and ENTERED (sched_job.h) see to it that the job is moved by one thread all
+ * the same, and that nobody touches a job that may be gone. Callbacks only move the job on: running
+ * and ending is for workers, so nothing recurses.
  */
 #include "sched_job.h"
 
@@ -47,12 +47,29 @@ static int next_step(const struct weir_job *job)
     return step;
 }
 
-int weir__job_check(struct weir_sched *sched, const struct weir_job *job)
+static int check_pool(struct weir_sched *sched, const struct weir_pool_request *request)
+{
+    uint64_t ring = weir_pool_scan_ring_total(sched->options.pool);
+    uint64_t cache = weir_pool_delta_cache_total(sched->options.pool);
+    if (request->scan_ring_bytes > ring)
+        return weir__fail(WEIR_E_TOO_LARGE, sched->name,
+                          "scheduler '$n': the job needs a scan ring of $1 bytes, there are $2",
+                          request->scan_ring_bytes, ring, 0);
+    if (request->delta_cache_bytes > cache)
+        return weir__fail(WEIR_E_TOO_LARGE, sched->name,
+                          "scheduler '$n': the job needs a delta cache of $1 bytes, there are $2",
+                          request->delta_cache_bytes, cache, 0);
+    if (request->delta_cache_bytes > UINT64_MAX - request->scan_ring_bytes)
+        return weir__fail(WEIR_E_TOO_LARGE, sched->name,
+                          "scheduler '$n': the job needs $1 and $2 bytes, together more than 64 "
+                          "bits can count",
+                          request->scan_ring_bytes, request->delta_cache_bytes, 0);
+    return 0;
+}
+
+static int check_needs(struct weir_sched *sched, const struct weir_job *job)
 {
     const struct weir_sched_options *options = &sched->options;
-    if (!job->run || !job->done)
-        return weir__fail(WEIR_E_INVALID, sched->name,
-                          "scheduler '$n': a job needs both run and done", 0, 0, 0);
     if (needs(job, STEP_READS) && !options->reads)
         return weir__fail(WEIR_E_INVALID, sched->name,
                           "scheduler '$n': the job takes read tokens, but there are none here", 0,
@@ -69,22 +86,24 @@ int weir__job_check(struct weir_sched *sched, const struct weir_job *job)
         return weir__fail(WEIR_E_TOO_LARGE, sched->name,
                           "scheduler '$n': the job takes $1 read tokens, there are $2",
                           job->read_tokens, weir_budget_capacity(options->reads), 0);
-    if (needs(job, STEP_POOL)) {
-        uint64_t ring = weir_pool_scan_ring_total(options->pool);
-        uint64_t cache = weir_pool_delta_cache_total(options->pool);
-        if (job->pool.scan_ring_bytes > ring)
-            return weir__fail(WEIR_E_TOO_LARGE, sched->name,
-                              "scheduler '$n': the job needs a scan ring of $1 bytes, there are $2",
-                              job->pool.scan_ring_bytes, ring, 0);
-        if (job->pool.delta_cache_bytes > cache)
-            return weir__fail(
-                WEIR_E_TOO_LARGE, sched->name,
-                "scheduler '$n': the job needs a delta cache of $1 bytes, there are $2",
-                job->pool.delta_cache_bytes, cache, 0);
-    }
-    return 0;
+    return needs(job, STEP_POOL) ? check_pool(sched, &job->pool) : 0;
 }
 
+int weir__job_check(struct weir_sched *sched, const struct weir_job *job)
+{
+    if (!job->run || !job->done)
+        return weir__fail(WEIR_E_INVALID, sched->name,
+                          "scheduler '$n': a job needs both run and done", 0, 0, 0);
+    if (job->io_model != WEIR_IO_EXPLICIT_READS && job->io_model != WEIR_IO_MMAP_IMPLICIT)
+        return weir__fail(WEIR_E_INVALID, sched->name,
+                          "scheduler '$n': $1 is no I/O model, 0 and 1 are",
+                          (uint64_t)job->io_model, 0, 0);
+    if (job->wait != WEIR_SCHED_IN_LINE && job->wait != WEIR_SCHED_BACKOFF)
+        return weir__fail(WEIR_E_INVALID, sched->name,
+                          "scheduler '$n': $1 is no way to wait, 0 and 1 are", (uint64_t)job->wait,
+                          0, 0);
+    return check_needs(sched, job);
+}
 void weir__job_release(struct weir_job *job)
 {
     weir_pool_permit_release(&job->_pool_permit);
@@ -200,7 +219,7 @@ static bool after_entering(struct weir_sched *sched, struct weir_job *job)
     weir_lock_release(&sched->lock);
     if (has_been_called || !is_canceled)
         return has_been_called;
-    weir__job_cancel_waiting(sched, job);
+    weir__job_cancel_pinned(sched, job, WEIR__JOB_WAITING);
     return false;
 }
 

@@ -62,6 +62,10 @@ int weir__thread_start(struct weir__thread *ret_thread, const char *name, void (
     sigset_t blocked, before;
     sigfillset(&blocked);
     sigdelset(&blocked, SIGURG);
+    /* Faults of the thread itself: blocked, they would kill the process past any handler. */
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+        sigdelset(&blocked, faults[i]);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     pthread_t thread;
     int error = pthread_create(&thread, NULL, run, start);

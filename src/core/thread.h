@@ -14,7 +14,8 @@ struct weir__thread {
 };
 
 /* 0, or -WEIR_E_NO_MEMORY, -WEIR_E_BUSY when the system has no thread left. The name is cut to the
- * kernel's 15 bytes. All signals are blocked in the new thread but SIGURG, which only interrupts.
+ * kernel's 15 bytes. In the new thread all signals are blocked but SIGURG, which only
+ * interrupts, and those that its own faults raise.
  */
 WEIR_MUST_USE int weir__thread_start(struct weir__thread *ret_thread, const char *name,
                                      void (*fn)(void *arg), void *arg);

@@ -85,8 +85,10 @@ bool weir__turns_leave(struct weir__turns *turns, struct weir__turn *turn, int e
         unlink_turn(turns, turn, WEIR__TURN_NOWHERE);
     if (error == -WEIR_E_TIMEOUT)
         turns->_timed_out++;
-    else
+    else if (error == -WEIR_E_CANCELED)
         turns->_canceled++;
+    else
+        turns->_enqueued--; /* a wait without an end is no wait */
     return true;
 }
 

@@ -365,6 +365,32 @@ XP_SCENARIO(budget_grow, .about = "a resize upwards serves those who wait", XP_S
             .setup = one_setup, .threads = {grow, take_one_of_two, give_back}, .check = fini,
             .bound = 3)
 
+/* ---- whoever has had all of it may destroy it ---- */
+
+static void take_all_and_destroy(void)
+{
+    struct weir_permit permit = WEIR_PERMIT_NONE;
+    must_acquire(2, &permit);
+    weir_permit_release(&permit);
+    weir_budget_fini(&s.budget);
+    __builtin_memset(&s.budget, 0, sizeof(s.budget)); /* freed: a late look would crash */
+}
+
+static void two_setup(void)
+{
+    init(2);
+    XP_ASSERT_EQ(weir_budget_try(&s.budget, 1, &s.held), 0);
+}
+
+static void destroyed_check(void)
+{
+    weir_cancel_fini(&s.token);
+}
+
+XP_SCENARIO(budget_destroy, .about = "release touches nothing once its units are home", XP_STATE(s),
+            .setup = two_setup, .threads = {take_all_and_destroy, give_back},
+            .check = destroyed_check, .bound = 3)
+
 XP_SCENARIO(budget_exact_counts, .about = "a stress of both paths leaves every unit at home",
             XP_STATE(s), .setup = release_setup, .threads = {take_two, take_or_time_out, take_two},
             .check = fini, .bound = 3)

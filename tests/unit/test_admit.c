@@ -107,7 +107,7 @@ TEST(a_flood_from_one_address_is_paced)
     CHECK_EQ(visit("flood"), 0);
     CHECK_EQ(visit("flood"), -WEIR_E_BUSY);
     CHECK_STR(weir_error_detail(), "admit 'clients': this key goes faster than 10 per second, the "
-                                   "next place is due in 100000000 ns");
+                                   "next place is due in 100.0 ms");
     CHECK_EQ(weir_admit_delay_ns(&admit, "flood", 5), 100 * WEIR_NS_PER_MS);
     CHECK_EQ(weir_admit_delay_ns(&admit, "unknown", 7), 0);
     weir_admit_read(&admit, &stats);

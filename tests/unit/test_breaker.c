@@ -102,7 +102,7 @@ TEST(opens_above_the_threshold_and_not_at_it)
     CHECK_EQ(state(), WEIR_BREAKER_OPEN);
     check_rejected();
     CHECK_STR(weir_error_detail(), "breaker 'peer': the target is left alone, next probe in "
-                                   "10000000000 ns, 0 out");
+                                   "10.0 s, 0 out");
     CHECK_EQ(stats.entered[WEIR_BREAKER_OPEN], 1);
     CHECK_STR(weir_breaker_name(&breaker), "peer");
     stop();
@@ -160,7 +160,7 @@ TEST(good_probes_close_it)
     CHECK_EQ(state(), WEIR_BREAKER_HALF_OPEN);
     CHECK_EQ(stats.probes_out, 3);
     check_rejected();
-    CHECK_HAS(weir_error_detail(), "next probe in 5000000000 ns, 3 out");
+    CHECK_HAS(weir_error_detail(), "next probe in 5.0 s, 3 out");
     weir_breaker_report(&probes[0], WEIR_BREAKER_SUCCESS);
     /* Three results are wanted, so a reported probe makes no room for a fourth. */
     check_rejected();

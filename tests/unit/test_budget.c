@@ -77,6 +77,10 @@ TEST(impossible_requests_are_refused_at_once)
     struct weir_permit other = WEIR_PERMIT_NONE;
     CHECK_EQ(weir_budget_acquire(&budget, 1, &other, NULL), -WEIR_E_INVALID);
     CHECK_EQ(weir_budget_acquire(&budget, 1, &other, &never), -WEIR_E_INVALID);
+    CHECK_HAS(weir_error_detail(), "budget 'files': 1 of 1024 asked for, would have to wait for");
+    struct weir_budget_stats stats;
+    weir_budget_read(&budget, &stats);
+    CHECK_EQ(stats.enqueued, 0);
     weir_permit_release(&permit);
     weir_budget_fini(&budget);
 }
@@ -408,6 +412,50 @@ TEST(counts_are_exact_over_many_folds)
         }
     }
     CHECK_EQ(weir_budget_available(&budget), 3);
+    weir_budget_fini(&budget);
+}
+
+/* More blocked waiters than are woken at once, and a resize back up while they are failed: those
+ * that fit again are not failed. The callback makes it certain that the second resize comes in
+ * between. */
+static struct weir_budget *resized;
+static void grow_again(struct weir_budget_waiter *waiter, int result, struct weir_permit permit)
+{
+    (void)waiter;
+    weir_permit_release(&permit);
+    if (result == -WEIR_E_TOO_LARGE)
+        CHECK_EQ(weir_budget_resize(resized, 100), 0);
+}
+
+TEST(a_resize_in_between_is_seen)
+{
+    struct weir_budget budget;
+    struct weir_permit all = WEIR_PERMIT_NONE, none = WEIR_PERMIT_NONE;
+    struct weir_budget_waiter first;
+    resized = &budget;
+    CHECK_EQ(weir_budget_init(&budget, "slots", 100), 0);
+    CHECK_EQ(weir_budget_try(&budget, 100, &all), 0);
+    CHECK_EQ(weir_budget_acquire_async(&budget, 60, &none, &first, grow_again), WEIR_BUDGET_QUEUED);
+    struct blocked blocked[40];
+    struct weir__thread threads[40];
+    for (int i = 0; i < 40; i++) {
+        blocked[i] = (struct blocked){.budget = &budget,
+                                      .deadline = weir_deadline_in(60 * WEIR_NS_PER_S, NULL),
+                                      .units = 60,
+                                      .result = 99};
+        CHECK_EQ(weir__thread_start(&threads[i], "blocked", block, &blocked[i]), 0);
+    }
+    until_waiting(&budget, 41);
+    CHECK_EQ(weir_budget_resize(&budget, 50), 0);
+    weir_permit_release(&all);
+    int granted = 0;
+    for (int i = 0; i < 40; i++) {
+        weir__thread_join(&threads[i]);
+        CHECK(blocked[i].result == 0 || blocked[i].result == -WEIR_E_TOO_LARGE);
+        granted += blocked[i].result == 0;
+    }
+    CHECK(granted >= 40 - 16);
+    CHECK_EQ(weir_budget_capacity(&budget), 100);
     weir_budget_fini(&budget);
 }
 

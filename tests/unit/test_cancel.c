@@ -100,6 +100,36 @@ TEST(fini_asserts)
     CHECK(tap_dies(fini_with_hook, &n, "destroyed while hooks or waits hang on it"));
 }
 
+static void remove_itself(void *arg)
+{
+    weir_cancel_off(arg);
+}
+
+static void off_from_within(void *arg)
+{
+    (void)arg;
+    struct weir_cancel token;
+    struct weir_cancel_hook hook = {0};
+    weir_cancel_init(&token, NULL);
+    (void)weir_cancel_on(&token, &hook, remove_itself, &hook);
+    weir_cancel_fire(&token);
+}
+
+static void on_without_function(void *arg)
+{
+    (void)arg;
+    struct weir_cancel token;
+    struct weir_cancel_hook hook = {0};
+    weir_cancel_init(&token, NULL);
+    (void)weir_cancel_on(&token, &hook, NULL, NULL);
+}
+
+TEST(misuse_of_hooks_is_named)
+{
+    CHECK(tap_dies(off_from_within, NULL, "a hook was removed from within its own function"));
+    CHECK(tap_dies(on_without_function, NULL, "a hook without a function"));
+}
+
 struct sleeper {
     struct weir_cancel *token;
     uint64_t at_ns;

@@ -206,6 +206,9 @@ TEST(has_limits)
     struct weir_crew *crew;
     struct weir_crew_options options = {.threads_max = 1};
     CHECK_EQ(weir_crew_new(&crew, "", NULL), -WEIR_E_INVALID);
+    struct weir_crew_options for_ever = {.drain_ns = UINT64_MAX};
+    CHECK_EQ(weir_crew_new(&crew, "crew", &for_ever), -WEIR_E_INVALID);
+    CHECK_HAS(weir_error_detail(), "each may be at most 86400000000000");
     CHECK_EQ(weir_crew_new(&crew, "crew", &options), 0);
     CHECK_EQ(weir_crew_start(crew, "one", until_stop, NULL), 0);
     CHECK_EQ(weir_crew_start(crew, "two", until_stop, NULL), -WEIR_E_BUSY);

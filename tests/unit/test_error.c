@@ -95,6 +95,14 @@ TEST(details_are_put_together_on_demand)
     CHECK_STR(weir_error_detail(), "100$ and $9 are no numbers of ours $");
 }
 
+TEST(times_are_for_people)
+{
+    (void)weir__fail(WEIR_E_PACED, NULL, "$t1, $t2, $t3", 999, 72015413, 61 * WEIR_NS_PER_S);
+    CHECK_STR(weir_error_detail(), "999 ns, 72.0 ms, 61.0 s");
+    (void)weir__fail(WEIR_E_PACED, NULL, "$t1, $t2 and $t", 1000, UINT64_MAX, 0);
+    CHECK_STR(weir_error_detail(), "1.0 us, 18446744073.7 s and $t");
+}
+
 TEST(a_detail_never_overflows)
 {
     static char template[1000];

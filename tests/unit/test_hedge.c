@@ -56,17 +56,17 @@ TEST(the_first_good_answer_wins)
     struct weir_hedge hedge;
     struct weir_hedge_answer answer;
     CHECK_EQ(weir_hedge_init(&hedge, "lookup", NULL), 0);
-    world.at_start[1] = 1;
+    world.at_start[2] = 1;
     struct weir_deadline deadline = weir_deadline_in(WEIR_NS_PER_S, NULL);
     CHECK_EQ(weir_hedge_run(&hedge, &ops, NULL, TARGETS, &answer, &deadline), 0);
-    CHECK_EQ(answer.target, 1);
-    CHECK(answer.answer == &values[1]);
+    CHECK_EQ(answer.target, 2);
+    CHECK(answer.answer == &values[2]);
     CHECK_EQ(world.started, 3); /* alpha, and no more */
     /* The losers' tokens have fired, and their late answers are discarded. */
     CHECK(weir_cancel_is_fired(world.attempts[0]->deadline.cancel));
-    CHECK(weir_cancel_is_fired(world.attempts[2]->deadline.cancel));
+    CHECK(weir_cancel_is_fired(world.attempts[1]->deadline.cancel));
     weir_hedge_report(world.attempts[0], 0, &values[0]);
-    weir_hedge_report(world.attempts[2], -WEIR_E_CANCELED, NULL);
+    weir_hedge_report(world.attempts[1], -WEIR_E_CANCELED, NULL);
     CHECK_EQ(world.discarded, 1);
     struct weir_hedge_stats stats;
     weir_hedge_read(&hedge, &stats);
@@ -75,6 +75,23 @@ TEST(the_first_good_answer_wins)
     CHECK_EQ(stats.canceled, 2);
     CHECK_EQ(stats.late, 1);
     CHECK_EQ(stats.latency_ns.count, 1);
+    CHECK_EQ(stats.wins_by_hedge, 0);
+    weir_hedge_fini(&hedge);
+    weir__clock_unfake();
+}
+
+/* Enough is enough: once there is an answer nobody else is asked. */
+TEST(an_answer_at_once_saves_the_other_attempts)
+{
+    reset();
+    struct weir_hedge hedge;
+    struct weir_hedge_answer answer;
+    CHECK_EQ(weir_hedge_init(&hedge, "lookup", NULL), 0);
+    world.at_start[0] = 1;
+    struct weir_deadline deadline = weir_deadline_in(WEIR_NS_PER_S, NULL);
+    CHECK_EQ(weir_hedge_run(&hedge, &ops, NULL, TARGETS, &answer, &deadline), 0);
+    CHECK_EQ(answer.target, 0);
+    CHECK_EQ(world.started, 1);
     weir_hedge_fini(&hedge);
     weir__clock_unfake();
 }
@@ -227,7 +244,7 @@ TEST(a_quorum_takes_several_answers)
     CHECK_EQ(weir_hedge_run(&hedge, &ops, NULL, TARGETS, answers, &deadline), 0);
     CHECK_EQ(answers[0].target, 0);
     CHECK_EQ(answers[1].target, 2);
-    weir_hedge_report(world.attempts[3], -WEIR_E_CANCELED, NULL); /* in the place of target 1 */
+    CHECK_EQ(world.started, 3); /* two are enough: nobody was asked in the place of target 1 */
     /* One good answer of two needed, and nobody else to ask: that is a failure. */
     reset();
     world.at_start[0] = 1;

@@ -163,4 +163,16 @@ TEST(a_bad_hierarchy_is_refused)
     CHECK_EQ(weir_lock_register(bad, 1), -WEIR_E_INVALID);
 }
 
+TEST(registering_is_all_or_nothing)
+{
+    static const struct weir_lock_class fresh = {"only_with_the_others", 1};
+    static const struct weir_lock_class known = {"a_known_one", 50}, other = {"a_known_one", 51};
+    const struct weir_lock_class *first[] = {&known}, *mixed[] = {&fresh, &other};
+    const struct weir_lock_class *listed[WEIR_LOCK_CLASSES_MAX];
+    CHECK_EQ(weir_lock_register(first, 1), 0);
+    size_t before = weir_lock_list(listed, WEIR_LOCK_CLASSES_MAX);
+    CHECK_EQ(weir_lock_register(mixed, 2), -WEIR_E_EXISTS);
+    CHECK_EQ(weir_lock_list(listed, WEIR_LOCK_CLASSES_MAX), before);
+}
+
 TAP_MAIN()

@@ -68,7 +68,7 @@ TEST(says_when_to_come_back)
     CHECK_EQ(weir_rate_try(&rate, 5, WEIR_RATE_HIGH), 0);
     CHECK_EQ(weir_rate_try(&rate, 1, WEIR_RATE_HIGH), -WEIR_E_PACED);
     CHECK_STR(weir_error_detail(),
-              "rate 'repair': 1 asked for, due in 100000000 ns, 0 waiting; try again then");
+              "rate 'repair': 1 asked for, due in 100.0 ms, 0 waiting; try again then");
     CHECK_EQ(weir_rate_delay_ns(&rate, 3, WEIR_RATE_HIGH), 300 * WEIR_NS_PER_MS);
     weir__clock_advance(100 * WEIR_NS_PER_MS - 1);
     CHECK_EQ(weir_rate_delay_ns(&rate, 1, WEIR_RATE_HIGH), 1);
@@ -279,12 +279,12 @@ TEST(a_wait_that_cannot_end_in_time_is_not_begun)
     CHECK_EQ(weir_rate_try(&rate, 10, WEIR_RATE_LOW), 0);
     struct weir_deadline soon = {START_NS + 100 * WEIR_NS_PER_MS - 1, NULL};
     CHECK_EQ(weir_rate_acquire(&rate, 1, WEIR_RATE_LOW, &soon), -WEIR_E_PACED);
-    CHECK_HAS(weir_error_detail(), "due in 100000000 ns");
+    CHECK_HAS(weir_error_detail(), "due in 100.0 ms");
     struct taker taker = {.deadline = {START_NS + 100 * WEIR_NS_PER_MS, NULL}};
     join_line(&taker, 1, WEIR_RATE_LOW, 1);
     soon.at_ns = START_NS + 200 * WEIR_NS_PER_MS - 1;
     CHECK_EQ(weir_rate_acquire(&rate, 1, WEIR_RATE_LOW, &soon), -WEIR_E_PACED);
-    CHECK_HAS(weir_error_detail(), "due in 200000000 ns, 1 waiting");
+    CHECK_HAS(weir_error_detail(), "due in 200.0 ms, 1 waiting");
     /* Deadline and tokens come together: the grant wins. */
     weir__clock_advance(100 * WEIR_NS_PER_MS);
     weir__thread_join(&taker.thread);
@@ -339,6 +339,20 @@ TEST(a_change_reaches_those_in_line)
     CHECK_EQ(stats.granted, 1);
     CHECK_EQ(stats.tokens, 0);
     CHECK_EQ(weir_rate_try(&rate, 11, WEIR_RATE_LOW), -WEIR_E_TOO_LARGE);
+    stop();
+}
+
+/* Nothing else happens that would make somebody look: the one who sleeps has to be told. */
+TEST(a_faster_pace_wakes_the_keeper)
+{
+    start(1, 100);
+    CHECK_EQ(weir_rate_try(&rate, 100, WEIR_RATE_LOW), 0);
+    struct taker taker = {0};
+    join_line(&taker, 50, WEIR_RATE_LOW, 1);
+    CHECK_EQ(weir_rate_set(&rate, 1000, 100), 0);
+    weir__clock_advance(50 * WEIR_NS_PER_MS);
+    weir__thread_join(&taker.thread);
+    CHECK_EQ(taker.result, 0);
     stop();
 }
 
