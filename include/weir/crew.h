@@ -85,9 +85,11 @@ WEIR_API WEIR_MUST_USE int weir_crew_new(struct weir_crew **ret_crew, const char
 /* Asserts that the crew has stopped (or never started anybody). Accepts NULL. */
 WEIR_API void weir_crew_free(struct weir_crew *crew);
 
-/* Starts a thread that runs fn(self, arg). Its result is 0, or an error: Canceled is counted. The
- * kind names the thread and is what counts are kept by. Draining after a drain has begun, Busy when
- * there are too many threads here or on the machine, Overflow for a seventeenth kind, NoMemory. */
+/* Starts a thread that runs fn(self, arg), once for every start that returns 0, so that arg may be
+ * given up there: also when the thread was abandoned before it came to life, and then both tokens
+ * have fired. The result of fn is 0, or an error: Canceled is counted. The kind names the thread
+ * and is what counts are kept by. Draining after a drain has begun, Busy when there are too many
+ * threads here or on the machine, Overflow for a seventeenth kind, NoMemory. */
 WEIR_API WEIR_MUST_USE int weir_crew_start(struct weir_crew *crew, const char *kind,
                                            int (*fn)(struct weir_crew_self *self, void *arg),
                                            void *arg);

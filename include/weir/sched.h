@@ -30,7 +30,7 @@
  * that backs off, Exhausted beyond; the lines have the limits of their resources, and a job that
  * finds one full ends with Busy.
  *
- * Cost: a job is one struct of the caller's, about 700 bytes; nothing is allocated for it, but for
+ * Cost: a job is one struct of the caller's, about 530 bytes; nothing is allocated for it, but for
  * the first use of a device. A short lock for each step. Putting a job aside to back off is linear
  * in the number of those that are aside.
  *

@@ -221,7 +221,7 @@ static void member_main(void *arg)
     weir_lock_release(&crew->lock);
     if (abandoned)
         weir__thread_abandon(&member->thread);
-    int result = abandoned ? -WEIR_E_CANCELED : member->fn(&member->self, member->arg);
+    int result = member->fn(&member->self, member->arg);
     leave(crew, member, result); /* from here on the member's record is not ours */
     unref(crew);
 }

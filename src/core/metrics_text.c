@@ -229,17 +229,13 @@ void weir__metrics_label(char *text, size_t room, const char *name, const char *
     if (room - at < WEIR__METRICS_LABEL_ROOM)
         return;
     at += (size_t)snprintf(text + at, room - at, "%s%s=\"", at ? "," : "", name);
-    while (*value) {
-        size_t size = character_size(value);
-        if (size == 0)
-            at += (size_t)snprintf(text + at, room - at, "\\\\x%02x", (unsigned char)*value);
-        else if (*value == '\n')
+    for (; *value; value++) {
+        if (*value == '\n')
             at += (size_t)snprintf(text + at, room - at, "\\n");
         else if (*value == '\\' || *value == '"')
             at += (size_t)snprintf(text + at, room - at, "\\%c", *value);
         else
-            at += (size_t)snprintf(text + at, room - at, "%.*s", (int)size, value);
-        value += size ? size : 1;
+            text[at++] = *value;
     }
     snprintf(text + at, room - at, "\"");
 }

@@ -64,8 +64,9 @@ static int start_workers(struct weir_sched *sched)
 /* What is wrong with the options, and the defaults filled in. */
 static int set_options(struct weir_sched *sched, const struct weir_sched_options *options)
 {
-    sched->options = *options;
     struct weir_sched_options *own = &sched->options;
+    if (options)
+        *own = *options;
     if (own->workers == 0)
         return weir__fail(WEIR_E_INVALID, sched->name,
                           "scheduler '$n': 0 workers asked for, at least 1 is needed", 0, 0, 0);
@@ -171,6 +172,7 @@ static int accept_job(struct weir_sched *sched, struct weir_job *job)
     int error = weir_backoff_init(&job->_backoff, &backoff);
     if (error)
         return error;
+    job_reset(sched, job);
     sched->stats.submitted++;
     sched->stats.live++;
     sched->references++;
@@ -192,8 +194,6 @@ static int refuse(struct weir_sched *sched, int error, uint64_t live)
 
 int weir_sched_submit(struct weir_sched *sched, struct weir_job *job)
 {
-    WEIR__ASSERT(job->_state == WEIR__JOB_IDLE, "scheduler", sched->name,
-                 "a job was submitted that is not done, or whose private fields are not zero");
     int error = weir__job_check(sched, job);
     if (error) {
         weir_lock_acquire(&sched->lock);
@@ -201,21 +201,19 @@ int weir_sched_submit(struct weir_sched *sched, struct weir_job *job)
         weir_lock_release(&sched->lock);
         return error;
     }
-    job_reset(sched, job);
     bool waits_in_line = job->wait == WEIR_SCHED_IN_LINE;
     struct weir__wakes wakes = {0};
     weir_lock_acquire(&sched->lock);
-    error = accept_job(sched, job);
+    bool is_idle = job->_state == WEIR__JOB_IDLE;
+    error = is_idle ? accept_job(sched, job) : 0;
     uint64_t live = sched->stats.live - sched->ending;
-    if (!error && !waits_in_line)
+    if (is_idle && !error && !waits_in_line)
         weir__job_push_ready(sched, job, &wakes);
     weir__sched_release(sched, &wakes);
-    if (error) {
-        weir_cancel_fini(&job->_cancel);
-        job->_sched = NULL;
-        job->_state = WEIR__JOB_IDLE;
+    WEIR__ASSERT(is_idle, "scheduler", sched->name,
+                 "a job was submitted that is not done, or whose private fields are not zero");
+    if (error)
         return refuse(sched, error, live);
-    }
     if (waits_in_line)
         weir__job_admit(sched, job);
     return 0;

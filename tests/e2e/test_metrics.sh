@@ -56,7 +56,7 @@ weir_budget_capacity{budget="files"} 1
 weir_budget_in_use{budget="files"} 2
 weir_budget_permits{budget="files"} 1
 weir_budget_timed_out_total{budget="files"} 1
-weir_budget_capacity{budget="état \\xff"} 1
+weir_budget_capacity{budget="{odd} = 100%, ok?"} 1
 weir_adapt_cuts_total{adapt="files"} 1
 weir_queue_depth{queue="work"} 1
 weir_queue_dropped_total{queue="work"} 1

@@ -1,6 +1,7 @@
 /* The scheduler under real threads: jobs of all kinds, canceled, resized and pruned under way. */
 #include "stress.h"
 
+#include <sched.h>
 #include <weir/sched.h>
 
 #include "atomic.h"
@@ -151,7 +152,7 @@ static void work(struct stress_thread *thread)
     }
 }
 
-static void make(struct shared *shared)
+static void make(struct shared *shared, uint64_t drain_ns)
 {
     struct weir_slots_config slots = {.default_slots = SLOTS};
     struct weir_pool_config pool = {
@@ -168,7 +169,7 @@ static void make(struct shared *shared)
         .pool = &shared->pool,
         .reads = &shared->reads,
         .backoff = {.base_min_ns = 1000, .base_max_ns = 50000, .cap_ns = 200000, .tries_max = 50},
-        .crew = {.drain_ns = 60 * WEIR_NS_PER_S, .grace_ns = 60 * WEIR_NS_PER_S}};
+        .crew = {.drain_ns = drain_ns, .grace_ns = 60 * WEIR_NS_PER_S}};
     CHECK_EQ(weir_sched_new(&shared->sched, "stress", &options), 0);
 }
 
@@ -192,7 +193,7 @@ static void unmake(struct shared *shared)
 TEST(jobs_of_all_kinds)
 {
     static struct shared shared;
-    make(&shared);
+    make(&shared, 60 * WEIR_NS_PER_S);
     stress_run(THREADS, &shared, work);
     struct weir_sched_stats stats;
     weir_sched_read(shared.sched, &stats);
@@ -204,15 +205,21 @@ TEST(jobs_of_all_kinds)
     unmake(&shared);
 }
 
-/* The same again and again with a drain that cancels in the middle of it, while others submit. */
+/* Rounds: the first thread makes a scheduler and drains it while the others submit and cancel. */
+static struct {
+    struct shared shared;
+    uint32_t round;  /* moved on by the first thread; 0: not begun */
+    uint32_t parked; /* of the others, done with this round */
+    uint32_t is_over;
+} rounds;
+
 static void submit_until_drained(struct stress_thread *thread)
 {
-    struct shared *shared = thread->shared;
-    struct job *own = jobs[thread->index];
+    struct shared *shared = &rounds.shared;
     int error = 0;
     while (error != -WEIR_E_DRAINING) {
         uint64_t dice = stress_random(thread);
-        struct job *job = &own[dice % JOBS];
+        struct job *job = &jobs[thread->index][dice % JOBS];
         if (weir__load32(&job->is_out)) {
             if (dice & 1024)
                 weir_sched_cancel(&job->job);
@@ -227,29 +234,47 @@ static void submit_until_drained(struct stress_thread *thread)
     }
 }
 
-static void drain_soon(struct stress_thread *thread)
+static void take_part(struct stress_thread *thread)
 {
-    struct shared *shared = thread->shared;
-    if (thread->index > 0) {
+    for (uint32_t round = 1;; round++) {
+        while (weir__load32(&rounds.round) < round) {
+            if (weir__load32(&rounds.is_over))
+                return;
+            sched_yield();
+        }
         submit_until_drained(thread);
+        weir__add32(&rounds.parked, 1);
+    }
+}
+
+static void drain_in_rounds(struct stress_thread *thread)
+{
+    if (thread->index > 0) {
+        take_part(thread);
         return;
     }
-    struct weir_deadline moment = weir_deadline_in(stress_random(thread) % WEIR_NS_PER_MS, NULL);
-    (void)weir_deadline_sleep(&moment);
-    int error = weir_sched_drain(shared->sched, NULL);
-    CHECK(error == 0 || error == -WEIR_E_TIMEOUT);
+    while (stress_goes_on(thread)) {
+        uint64_t dice = stress_random(thread);
+        bool cancels = dice & 1;
+        make(&rounds.shared, cancels ? 1 : 60 * WEIR_NS_PER_S);
+        weir__store32(&rounds.parked, 0);
+        weir__add32(&rounds.round, 1);
+        struct weir_deadline moment = weir_deadline_in(dice / 2 % WEIR_NS_PER_MS, NULL);
+        (void)weir_deadline_sleep(&moment);
+        int error = weir_sched_drain(rounds.shared.sched, NULL);
+        CHECK(error == 0 || (cancels && error == -WEIR_E_TIMEOUT));
+        while (weir__load32(&rounds.parked) < THREADS - 1)
+            sched_yield();
+        unmake(&rounds.shared);
+    }
+    weir__store32(&rounds.is_over, 1);
 }
 
 TEST(drains_in_the_middle)
 {
-    static struct shared shared;
-    uint64_t until_ns = weir_now_ns() + stress_seconds() * WEIR_NS_PER_S;
-    while (weir_now_ns() < until_ns) {
-        make(&shared);
-        /* As short as can be, so that about every second drain has to cancel. */
-        stress_run(THREADS, &shared, drain_soon);
-        unmake(&shared);
-    }
+    memset(&rounds, 0, sizeof(rounds));
+    stress_run(THREADS, NULL, drain_in_rounds);
+    CHECK(rounds.round > 10);
 }
 
 TAP_MAIN()

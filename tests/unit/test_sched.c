@@ -1,4 +1,5 @@
 /* The scheduler: permits taken and given back, lines, backing off, again, refusals. */
+#include "sched_job.h"
 #include "sched_jobs.h"
 
 /* ---- permits ---- */
@@ -116,6 +117,35 @@ TEST(a_line_is_first_come_first_served)
     wait_all();
     for (uint32_t i = 0; i < 8; i++)
         CHECK_EQ(s.order[i], i);
+    drain_and_unmake();
+}
+
+/* Three slots and five jobs: two wait, and each end lets the next one in, in order. */
+TEST(five_jobs_share_three_slots)
+{
+    make(5, (struct weir_sched_options){0});
+    weir_slots_fini(&s.slots);
+    struct weir_slots_config three = {.default_slots = 3};
+    CHECK_EQ(weir_slots_init(&s.slots, "disks", &three), 0);
+    struct job jobs[5];
+    for (int i = 0; i < 5; i++) {
+        jobs[i] = mapper(8);
+        jobs[i].job.run = holds;
+        submit(&jobs[i]);
+    }
+    for (int i = 0; i < 3; i++)
+        await(&jobs[i].ran);
+    CHECK_EQ(read_stats().waiting, 2);
+    weir__store32(&jobs[2].let_go, 1);
+    await(&jobs[3].ran);
+    CHECK_EQ(read_stats().waiting, 1);
+    CHECK_EQ(weir__load32(&jobs[4].ran), 0);
+    weir__store32(&jobs[0].let_go, 1);
+    await(&jobs[4].ran);
+    CHECK_EQ(read_stats().waiting, 0);
+    for (int i = 0; i < 5; i++)
+        weir__store32(&jobs[i].let_go, 1);
+    wait_all();
     drain_and_unmake();
 }
 
@@ -267,6 +297,57 @@ TEST(somebody_keeps_the_time)
     CHECK_EQ(late.result, 0);
     weir__store32(&lengthy.let_go, 1);
     wait_all();
+    drain_and_unmake();
+    weir__clock_unfake();
+}
+
+/* All workers have nothing to do. True: the first in their line is the one who watches the time. */
+static bool await_idle(uint32_t workers)
+{
+    for (;;) {
+        uint32_t count = 0;
+        weir_lock_acquire(&s.sched->lock);
+        struct weir__waiter *first = s.sched->idle, *at = first;
+        do {
+            count += at != NULL;
+            at = at ? at->next : NULL;
+        } while (at != first);
+        bool is_first = first && first == s.sched->keeper;
+        weir_lock_release(&s.sched->lock);
+        if (count == workers)
+            return is_first;
+        sched_yield();
+    }
+}
+
+/* The one that watches the time sleeps until a later one is due: it is told of the earlier. Small
+ * jobs go before, until another worker is the one that will find the earlier one's permits taken.
+ */
+TEST(an_earlier_time_is_kept)
+{
+    weir__clock_fake(WEIR_NS_PER_S);
+    make(3, quick_backoff);
+    struct weir_permit tokens = WEIR_PERMIT_NONE;
+    CHECK_EQ(weir_budget_try(&s.reads, 4, &tokens), 0);
+    struct job later = reader(1), earlier = reader(1);
+    later.job.wait = earlier.job.wait = WEIR_SCHED_BACKOFF;
+    submit(&later);
+    await_backoffs(1);
+    weir__clock_advance(1000);
+    await_backoffs(2); /* its next delay is twice as long */
+    while (await_idle(3)) {
+        struct job small = reader(0);
+        submit(&small);
+        await(&small.done);
+    }
+    submit(&earlier);
+    await_backoffs(3);
+    weir_permit_release(&tokens);
+    weir__clock_advance(1000);
+    await(&earlier.done);
+    CHECK_EQ(later.done, 0);
+    weir__clock_advance(1000);
+    await(&later.done);
     drain_and_unmake();
     weir__clock_unfake();
 }
@@ -425,6 +506,7 @@ TEST(bad_options_are_refused)
                               good = {.workers = 1};
     falling.backoff.base_min_ns = 2 * WEIR_NS_PER_S;
     long_drain.crew.drain_ns = UINT64_MAX;
+    CHECK_EQ(weir_sched_new(&sched, "jobs", NULL), -WEIR_E_INVALID);
     CHECK_EQ(weir_sched_new(&sched, "jobs", &none), -WEIR_E_INVALID);
     CHECK_HAS(weir_error_detail(), "scheduler 'jobs': 0 workers asked for, at least 1 is needed");
     CHECK_EQ(weir_sched_new(&sched, "jobs", &falling), -WEIR_E_INVALID);
