@@ -61,7 +61,8 @@ struct weir_crew_self {
     const char *kind;
 };
 
-/* What became of the threads of one kind. spawned = ended + running + abandoned. */
+/* What became of the threads of one kind; the counts only grow.
+ * spawned = ended + running + abandoned + unstarted. */
 struct weir_crew_kind {
     char name[WEIR_NAME_MAX];
     uint64_t spawned;
@@ -69,6 +70,7 @@ struct weir_crew_kind {
     uint64_t canceled;  /* of these: returned Canceled */
     uint64_t aborted;   /* still at work when the drain deadline passed */
     uint64_t abandoned; /* of these: still there when the grace time was over */
+    uint64_t unstarted; /* the system had no thread for them, as start has told its caller */
 };
 
 struct weir_crew_report {

@@ -186,6 +186,9 @@ struct weir_sched_stats {
 WEIR_API void weir_sched_read(struct weir_sched *sched, struct weir_sched_stats *ret_stats);
 WEIR_API const char *weir_sched_name(const struct weir_sched *sched);
 
+/* The crew of its workers, to be looked at: for weir_crew_read() and weir_metrics_add_crew(). */
+WEIR_API struct weir_crew *weir_sched_crew(struct weir_sched *sched);
+
 WEIR_END_DECLS
 
 #endif

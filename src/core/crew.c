@@ -268,7 +268,7 @@ static int reserve(struct weir_crew *crew, const char *kind, struct member *memb
 }
 
 /* Takes a reservation back: the thread could not be started. It may have been given up meanwhile,
- * by a drain that waited for it in vain. */
+ * by a drain that waited for it in vain, and is counted as abandoned then: counts only grow. */
 static void unreserve(struct weir_crew *crew, struct member *member)
 {
     weir_lock_acquire(&crew->lock);
@@ -276,10 +276,8 @@ static void unreserve(struct weir_crew *crew, struct member *member)
     if (member->back) {
         list_remove(member);
         crew->live--;
-    } else {
-        kind->abandoned--;
+        kind->unstarted++;
     }
-    kind->spawned--;
     release_and_tell(crew);
     unref(crew);
 }

@@ -281,6 +281,8 @@ const struct weir__metrics_family weir__metrics_families[] = {
         "Threads that ended as canceled."),
     ROW(CREW, COUNTER, "tasks_ended_total", tasks, AT(crew_kind, ended), 0, "Threads that ended."),
     ROW(CREW, COUNTER, "tasks_spawned_total", tasks, AT(crew_kind, spawned), 0, "Threads started."),
+    ROW(CREW, COUNTER, "tasks_unstarted_total", tasks, AT(crew_kind, unstarted), 0,
+        "Threads that the system could not start."),
     COUNT(WATCH, "watch_canceled_total", watch_stats, canceled,
           "Calls canceled while they waited."),
     FLAG(WATCH, "watch_closed", watch_stats, is_closed,

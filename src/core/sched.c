@@ -329,3 +329,8 @@ const char *weir_sched_name(const struct weir_sched *sched)
 {
     return sched->name;
 }
+
+struct weir_crew *weir_sched_crew(struct weir_sched *sched)
+{
+    return sched->crew;
+}

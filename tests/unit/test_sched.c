@@ -517,4 +517,17 @@ TEST(bad_options_are_refused)
     weir_sched_free(NULL);
 }
 
+TEST(its_workers_can_be_looked_at)
+{
+    struct weir_sched *sched;
+    struct weir_sched_options options = {.workers = 3};
+    CHECK_EQ(weir_sched_new(&sched, "jobs", &options), 0);
+    struct weir_crew_report report;
+    weir_crew_read(weir_sched_crew(sched), &report);
+    CHECK_EQ(report.running, 3);
+    CHECK_STR(report.kinds[0].name, "worker");
+    CHECK_EQ(weir_sched_drain(sched, NULL), 0);
+    weir_sched_free(sched);
+}
+
 TAP_MAIN()
