@@ -171,7 +171,7 @@ is 'no color without a terminal' "$("$WEIR" help | grep -c $'\e')" 0
 is 'CLICOLOR_FORCE colors' "$(CLICOLOR_FORCE=1 "$WEIR" help | grep -c $'\e\[1m' | grep -vc '^0$')" 1
 is 'NO_COLOR wins' "$(NO_COLOR=1 CLICOLOR_FORCE=1 "$WEIR" help | grep -c $'\e')" 0
 is 'errors without color' "$("$WEIR" erors 2>&1 | grep -c $'\e')" 0
-if command -v script >/dev/null; then
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
     on_terminal() { # environment and command
         script -qec "env TERM=xterm $* $(printf '%q' "$WEIR") help" /dev/null </dev/null |
             grep -c $'\e\['
@@ -180,9 +180,9 @@ if command -v script >/dev/null; then
     is 'NO_COLOR on a terminal' "$(on_terminal NO_COLOR=1)" 0
     is 'TERM=dumb on a terminal' "$(on_terminal TERM=dumb)" 0
 else
-    skip 'color on a terminal' 'script is not installed'
-    skip 'NO_COLOR on a terminal' 'script is not installed'
-    skip 'TERM=dumb on a terminal' 'script is not installed'
+    skip 'color on a terminal' 'there is no pseudo-terminal, or no script(1)'
+    skip 'NO_COLOR on a terminal' 'there is no pseudo-terminal, or no script(1)'
+    skip 'TERM=dumb on a terminal' 'there is no pseudo-terminal, or no script(1)'
 fi
 
 ## output that goes nowhere, and signals

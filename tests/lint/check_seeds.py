@@ -2,8 +2,10 @@
 """docs/seeds.md is true: every row is whole, and what it points at exists.
 
 A reference is a word in backticks in one of the last two columns: `path`, or `path:name` for a
-symbol, a test, a scenario or a label inside that file. What follows the words "to come" in a cell
-is a plan and is not looked up. Run by itself, it takes --closed: nothing may be left to come.
+symbol, a test, a scenario, a check of a model or a label inside that file. A name counts where it
+stands in code: not in a comment, and of a function in a C file only its definition. What follows
+the words "to come" in a cell is a plan and is not looked up. Run by itself, it takes --closed:
+nothing may be left to come or without a test.
 """
 import pathlib
 import re
@@ -11,7 +13,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from tree import Tree  # noqa: E402
+from tree import TOKEN, Tree  # noqa: E402
 
 PAGE = "docs/seeds.md"
 
@@ -32,9 +34,14 @@ TICKED = re.compile(r"`([^`]+)`")
 REFERENCE = re.compile(r"^([\w.+-]+(?:/[\w.+-]+)*/?)(?::(.+))?$")
 TO_COME = re.compile(r"\bto come\b")
 TO_COME_WHAT = re.compile(r"\bto come(?: \(([^)]*)\))?")
+NO_TEST = re.compile(r"\bno test\b")
+# Tests that have names inside, and what else can prove something.
+NAMED_TESTS = re.compile(r"tests/(?:unit|explore|stress|fault)/.*\.c")
+PROOFS = ("tests/", "models/", "bench/", "script/")
 CROSS = re.compile(r"\b((?:%s)-\d+)\b" % "|".join(SERIES))
 # Words with which a cell may say that there is nothing to point at.
-PLAIN = ("none", "out of scope", "no equivalent", "this table", "the page", "a plain pointer")
+PLAIN = ("none", "no test", "out of scope", "no equivalent", "this table", "the page",
+         "a plain pointer")
 
 
 class Row:
@@ -49,10 +56,18 @@ class Row:
 
     def references(self):
         for cell in self.built():
-            for ticked in TICKED.findall(cell):
-                reference = as_reference(ticked)
-                if reference:
-                    yield reference
+            yield from references_in(cell)
+
+    def proof(self):
+        """The cell that holds the proof, all of it: that of a correction holds the place too."""
+        return self.cells[3]
+
+
+def references_in(cell):
+    for ticked in TICKED.findall(cell):
+        reference = as_reference(ticked)
+        if reference:
+            yield reference
 
 
 def as_reference(ticked):
@@ -140,9 +155,29 @@ def check_plain(rows):
     for row in rows:
         cells = [row.cells[3]] if row.prefix in ("C", "SD") else row.cells[2:]
         for cell in cells:
-            has_reference = any(as_reference(ticked) for ticked in TICKED.findall(cell))
+            has_reference = any(references_in(cell))
             if not has_reference and not TO_COME.search(cell) and not cell.startswith(PLAIN):
                 yield f"{row.id}: '{cell}' points at nothing and does not say why"
+
+
+def check_proofs(rows):
+    """A source is no proof of itself."""
+    for row in rows:
+        cell = row.proof()
+        is_proof = any(path.startswith(PROOFS) for path, _ in references_in(cell))
+        if not is_proof and not TO_COME.search(cell) and not cell.startswith(PLAIN):
+            yield f"{row.id}: '{cell}' has no test; if there is none, it says 'no test'"
+
+
+def check_exact(rows):
+    for row in rows:
+        for path, name in row.references():
+            if name:
+                continue
+            if NAMED_TESTS.fullmatch(path):
+                yield f"{row.id}: '{path}' without the name of a test in it"
+            elif path.startswith(("src/", "include/")) and path.endswith((".c", ".h")):
+                yield f"{row.id}: '{path}' without the name of a function, type or macro in it"
 
 
 def check_capabilities(rows):
@@ -171,14 +206,24 @@ class Places:
         self.folders = {str(folder) for name in self.files for folder in pathlib.Path(name).parents}
 
     def text(self, path):
+        """What is in the file; of C without the comments."""
         if path not in self.texts:
-            self.texts[path] = self.tree.text(path)
+            text = self.tree.text(path)
+            self.texts[path] = TOKEN.sub(uncomment, text) if path.endswith((".c", ".h")) else text
         return self.texts[path]
 
     def has_symbol(self, path, name):
+        """A function of a C file is defined there: its name and a bracket on a line that begins at
+        the margin, with no semicolon at the end of the parameters."""
         symbol = re.escape(name.removesuffix("()"))
-        call = r"\s*\(" if name.endswith("()") else ""
-        return re.search(rf"(?<!\w){symbol}(?!\w){call}", self.text(path)) is not None
+        pattern = rf"(?<!\w){symbol}(?!\w)"
+        if name.endswith("()"):
+            pattern += r"\s*\("
+            if path.endswith(".c"):
+                pattern = rf"^\w[^\n;{{}}]*{pattern}[^;{{}}]*\{{"
+        elif path.endswith(".pml"):
+            pattern = rf"^ \* holds: {symbol}(?!\w)"
+        return re.search(pattern, self.text(path), re.M) is not None
 
     def has_test(self, path, name):
         """TEST(name) or XP_SCENARIO(name, ...) in C; a label in a script."""
@@ -186,6 +231,10 @@ class Places:
             return self.has_symbol(path, name)
         pattern = rf"\b(?:TEST|XP_SCENARIO)\(\s*{re.escape(name)}\s*[,)]"
         return re.search(pattern, self.text(path)) is not None
+
+
+def uncomment(match):
+    return " " if match[0].startswith("/") else match[0]
 
 
 def check_paths(rows, places):
@@ -221,6 +270,8 @@ def check_closed(rows):
     for row in rows:
         if any(TO_COME.search(cell) for cell in row.cells[2:]):
             yield f"{row.id}: still to come"
+        if NO_TEST.search(row.proof()):
+            yield f"{row.id}: still without a test"
 
 
 def check(tree, is_closed=False):
@@ -233,14 +284,17 @@ def check(tree, is_closed=False):
             ("each series of ids is without a gap", check_gapless(rows)),
             ("all invariants and corrections are there", check_invariants(whole)),
             ("every cell points somewhere or says why not", check_plain(whole)),
+            ("every proof is a test, or the row says that there is none", check_proofs(whole)),
             ("what is to come names its capability", check_capabilities(whole)),
             ("rows that are referred to exist", check_cross(whole)),
             ("every path exists", check_paths(whole, places)),
+            ("places in code and tests are named exactly", check_exact(whole)),
             ("every symbol is in its file", check_symbols(whole, places)),
             ("every test is in its file", check_tests(whole, places))]:
         yield title, [f"{PAGE}: {problem}" for problem in dict.fromkeys(problems)]
     if is_closed:
-        yield "nothing is left to come", [f"{PAGE}: {p}" for p in check_closed(whole)]
+        yield "nothing is left to come or without a test", [
+            f"{PAGE}: {problem}" for problem in check_closed(whole)]
 
 
 def smallest():
@@ -249,8 +303,7 @@ def smallest():
     for prefix in SERIES:
         count = CORRECTIONS if prefix == "C" else INVARIANTS.get(prefix, 1)
         lines += [f"| {prefix}-{n:02d} | [I-{n}] | `docs/seeds.md` | none |" if prefix not in "C SD"
-                  else f"| {prefix}-{n:02d} | that | this | `docs/seeds.md` |"
-                  for n in range(1, count + 1)]
+                  else f"| {prefix}-{n:02d} | that | this | none |" for n in range(1, count + 1)]
     return "\n".join(lines) + "\n"
 
 

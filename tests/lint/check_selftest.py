@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 
 import check_rooms
+import check_seeds
 from tree import Tree
 
 PUBLIC = """/* ok.h - a header.
@@ -23,6 +24,13 @@ PAGE = "# ok\n## Properties\n## Operation\n## Safety\n## Cost\n## Rejected choic
 MAN = (".Dd January 1, 2026\n.Dt WEIR_OK 3\n.Os\n.Sh NAME\n.Nm weir_ok\n.Nd says yes\n"
        ".Sh DESCRIPTION\nIt says yes.\n")
 SHELL = "#!/usr/bin/env bash\nset -euo pipefail\necho ok\n"
+TEST = "static void says_yes(void)\n{\n}\nTEST(says_yes)\n"
+MODEL = "/* ok.pml - says yes.\n *\n * holds: safety\n */\nbool never;\n"
+
+# A page of seeds whose first row points at the code and the test of the tree below.
+SEEDS_FIRST = ("| DS-01 | says yes | `src/core/ok.c:weir_ok()` | `tests/unit/test_ok.c:says_yes`, "
+               "`models/ok.pml:safety` |")
+SEEDS = check_seeds.smallest().replace("| DS-01 | [I-1] | `docs/seeds.md` | none |", SEEDS_FIRST)
 
 # A tree that every lint accepts.
 GOOD = {
@@ -30,9 +38,13 @@ GOOD = {
                      "AllowShortFunctionsOnASingleLine: None\n",
     "include/weir/ok.h": PUBLIC,
     "docs/core/ok.md": PAGE,
+    "docs/seeds.md": SEEDS,
+    "tests/unit/test_ok.c": TEST,
+    "models/ok.pml": MODEL,
     "man/weir_ok.3": MAN,
     "script/go": SHELL,
     "src/core/ok.c": "#include <weir/ok.h>\n\nint weir_ok(void)\n{\n    return 1;\n}\n",
+    "src/core/use.c": "int weir_ok(void);\n\nint use(void)\n{\n    return weir_ok();\n}\n",
     "src/base/buf.h": PUBLIC.replace("OK_H", "BASE_BUF_H"),
     "src/copy/go.c": '#include "base/buf.h"\n#include <weir/ok.h>\n',
 }
@@ -75,13 +87,39 @@ FAULTS = [
     ("docs", "man/weir_ok.3", None, "man/weir_ok.3: missing"),
     ("docs", "docs/core/ok.md", PAGE + "[x](nowhere.md)\n", "nowhere.md"),
 ]
+# What is wrong with the page of seeds when the first text in it is replaced by the second.
+SEEDS_FAULTS = [
+    ("| ST-03 |", "| ST-02 |", "ST-02: on line"),
+    ("| ST-03 |", "| ST-12 |", "ST-03 is missing"),
+    ("| SD-01 |", "| XX-01 |", "no series 'XX'"),
+    ("| none |", "| none | and more |", "5 cells, not 4"),
+    ("| none |", "| |", "an empty cell"),
+    ("| IX-14 | [I-14]", "| IX-14 | fairness", "no row for [I-14]"),
+    ("| C-14 |", "| SD-02 |", "13 corrections, not 14"),
+    ("| none |", "| somewhere |", "points at nothing"),
+    ("| none |", "| `src/core/ok.c:weir_ok()` |", "has no test; if"),
+    ("| none |", "| to come (soon) |", "does not name what brings it"),
+    ("| none |", "| to come |", "does not name what brings it"),
+    ("says yes", "says yes (C-99)", "refers to 'C-99'"),
+    ("src/core/ok.c:weir_ok()", "src/core/gone.c:weir_ok()", "no 'src/core/gone.c'"),
+    ("src/core/ok.c:weir_ok()", "src/core:weir_ok()", "'src/core' is a folder"),
+    ("src/core/ok.c:weir_ok()", "src/core/ok.c:weir_no()", "has no 'weir_no()'"),
+    ("src/core/ok.c:weir_ok()", "src/core/use.c:weir_ok()", "has no 'weir_ok()'"),
+    ("src/core/ok.c:weir_ok()", "include/weir/ok.h:Ownership", "has no 'Ownership'"),
+    ("src/core/ok.c:weir_ok()", "src/core/ok.c", "without the name of a function"),
+    (":says_yes", ":says_no", "has no test 'says_no'"),
+    (":says_yes", "", "without the name of a test"),
+    ("ok.pml:safety", "ok.pml:never", "has no 'never'"),
+    ("/test_ok.c:", "/test_no.c:", "no 'tests/unit/test_no.c'"),
+]
 # Headers that the faulty includes above lead to.
 TARGETS = {name: "int a;\n" for name in ("src/scan/find.h", "src/http/serve.h", "src/core/park.h")}
 
 
 def check(_tree):
     yield "a good tree has no fault", [
-        f"{name}: {p}" for name in sorted({f[0] for f in FAULTS}) for p in problems_of(name, GOOD)]
+        f"{name}: {p}" for name in sorted({f[0] for f in FAULTS} | {"seeds"})
+        for p in problems_of(name, GOOD)]
     for name, path, text, wanted in FAULTS:
         files = dict(GOOD, **(TARGETS if name == "rooms" else {}))
         files[path] = text
@@ -91,6 +129,20 @@ def check(_tree):
     yield "words in comments and strings are not code", problems_of("raw", dict(
         GOOD, **{"src/copy/go.c": '/* no sleep(1) here */ const char *s = "malloc(1) sem_t";\n'}))
     yield from check_symbols()
+    yield from check_seeds_page()
+
+
+def check_seeds_page():
+    for old, new, wanted in SEEDS_FAULTS:
+        found = problems_of("seeds", dict(GOOD, **{"docs/seeds.md": SEEDS.replace(old, new, 1)}))
+        is_found = any(wanted in problem for problem in found)
+        yield f"seeds finds {wanted}", [] if is_found else [f"it said only {found}"]
+    for words in ("to come (copy): `src/copy/later.c`", "no test"):
+        page = SEEDS.replace("| none |", f"| {words} |", 1)
+        yield f"a row may say '{words}' for now", problems_of(
+            "seeds", dict(GOOD, **{"docs/seeds.md": page}))
+        found = list(check_seeds.check_closed(check_seeds.read_rows(page)))
+        yield f"a closed page may not say '{words}'", [] if len(found) == 1 else [str(found)]
 
 
 def problems_of(name, files):
