@@ -132,7 +132,8 @@ static inline struct weir_pool_request weir_pool_request_archive(uint64_t max_fi
 
 /* ---- life cycle ---- */
 
-/* Invalid: a configuration that weir_pool_config_check() refuses, or a bad name. */
+/* config may be NULL: the defaults. Invalid: a configuration that weir_pool_config_check() refuses,
+ * or a bad name. */
 WEIR_API WEIR_MUST_USE int weir_pool_init(struct weir_pool *pool, const char *name,
                                           const struct weir_pool_config *config);
 

@@ -32,6 +32,7 @@
  */
 #include <weir/budget.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "assert.h"
@@ -100,6 +101,8 @@ static uint64_t capacity_of(const struct weir_budget *budget)
 int weir_budget_init_with(struct weir_budget *budget, const char *name,
                           const struct weir_budget_options *options)
 {
+    static const struct weir_budget_options nothing;
+    options = options ? options : &nothing;
     struct weir_budget fresh = {0};
     int error = weir__name_set(fresh._name, name);
     if (error)
@@ -147,8 +150,12 @@ void weir_budget_fini(struct weir_budget *budget)
     weir_lock_acquire(&budget->_lock);
     fold_counts(budget);
     WEIR__ASSERT(!budget->_line._head, "budget", budget->_name, "destroyed while somebody waits");
-    WEIR__ASSERT(budget->_acquired_before == budget->_released_before, "budget", budget->_name,
-                 "destroyed with permits out");
+    if (budget->_acquired_before != budget->_released_before) {
+        char message[64];
+        snprintf(message, sizeof(message), "destroyed with permits out: %llu",
+                 (unsigned long long)(budget->_acquired_before - budget->_released_before));
+        weir__panic(__FILE__, __LINE__, "budget", budget->_name, message);
+    }
     WEIR__ASSERT(weir_budget_available(budget) == capacity_of(budget), "budget", budget->_name,
                  "destroyed with units missing");
     weir_lock_release(&budget->_lock);

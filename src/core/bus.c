@@ -40,6 +40,8 @@ struct waiter {
 
 int weir_bus_init(struct weir_bus *bus, const char *name, const struct weir_bus_options *options)
 {
+    static const struct weir_bus_options nothing;
+    options = options ? options : &nothing;
     struct weir_bus fresh = {0};
     int error = weir__name_set(fresh._name, name);
     if (error)

@@ -20,6 +20,8 @@ static const char *const component_names[COMPONENTS] = {"blobs", "bytes"};
 int weir_frontier_init(struct weir_frontier *frontier, const char *name,
                        const struct weir_frontier_options *options)
 {
+    static const struct weir_frontier_options nothing;
+    options = options ? options : &nothing;
     if (options->blobs_max == 0)
         return weir__fail(WEIR_E_INVALID, name,
                           "frontier '$n': a limit of 0 blobs was asked for, at least 1 is needed",

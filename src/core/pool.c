@@ -97,6 +97,8 @@ static uint64_t spill_capacity(const struct weir_pool_config *config)
 
 int weir_pool_init(struct weir_pool *pool, const char *name, const struct weir_pool_config *config)
 {
+    const struct weir_pool_config defaults = weir_pool_config_default();
+    config = config ? config : &defaults;
     int error = check_config(name, config);
     if (error)
         return error;

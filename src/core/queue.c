@@ -53,6 +53,8 @@ struct waiter {
 int weir_queue_init(struct weir_queue *queue, const char *name,
                     const struct weir_queue_options *options)
 {
+    static const struct weir_queue_options nothing;
+    options = options ? options : &nothing;
     struct weir_queue fresh = {0};
     int error = weir__name_set(fresh._name, name);
     if (error)

@@ -70,6 +70,8 @@ static int refuse_pace(const char *name, uint64_t per_s, uint64_t burst)
 int weir_rate_init(struct weir_rate *rate, const char *name,
                    const struct weir_rate_options *options)
 {
+    static const struct weir_rate_options nothing;
+    options = options ? options : &nothing;
     struct weir_rate fresh = {0};
     int error = weir__name_set(fresh._name, name);
     if (!error)

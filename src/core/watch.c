@@ -100,6 +100,8 @@ int weir_watch_init(struct weir_watch *watch, const char *name, size_t size, con
     int error = init_common(&fresh, name);
     if (error)
         return error;
+    if (!value)
+        return weir__fail(WEIR_E_INVALID, name, "watch '$n': a first value is needed", 0, 0, 0);
     if (size == 0 || size > WEIR_WATCH_SIZE_MAX)
         return weir__fail(WEIR_E_INVALID, name,
                           "watch '$n': a value of $1 bytes was asked for, it may have 1 to $2; "

@@ -480,9 +480,16 @@ TEST(misuse_is_named)
 {
     struct weir_budget budget;
     CHECK_EQ(weir_budget_init(&budget, "slots", 2), 0);
-    CHECK(tap_dies(fini_with_permit_out, &budget, "budget 'slots': destroyed with permits out"));
+    CHECK(tap_dies(fini_with_permit_out, &budget, "budget 'slots': destroyed with permits out: 1"));
     CHECK(tap_dies(release_a_copy, &budget, "budget 'slots': "));
     weir_budget_fini(&budget);
+}
+
+TEST(nothing_given_is_refused)
+{
+    struct weir_budget x;
+    CHECK_EQ(weir_budget_init_with(&x, "x", NULL), -WEIR_E_INVALID);
+    CHECK_HAS(weir_error_detail(), "capacity of 0");
 }
 
 TAP_MAIN()

@@ -347,4 +347,11 @@ TEST(misuse_is_stopped_by_name)
     CHECK(tap_dies(wait_twice, NULL, "bus subscriber 'waits': used by two threads at once"));
 }
 
+TEST(nothing_given_is_refused)
+{
+    struct weir_bus x;
+    CHECK_EQ(weir_bus_init(&x, "x", NULL), -WEIR_E_INVALID);
+    CHECK_HAS(weir_error_detail(), "messages of 0 bytes");
+}
+
 TAP_MAIN()

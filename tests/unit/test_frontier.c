@@ -229,4 +229,11 @@ TEST(misuse_is_named)
     weir_frontier_fini(&frontier);
 }
 
+TEST(nothing_given_is_refused)
+{
+    struct weir_frontier x;
+    CHECK_EQ(weir_frontier_init(&x, "x", NULL), -WEIR_E_INVALID);
+    CHECK_HAS(weir_error_detail(), "0 blobs");
+}
+
 TAP_MAIN()

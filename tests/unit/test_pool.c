@@ -619,4 +619,14 @@ TEST(misuse_is_named)
     weir_pool_fini(&pool);
 }
 
+TEST(no_configuration_is_the_default_one)
+{
+    struct weir_pool pool;
+    CHECK_EQ(weir_pool_init(&pool, "x", NULL), 0);
+    CHECK_EQ(weir_pool_scan_ring_total(&pool), 256 << 20);
+    CHECK_EQ(weir_pool_delta_cache_total(&pool), 512 << 20);
+    CHECK_EQ(weir_pool_spill_slots_total(&pool), 16);
+    weir_pool_fini(&pool);
+}
+
 TAP_MAIN()

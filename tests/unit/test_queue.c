@@ -616,4 +616,11 @@ TEST(misuse_is_stopped_by_name)
     CHECK(tap_dies(commit_nothing, NULL, "committed to a slot that is not held"));
 }
 
+TEST(nothing_given_is_refused)
+{
+    struct weir_queue x;
+    CHECK_EQ(weir_queue_init(&x, "x", NULL), -WEIR_E_INVALID);
+    CHECK_HAS(weir_error_detail(), "items of 0 bytes");
+}
+
 TAP_MAIN()

@@ -405,4 +405,11 @@ TEST(misuse_is_named)
     CHECK(tap_dies(fini_while_waiting, NULL, "rate 'repair': destroyed while somebody waits"));
 }
 
+TEST(nothing_given_is_refused)
+{
+    struct weir_rate x;
+    CHECK_EQ(weir_rate_init(&x, "x", NULL), -WEIR_E_INVALID);
+    CHECK_HAS(weir_error_detail(), "rate 'x'");
+}
+
 TAP_MAIN()

@@ -372,4 +372,11 @@ TEST(misuse_is_stopped_by_name)
     CHECK(tap_dies(unref_twice, NULL, "given back more often"));
 }
 
+TEST(nothing_given_is_refused)
+{
+    struct weir_watch x;
+    CHECK_EQ(weir_watch_init(&x, "x", 8, NULL), -WEIR_E_INVALID);
+    CHECK_HAS(weir_error_detail(), "a first value is needed");
+}
+
 TAP_MAIN()
