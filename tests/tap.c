@@ -63,6 +63,9 @@ int tap_main(int argc, char **argv)
         if (!is_wanted(test->name, argc, argv))
             continue;
         number++;
+        /* If the program dies in the middle, this line tells in which test. */
+        printf("# running %s\n", test->name);
+        fflush(stdout);
         bool passed = passes(test);
         printf("%sok %d - %s\n", passed ? "" : "not ", number, test->name);
         if (!passed) {

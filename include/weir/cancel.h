@@ -6,8 +6,12 @@
  * Promises: after the weir_cancel_fire() that fired a token has returned, every wait under it has
  * been woken and every hook has run or been removed. Firing again is harmless, and returns at once
  * even if the first call is still at it in another thread. No hook runs under a lock. Not for
- * signal handlers (use a thread with sigwait). Cost: asking whether it fired is one load; firing is
- * linear in what hangs below.
+ * signal handlers: use a thread with sigwait.
+ *
+ * Memory order: what was done before firing happens before what a hook does and before the return
+ * of a wait with Canceled.
+ *
+ * Cost: asking whether it fired is one load; firing is linear in what hangs below.
  *
  * Ownership: tokens and hooks live in the caller's memory; a token outlives its children, its hooks
  * and any call of fire on it, and weir_cancel_fini() asserts the first two.
@@ -49,8 +53,9 @@ WEIR_API void weir_cancel_fini(struct weir_cancel *token);
 WEIR_API void weir_cancel_fire(struct weir_cancel *token);
 WEIR_API bool weir_cancel_is_fired(const struct weir_cancel *token);
 
-/* Has fn(arg) called by the thread that fires the token. fn must not wait. If the token has fired
- * already, fn is called before this returns and the answer is false. */
+/* Has fn(arg) called by the thread that fires the token. fn must not wait, and must not free the
+ * hook: that is for whoever called weir_cancel_off(). If the token has fired already, fn is called
+ * before this returns and the answer is false. */
 WEIR_API bool weir_cancel_on(struct weir_cancel *token, struct weir_cancel_hook *hook,
                              void (*fn)(void *arg), void *arg);
 

@@ -17,6 +17,11 @@
  *   and after that nothing is started any more (Draining).
  * - A member may end by itself at any time; it is joined when the next one starts, or at the drain.
  *
+ * Memory order: what a member did happens before what is done after the wait or drain that saw it
+ * end. Cost: one thread, one allocation and a short lock for a start; nothing while it runs. A
+ * thread that has left its function is joined: what its thread-local destructors do then is not
+ * bounded here.
+ *
  * Limits: at most threads_max threads at once, Busy beyond; at most WEIR_CREW_KINDS_MAX kinds.
  *
  * Ownership: the crew belongs to whoever made it and is freed by weir_crew_free() once it has
@@ -40,6 +45,7 @@ enum weir_crew_state {
 
 #define WEIR_CREW_KINDS_MAX        16
 #define WEIR_CREW_THREADS_DEFAULT  256u
+#define WEIR_CREW_THREADS_MAX      65536u
 #define WEIR_CREW_DRAIN_DEFAULT_NS (5 * WEIR_NS_PER_S)
 #define WEIR_CREW_GRACE_DEFAULT_NS (1 * WEIR_NS_PER_S)
 
@@ -49,7 +55,7 @@ enum weir_crew_state {
 struct weir_crew;
 
 struct weir_crew_options {
-    uint32_t threads_max; /* 0: WEIR_CREW_THREADS_DEFAULT */
+    uint32_t threads_max; /* 0: WEIR_CREW_THREADS_DEFAULT; at most WEIR_CREW_THREADS_MAX */
     uint64_t drain_ns;    /* from drain to abort; 0: WEIR_CREW_DRAIN_DEFAULT_NS */
     uint64_t grace_ns;    /* from abort to abandon; 0: WEIR_CREW_GRACE_DEFAULT_NS */
 };

@@ -1,8 +1,12 @@
 /* deadline.h - how long a call may wait: an absolute time, a cancel token, or both.
  *
- * Every function that can wait takes a `const struct weir_deadline *` as its last parameter; no
- * other function waits. A deadline bounds the waiting, not the call: what can be had at once is
- * given even if the time has passed already or the token has fired.
+ * Every function that can wait for work takes a `const struct weir_deadline *` as its last
+ * parameter. These wait without one, and say for what: the drains of crew and scheduler, for the
+ * times in their options; weir_cancel_off() and weir_metrics_remove(), for a callback or a reader
+ * that has begun and must not wait itself; starting, freeing and draining a crew, for a thread that
+ * has left its function to be gone. No other function waits. A deadline bounds the waiting, not the
+ * call: what can be had at once is given even if the time has passed already or the token has
+ * fired.
  *
  * Rule: a wait has an end. A call that would have to wait with neither a time nor a token (NULL
  * counts as that) is refused with Invalid instead of waiting for ever.

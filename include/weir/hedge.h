@@ -7,16 +7,17 @@
  *
  * Promises
  * - One absolute deadline over everything: the call returns when it has come, whatever the attempts
- *   do.
+ *   do, and starts none after that.
  * - Losers are canceled through their own tokens before the call returns, and their late answers
  *   are handed to discard() once; an attempt is never waited for.
  * - Extra attempts that the delay causes are paid from a budget, which every call fills a little:
  *   with per_mille 50 at most 5 of 100 calls on average, however slow the targets are. So hedging
  *   cannot double the load. Replacing a failed attempt costs nothing there, since that load is
- * gone.
+ *   gone; each target is asked at most once in a call.
  * - All targets have failed: the call returns the last error at once, without waiting any longer.
  *
  * Limits: WEIR_HEDGE_TARGETS_MAX targets in a call (Invalid beyond).
+ * Memory order: what an attempt did before it reported happens before the call's return with it.
  * Cost: one allocation for a call.
  *
  * Ownership: the hedge lives in the caller's memory and outlives its calls and all of their
@@ -65,6 +66,7 @@ struct weir_hedge_attempt {
     unsigned target;               /* index into the call's targets */
     struct weir_deadline deadline; /* the call's time, and a token that fires when it has lost */
     struct weir_hedge_call *_call;
+    uint32_t _is_reported;
     struct weir_cancel _cancel;
 };
 

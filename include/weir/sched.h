@@ -73,7 +73,7 @@ enum weir_sched_wait {
 struct weir_sched;
 
 struct weir_sched_options {
-    uint32_t workers;                    /* 1 and up */
+    uint32_t workers;                    /* 1 to WEIR_CREW_THREADS_MAX */
     uint32_t jobs_max;                   /* accepted and not yet done; 0: WEIR_SCHED_JOBS_DEFAULT */
     struct weir_slots *slots;            /* may be NULL when no job maps memory */
     struct weir_pool *pool;              /* may be NULL when no job asks for any */

@@ -110,7 +110,8 @@ struct weir_device_disk {
 struct weir_device_info {
     struct weir_device device;
     uint64_t number;      /* st_dev of the path */
-    uint32_t disks_count; /* all of them; at most WEIR_DEVICE_DISKS_MAX are listed, by number */
+    uint32_t disks_count; /* at most WEIR_DEVICE_DISKS_MAX are listed, by number; above that it is
+                             an upper bound, since a disk may be met by several ways */
     struct weir_device_disk disks[WEIR_DEVICE_DISKS_MAX];
 };
 

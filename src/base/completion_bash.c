@@ -99,7 +99,7 @@ static void put_walk(struct weir__out *out, const struct weir__program *program)
             weir__out_puts(out, ") [[ ${COMP_WORDS[i+1]} == = ]] && ((++i)); ((++i)) ;;\n");
         }
     }
-    weir__out_puts(out, "        *:--) dashes=1 ;;\n"
+    weir__out_puts(out, "        ?*:--) dashes=1 ;;\n"
                         "        *:-?*) ;;\n"
                         "        :*) command=${COMP_WORDS[i]} ;;\n"
                         "        *) ((++operand)) ;;\n"

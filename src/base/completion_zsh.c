@@ -129,12 +129,15 @@ static void put_commands(struct weir__out *out, const struct weir__program *prog
 void weir__completion_zsh(struct weir__out *out, const struct weir__program *program)
 {
     put_commands(out, program);
-    weir__out_printf(out,
-                     "_%s() {\n"
-                     "    local curcontext=$curcontext state line\n"
-                     "    typeset -A opt_args\n"
-                     "    _arguments -C \\\n",
-                     program->name);
+    weir__out_printf(
+        out,
+        "_%s() {\n"
+        "    local curcontext=$curcontext state line\n"
+        "    typeset -A opt_args\n"
+        "    # a -- before the command changes nothing\n"
+        "    [[ $words[2] == -- ]] && ((CURRENT > 2)) && words[2]=() && ((--CURRENT))\n"
+        "    _arguments -C \\\n",
+        program->name);
     put_usage(out, program, NULL);
     weir__out_printf(out,
                      " \\\n            '1:command:_%s_commands' \\\n"

@@ -14,20 +14,31 @@
 #define COLUMN_MAX 30
 
 const struct weir__fact weir__exit_facts[] = {
-    {"0", "everything was done"},
-    {"1", "there were findings or differences"},
-    {"2", "the command line was wrong"},
-    {"3", "something failed; standard error says what"},
-    {"130", "interrupted (the program dies of the signal)"},
-    {NULL, NULL},
+    {"0", "everything was done", false},
+    {"1", "there were findings or differences", true},
+    {"2", "the command line was wrong", false},
+    {"3", "something failed; standard error says what", false},
+    {"130", "interrupted (the program dies of the signal)", false},
+    {NULL, NULL, false},
 };
 
 const struct weir__fact weir__environment_facts[] = {
-    {"NO_COLOR", "when set and not empty, nothing is colored"},
-    {"CLICOLOR_FORCE", "when set and not 0, color is used even where there is no terminal"},
-    {"COLUMNS", "the width to wrap help to, instead of that of the terminal"},
-    {NULL, NULL},
+    {"NO_COLOR", "when set and not empty, nothing is colored", false},
+    {"CLICOLOR_FORCE", "when set and not 0, color is used even where there is no terminal", false},
+    {"COLUMNS", "the width to wrap help to, instead of that of the terminal", false},
+    {NULL, NULL, false},
 };
+
+bool weir__fact_holds(const struct weir__fact *fact, const struct weir__program *program,
+                      const struct weir__command *command)
+{
+    if (!fact->is_of_findings)
+        return true;
+    for (const struct weir__command *c = program->commands; c->name; c++)
+        if (c->usage->has_findings && (!command || c == command))
+            return true;
+    return false;
+}
 
 const char *weir__help_option_text(const struct weir__command *command)
 {
@@ -194,7 +205,8 @@ static void print_examples(const struct page *page, const struct weir__usage *us
     weir__out_puts(page->out, "\n");
 }
 
-static void print_facts(const struct page *page, const char *title, const struct weir__fact *facts)
+static void print_facts(const struct page *page, const char *title, const struct weir__fact *facts,
+                        const struct weir__program *program, const struct weir__command *command)
 {
     size_t column = 0;
     for (const struct weir__fact *f = facts; f->name; f++)
@@ -202,7 +214,8 @@ static void print_facts(const struct page *page, const char *title, const struct
     weir__out_puts(page->out, "\n");
     heading(page, title);
     for (const struct weir__fact *f = facts; f->name; f++)
-        row(page, f->name, f->text, column);
+        if (weir__fact_holds(f, program, command))
+            row(page, f->name, f->text, column);
 }
 
 static void print_commands(const struct page *page, const struct weir__program *program)
@@ -244,8 +257,8 @@ void weir__help_program(struct weir__out *out, const struct weir__program *progr
     print_commands(&page, program);
     weir__out_puts(out, "\n");
     print_options(&page, program->usage, NULL, true);
-    print_facts(&page, "Exit status:", weir__exit_facts);
-    print_facts(&page, "Environment:", weir__environment_facts);
+    print_facts(&page, "Exit status:", weir__exit_facts, program, NULL);
+    print_facts(&page, "Environment:", weir__environment_facts, program, NULL);
 }
 
 void weir__help_short(struct weir__out *out, const struct weir__program *program,
@@ -270,5 +283,5 @@ void weir__help_long(struct weir__out *out, const struct weir__program *program,
     wrap(&page, command->usage->description, 0, 0);
     weir__out_puts(out, "\n");
     print_options(&page, command->usage, command, true);
-    print_facts(&page, "Exit status:", weir__exit_facts);
+    print_facts(&page, "Exit status:", weir__exit_facts, program, command);
 }

@@ -8,6 +8,7 @@
 #include <weir/error.h>
 
 #include "require.h"
+#include "text.h"
 
 #include "banned.h"
 
@@ -77,23 +78,6 @@ void weir__json_end(struct weir__json *json)
     json->_needs_comma = true;
 }
 
-/* The length of the UTF-8 sequence at p, 0 when it is not one (also overlong ones, surrogates and
- * what lies above U+10FFFF). */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-    if (p[0] < 0x80)
-        return 1;
-    size_t length = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-    if (p[0] < 0xc2 || p[0] > 0xf4 || left < length)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    bool is_overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
-    bool is_outside = (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf4 && p[1] > 0x8f);
-    return is_overlong || is_outside ? 0 : length;
-}
-
 static void put_escaped(struct weir__json *json, unsigned char byte)
 {
     static const char letters[] = {
@@ -109,7 +93,7 @@ static void put_text(struct weir__json *json, const unsigned char *text, size_t 
 {
     put(json, "\"", 1);
     for (size_t i = 0; i < length && json->_error == 0;) {
-        size_t step = utf8_length(text + i, length - i);
+        size_t step = weir__text_utf8_length(text + i, length - i);
         if (step == 0)
             put(json, "\xef\xbf\xbd", 3);
         else if (text[i] < ' ' || text[i] == '"' || text[i] == '\\' || text[i] == 0x7f)

@@ -13,6 +13,9 @@
  *     weir__json_end(&json);
  *     result = weir__json_finish(&json);
  *
+ * The writer only ever appends: whoever prints without knowing how much it will be takes what is in
+ * the buffer and empties it after each value, also within an array.
+ *
  * Ownership: the writer borrows the buffer until weir__json_finish().
  */
 #ifndef WEIR_BASE_JSON_H

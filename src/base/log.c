@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "term.h"
+#include "text.h"
 
 #include <weir/lock.h>
 
@@ -56,26 +57,11 @@ static void put(struct line *line, const char *text)
     line->length += length;
 }
 
-/* The C1 controls, which some terminals obey, are two bytes in UTF-8. */
-static bool is_c1(const char *p)
-{
-    return (unsigned char)p[0] == 0xc2 && (unsigned char)p[1] >= 0x80 && (unsigned char)p[1] < 0xa0;
-}
-
 static void put_message(struct line *line, const char *text)
 {
-    for (const char *p = text; *p && !line->is_cut; p++) {
-        char piece[12] = {*p};
-        if (*p == '\n')
-            snprintf(piece, sizeof(piece), "\\n");
-        else if (*p == '\t')
-            snprintf(piece, sizeof(piece), "\\t");
-        else if ((unsigned char)*p < ' ' || *p == 0x7f)
-            snprintf(piece, sizeof(piece), "\\x%02x", (unsigned)(unsigned char)*p);
-        else if (is_c1(p))
-            snprintf(piece, sizeof(piece), "\\x%02x", (unsigned)(unsigned char)*++p);
+    char piece[WEIR__TEXT_PIECE_MAX];
+    for (size_t step; !line->is_cut && (step = weir__text_escape(piece, text)) > 0; text += step)
         put(line, piece);
-    }
 }
 
 static size_t compose(char text[WEIR__LOG_LINE_MAX], enum weir__log_level level, bool color,

@@ -211,10 +211,13 @@ static void print_examples(struct weir__out *out, const struct weir__usage *usag
     }
 }
 
-static void print_facts(struct weir__out *out, const char *title, const struct weir__fact *facts)
+static void print_facts(struct weir__out *out, const char *title, const struct weir__fact *facts,
+                        const struct weir__program *program, const struct weir__command *command)
 {
     weir__out_printf(out, ".SH %s\n", title);
     for (const struct weir__fact *f = facts; f->name; f++) {
+        if (!weir__fact_holds(f, program, command))
+            continue;
         weir__out_puts(out, ".TP\n");
         put_bold(out, f->name);
         weir__out_puts(out, "\n");
@@ -253,7 +256,7 @@ void weir__man_page(struct weir__out *out, const struct weir__program *program,
         print_commands(out, program);
     print_options(out, usage, command);
     print_examples(out, usage);
-    print_facts(out, "EXIT STATUS", weir__exit_facts);
-    print_facts(out, "ENVIRONMENT", weir__environment_facts);
+    print_facts(out, "EXIT STATUS", weir__exit_facts, program, command);
+    print_facts(out, "ENVIRONMENT", weir__environment_facts, program, command);
     print_see_also(out, program, command);
 }

@@ -81,6 +81,7 @@ void weir__options_check(const struct weir__usage *usage, const char *command)
     unsigned varying = 0;
     for (const struct weir__operand *o = usage->operands; o && o->name; o++) {
         WEIR__REQUIRE(is_help_line(o->help), "operand", o->name, "it needs one line of help");
+        WEIR__REQUIRE(!o->is_open || o->words, "operand", o->name, "it is open and has no words");
         varying += o->min != o->max;
     }
     WEIR__REQUIRE(varying <= 1, "command", command, "only one operand may vary in number");

@@ -9,11 +9,10 @@
 #include "alloc.h"
 #include "require.h"
 #include "suggest.h"
+#include "text.h"
 #include "values.h"
 
 #include "banned.h"
-
-#define CLIP "%.80s"
 
 /* How each kind is spoken of. Kinds without a unit have no form. */
 static const struct kind {
@@ -99,8 +98,8 @@ static int store_number(const struct weir__option *option, const char *text, voi
     uint64_t value;
     int result = weir__value_parse(kind->unit, text, &value);
     if (result == -WEIR_E_INVALID) {
-        snprintf(problem, problem_size, "'" CLIP "' is not %s: expected %s%s%s", text, kind->noun,
-                 kind->form, range[0] != '\0' ? ", " : "", range);
+        snprintf(problem, problem_size, "'%s' is not %s: expected %s%s%s", WEIR__CLIPPED(text),
+                 kind->noun, kind->form, range[0] != '\0' ? ", " : "", range);
         return -WEIR_E_USAGE;
     }
     if (result < 0 || value < option->min || value > max_of(option)) {
@@ -108,7 +107,7 @@ static int store_number(const struct weir__option *option, const char *text, voi
         char limit[WEIR__VALUE_TEXT_MAX];
         weir__value_format(WEIR__UNIT_COUNT, UINT64_MAX, limit);
         bool is_huge = result < 0 && option->max == 0;
-        snprintf(problem, problem_size, "'" CLIP "' is out of range: expected %s%s", text,
+        snprintf(problem, problem_size, "'%s' is out of range: expected %s%s", WEIR__CLIPPED(text),
                  is_huge ? "at most " : range, is_huge ? limit : "");
         return -WEIR_E_USAGE;
     }
@@ -129,8 +128,8 @@ static int store_word(const struct weir__option *option, const char *text, void 
     }
     char list[160];
     weir__words_join(option->words, list, sizeof(list));
-    int length =
-        snprintf(problem, problem_size, "'" CLIP "' is not known: expected %s", text, list);
+    int length = snprintf(problem, problem_size, "'%s' is not known: expected %s",
+                          WEIR__CLIPPED(text), list);
     if (suggestion.word[0] != '\0' && length > 0 && (size_t)length < problem_size)
         snprintf(problem + length, problem_size - (size_t)length, "; did you mean '%s'?",
                  suggestion.word);
@@ -142,8 +141,8 @@ static int store_list(const struct weir__option *option, const char *text, void 
 {
     struct weir__list *list = field_of(option, values);
     if (list->count >= max_of(option)) {
-        snprintf(problem, problem_size, "'" CLIP "' is one too many: it may be given %llu times",
-                 text, (unsigned long long)max_of(option));
+        snprintf(problem, problem_size, "'%s' is one too many: it may be given %llu times",
+                 WEIR__CLIPPED(text), (unsigned long long)max_of(option));
         return -WEIR_E_USAGE;
     }
     const char **items =

@@ -11,6 +11,7 @@
 #include "option_value.h"
 #include "require.h"
 #include "suggest.h"
+#include "text.h"
 
 #include "banned.h"
 
@@ -25,9 +26,6 @@ struct reader {
     int next;
     int operands;
 };
-
-/* Names and values are clipped in messages: a line must stay readable whatever is typed. */
-#define CLIP "%.80s"
 
 __attribute__((format(printf, 2, 3))) static int complain(struct weir__parsed *parsed,
                                                           const char *format, ...)
@@ -79,12 +77,12 @@ static int unknown_long(struct reader *reader, const char *name, size_t length)
         }
     }
     weir__suggest_offer(&suggestion, word, "help");
-    int shown = length < 80 ? (int)length : 80;
+    char shown[WEIR__CLIP_SIZE];
+    weir__text_clip(shown, sizeof(shown), name, length);
     if (suggestion.word[0] != '\0')
-        return complain(reader->parsed, "unknown option '--%.*s': did you mean '--%s'?", shown,
-                        name, suggestion.word);
-    return complain(reader->parsed, "unknown option '--%.*s': see --help for those there are",
-                    shown, name);
+        return complain(reader->parsed, "unknown option '--%s': did you mean '--%s'?", shown,
+                        suggestion.word);
+    return complain(reader->parsed, "unknown option '--%s': see --help for those there are", shown);
 }
 
 static int unknown_letter(struct reader *reader, const char *argument, const char *at)
@@ -93,11 +91,11 @@ static int unknown_letter(struct reader *reader, const char *argument, const cha
     bool negated;
     if (strcmp(argument + 1, "help") == 0 ||
         find_long(reader->usage, argument + 1, strcspn(argument + 1, "="), &negated))
-        return complain(reader->parsed, "unknown option '" CLIP "': did you mean '-" CLIP "'?",
-                        argument, argument);
+        return complain(reader->parsed, "unknown option '%s': did you mean '-%s'?",
+                        WEIR__CLIPPED(argument), WEIR__CLIPPED(argument));
     if ((unsigned char)*at >= 0x80)
-        return complain(reader->parsed, "unknown option '" CLIP "': see --help for those there are",
-                        argument);
+        return complain(reader->parsed, "unknown option '%s': see --help for those there are",
+                        WEIR__CLIPPED(argument));
     return complain(reader->parsed, "unknown option '-%c': see --help for those there are", *at);
 }
 
@@ -105,7 +103,7 @@ static int unknown_letter(struct reader *reader, const char *argument, const cha
 static int store(struct reader *reader, const struct weir__option *option, const char *shown,
                  const char *value)
 {
-    char problem[WEIR__PARSE_ERROR_MAX / 2];
+    char problem[WEIR__PARSE_ERROR_MAX * 3 / 4];
     int result = weir__option_store(option, value, reader->values, problem, sizeof(problem));
     if (result == -WEIR_E_USAGE)
         return complain(reader->parsed, "option '%s': %s", shown, problem);
@@ -142,8 +140,8 @@ static int read_long(struct reader *reader, const char *argument)
     snprintf(shown, sizeof(shown), "--%s%s", negated ? "no-" : "", option->name);
     if (!weir__option_takes_value(option)) {
         if (value)
-            return complain(reader->parsed, "option '%s' takes no value, not '" CLIP "'", shown,
-                            value);
+            return complain(reader->parsed, "option '%s' takes no value, not '%s'", shown,
+                            WEIR__CLIPPED(value));
         weir__option_set(option, !negated, reader->values);
         return 0;
     }
@@ -187,9 +185,10 @@ static int check_word_operand(struct weir__parsed *parsed, const struct weir__op
     }
     weir__words_join(operand->words, list, sizeof(list));
     if (suggestion.word[0] != '\0')
-        return complain(parsed, "%s '" CLIP "' is not known: expected %s; did you mean '%s'?",
-                        operand->name, given, list, suggestion.word);
-    return complain(parsed, "%s '" CLIP "' is not known: expected %s", operand->name, given, list);
+        return complain(parsed, "%s '%s' is not known: expected %s; did you mean '%s'?",
+                        operand->name, WEIR__CLIPPED(given), list, suggestion.word);
+    return complain(parsed, "%s '%s' is not known: expected %s", operand->name,
+                    WEIR__CLIPPED(given), list);
 }
 
 static int check_operands(struct reader *reader)
@@ -204,7 +203,7 @@ static int check_operands(struct reader *reader)
         reserved -= (int)operand->min;
         while (at < reader->operands && (operand->max == 0 || taken < operand->max) &&
                (taken < operand->min || at < reader->operands - reserved)) {
-            if (operand->words) {
+            if (operand->words && !operand->is_open) {
                 int result = check_word_operand(reader->parsed, operand, reader->argv[at]);
                 if (result < 0)
                     return result;
@@ -216,8 +215,8 @@ static int check_operands(struct reader *reader)
             return complain(reader->parsed, "%s is missing: %s", operand->name, operand->help);
     }
     if (at < reader->operands)
-        return complain(reader->parsed, "unexpected operand '" CLIP "': see --help for the usage",
-                        reader->argv[at]);
+        return complain(reader->parsed, "unexpected operand '%s': see --help for the usage",
+                        WEIR__CLIPPED(reader->argv[at]));
     return 0;
 }
 

@@ -80,6 +80,7 @@ struct weir__operand {
     unsigned max; /* 0: any number; at most one operand of a table may vary */
     enum weir__hint hint;
     const char *const *words; /* the only values allowed, or NULL */
+    bool is_open;             /* the words are offered, but the command allows others too */
     const char *help;
 };
 
@@ -95,6 +96,7 @@ struct weir__usage {
     const struct weir__operand *operands; /* or NULL */
     const struct weir__option *options;   /* or NULL */
     size_t values_size;                   /* of the struct that the options describe */
+    bool has_findings;                    /* it may end with Findings, which is exit status 1 */
 };
 
 /* The offset of a field, provided that it has the type that the option will store. */

@@ -11,6 +11,8 @@
 #include <weir/fault.h>
 #include <weir/lock.h>
 
+#include "text.h"
+
 #include "banned.h"
 
 void weir__out_init(struct weir__out *out, int fd)
@@ -81,6 +83,13 @@ void weir__out_write(struct weir__out *out, const void *bytes, size_t count)
 void weir__out_puts(struct weir__out *out, const char *text)
 {
     weir__out_write(out, text, strlen(text));
+}
+
+void weir__out_escaped(struct weir__out *out, const char *text)
+{
+    char piece[WEIR__TEXT_PIECE_MAX];
+    for (size_t step; (step = weir__text_escape(piece, text)) > 0; text += step)
+        weir__out_puts(out, piece);
 }
 
 void weir__out_printf(struct weir__out *out, const char *format, ...)

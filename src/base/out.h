@@ -29,6 +29,8 @@ void weir__out_init(struct weir__out *out, int fd);
 
 void weir__out_write(struct weir__out *out, const void *bytes, size_t count);
 void weir__out_puts(struct weir__out *out, const char *text);
+/* What others wrote, with its control characters shown as the log shows them. */
+void weir__out_escaped(struct weir__out *out, const char *text);
 __attribute__((format(printf, 2, 3))) void weir__out_printf(struct weir__out *out,
                                                             const char *format, ...);
 /* Writes what is buffered. */

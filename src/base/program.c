@@ -13,7 +13,9 @@
 #include "alloc.h"
 #include "log.h"
 #include "render.h"
+#include "require.h"
 #include "suggest.h"
+#include "text.h"
 
 #include "banned.h"
 
@@ -77,11 +79,11 @@ int weir__program_unknown(const struct weir__program *program, const char *name)
     for (const struct weir__command *c = program->commands; c->name; c++)
         weir__suggest_offer(&suggestion, name, c->name);
     if (suggestion.word[0] != '\0')
-        weir__log(WEIR__LOG_ERROR, "unknown command '%.80s': did you mean '%s'?", name,
+        weir__log(WEIR__LOG_ERROR, "unknown command '%s': did you mean '%s'?", WEIR__CLIPPED(name),
                   suggestion.word);
     else
-        weir__log(WEIR__LOG_ERROR, "unknown command '%.80s': '%s help' lists those there are", name,
-                  program->name);
+        weir__log(WEIR__LOG_ERROR, "unknown command '%s': '%s help' lists those there are",
+                  WEIR__CLIPPED(name), program->name);
     return -WEIR_E_USAGE;
 }
 
@@ -105,7 +107,10 @@ static int run_parsed(struct weir__call *call, int argc, char **argv, void *valu
     call->values = values;
     call->operands = parsed.operands;
     call->operands_count = parsed.operands_count;
-    return command->run(call);
+    result = command->run(call);
+    WEIR__REQUIRE(result != -WEIR_E_FINDINGS || command->usage->has_findings, "command",
+                  command->name, "it has findings, and its table does not say so");
+    return result;
 }
 
 static int run_command(struct weir__call *call, int argc, char **argv)
@@ -141,24 +146,27 @@ static int unknown_option(const struct weir__program *program, const char *optio
         weir__suggest_offer(&suggestion, option + 2, "version");
     }
     if (suggestion.word[0] != '\0')
-        weir__log(WEIR__LOG_ERROR, "unknown option '%.80s': did you mean '--%s'?", option,
-                  suggestion.word);
+        weir__log(WEIR__LOG_ERROR, "unknown option '%s': did you mean '--%s'?",
+                  WEIR__CLIPPED(option), suggestion.word);
     else
-        weir__log(WEIR__LOG_ERROR,
-                  "unknown option '%.80s': options follow a command, see '%s help'", option,
-                  program->name);
+        weir__log(WEIR__LOG_ERROR, "unknown option '%s': options follow a command, see '%s help'",
+                  WEIR__CLIPPED(option), program->name);
     return -WEIR_E_USAGE;
 }
 
 static int dispatch(const struct weir__program *program, struct weir__out *out, int argc,
                     char **argv)
 {
-    if (argc < 2 || strcmp(argv[1], "-h") == 0) {
+    /* A -- ends the options of the program; those of the command are its own. */
+    bool is_past_options = argc > 1 && strcmp(argv[1], "--") == 0;
+    argc -= is_past_options;
+    argv += is_past_options;
+    if (argc < 2 || (!is_past_options && strcmp(argv[1], "-h") == 0)) {
         weir__help_list(out, program);
         return 0;
     }
-    const char *name = command_of_option(argv[1]);
-    if (name[0] == '-')
+    const char *name = is_past_options ? argv[1] : command_of_option(argv[1]);
+    if (name[0] == '-' && !is_past_options)
         return unknown_option(program, name);
     struct weir__call call = {
         .program = program, .command = weir__program_find(program, name), .out = out};

@@ -41,7 +41,7 @@ struct weir__command {
 struct weir__program {
     const char *name;
     const char *version;
-    const char *date; /* of the release, YYYY-MM-DD, for man pages */
+    const char *date; /* of the manual pages, YYYY-MM-DD */
     const char *summary;
     const struct weir__usage *usage; /* of the program without a command */
     const struct weir__command *commands;

@@ -42,8 +42,13 @@ const char *weir__help_option_text(const struct weir__command *command);
 struct weir__fact {
     const char *name; /* NULL ends a table */
     const char *text;
+    bool is_of_findings; /* true only of commands that have some */
 };
 extern const struct weir__fact weir__exit_facts[];
 extern const struct weir__fact weir__environment_facts[];
+
+/* Whether the fact belongs on the page of a command or, with NULL, of the program. */
+bool weir__fact_holds(const struct weir__fact *fact, const struct weir__program *program,
+                      const struct weir__command *command);
 
 #endif

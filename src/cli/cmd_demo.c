@@ -2,6 +2,7 @@
  *
  * The parts are in demo_*.c; here is what surrounds them.
  */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,6 +20,8 @@ COMMAND(demo);
 
 #define JSON_MAX  65536
 #define WIDTH_MAX 80
+/* Where the texts of what to try next begin. */
+#define HINT_COLUMN 24
 
 struct values {
     bool json;
@@ -93,28 +96,39 @@ static void print_head(struct demo *demo)
 {
     const char *bold = weir__term_style(demo->color, WEIR__STYLE_BOLD);
     const char *reset = weir__term_style(demo->color, WEIR__STYLE_RESET);
-    weir__out_printf(demo->out,
-                     "%sWeir: work is admitted before it starts.%s\n\n"
-                     "It holds a permit while it runs, and gives it back whatever happens. So a\n"
-                     "limit has a number, a wait has an order and an end, a refusal has a reason,\n"
-                     "and a shutdown loses nothing. What follows happens now, on this machine.\n",
-                     bold, reset);
+    weir__out_puts(demo->out, bold);
+    demo_wrap(demo, 0, 0, "Weir: work is admitted before it starts.");
+    weir__out_printf(demo->out, "%s\n", reset);
+    demo_wrap(demo, 0, 0,
+              "It holds a permit while it runs, and gives it back whatever happens. So a limit has "
+              "a number, a wait has an order and an end, a refusal has a reason, and a shutdown "
+              "loses nothing. What follows happens now, on this machine.");
     weir__out_flush(demo->out);
 }
 
 static void print_foot(struct demo *demo)
 {
+    static const struct weir__example hints[] = {
+        {"weir help", "the commands of this program"},
+        {"weir demo --json", "the same numbers for a program"},
+        {"script/test", "every test, with the proofs of what was shown here"},
+        {"script/bench core", "how fast it is, beside what people use today"},
+        {NULL, NULL},
+    };
     const char *bold = weir__term_style(demo->color, WEIR__STYLE_BOLD);
     const char *reset = weir__term_style(demo->color, WEIR__STYLE_RESET);
     weir__out_printf(demo->out, "\n%sWhat they counted%s\n", bold, reset);
     demo_table(demo);
-    weir__out_printf(demo->out,
-                     "\n%s%u of %u promises hold.%s What to try next:\n\n"
-                     "   weir help            the commands of this program\n"
-                     "   weir demo --json     the same numbers for a program\n"
-                     "   script/test          every test, with the proofs of what was shown here\n"
-                     "   script/bench core    how fast it is, beside what people use today\n",
-                     bold, demo->promises_in_all - demo->broken, demo->promises_in_all, reset);
+    char sum[64];
+    int length = snprintf(sum, sizeof(sum), "%u of %u promises hold.",
+                          demo->promises_in_all - demo->broken, demo->promises_in_all);
+    weir__out_printf(demo->out, "\n%s%s%s", bold, sum, reset);
+    demo_wrap(demo, 0, (size_t)length, "What to try next:");
+    weir__out_puts(demo->out, "\n");
+    for (const struct weir__example *h = hints; h->line; h++) {
+        weir__out_printf(demo->out, "   %-20s", h->line);
+        demo_wrap(demo, HINT_COLUMN, HINT_COLUMN - 1, h->text);
+    }
 }
 
 /* One part as JSON: its object is printed as soon as it is complete. */

@@ -8,12 +8,18 @@
 #include "commands.h"
 #include "json.h"
 #include "log.h"
+#include "text.h"
 
 #include "banned.h"
 
 COMMAND(devices);
 
-#define JSON_MAX (16u << 20)
+/* Of one element: an argument has at most 2 MiB (where pages are the largest), and a byte of it at
+ * most six in JSON. */
+#define ELEMENT_MAX (16u << 20)
+
+/* Of a path in a message. */
+#define PATH_SHOWN_MAX 200
 
 struct values {
     bool json;
@@ -56,7 +62,7 @@ const struct weir__usage usage_devices = {
 #define NUMBER_MAX 24
 
 #define HEAD       "%-10s  %-7s  %-10s  %5s  %-8s  %s\n"
-#define ROW        "%-10s  %-7s  %-10s  %5llu  %-8s  %s\n"
+#define ROW        "%-10s  %-7s  %-10s  %5llu  %-8s  "
 
 static void print_number(char text[NUMBER_MAX], uint64_t number)
 {
@@ -80,8 +86,13 @@ static void print_disks(char *text, size_t size, const struct weir_device_info *
         snprintf(text + used, size - used, ",+%u", info->disks_count - listed(info));
 }
 
-static void print_text(const struct weir__call *call, const char *path,
-                       const struct weir_device_info *info)
+static void print_head(const struct weir__call *call)
+{
+    weir__out_printf(call->out, HEAD, "FILESYSTEM", "DEVICE", "KIND", "SLOTS", "DISKS", "PATH");
+}
+
+static void print_row(const struct weir__call *call, const char *path,
+                      const struct weir_device_info *info)
 {
     char filesystem[NUMBER_MAX], device[NUMBER_MAX];
     char disks[WEIR_DEVICE_DISKS_MAX * (WEIR_DEVICE_NAME_MAX + 1) + NUMBER_MAX];
@@ -90,7 +101,9 @@ static void print_text(const struct weir__call *call, const char *path,
     print_number(device, weir_device_raw(info->device));
     print_disks(disks, sizeof(disks), info);
     weir__out_printf(call->out, ROW, filesystem, device, weir_disk_name(kind),
-                     (unsigned long long)weir_disk_slots(kind), disks, path);
+                     (unsigned long long)weir_disk_slots(kind), disks);
+    weir__out_escaped(call->out, path);
+    weir__out_puts(call->out, "\n");
 }
 
 static void add_text(struct weir__json *json, const char *key, const char *text)
@@ -140,56 +153,87 @@ static void add_error(struct weir__json *json, const char *path, int error)
     weir__json_end(json);
 }
 
-/* Looks at every path; those that cannot be looked at are reported and the rest goes on. json is
- * NULL for text. */
-static int show_all(const struct weir__call *call, struct weir__json *json)
+/* The detail of the last failure without its object, "device of '...': ", since the message has
+ * named the whole path. */
+static const char *reason_of(int error)
 {
-    char dot[] = ".";
-    char *here[] = {dot, NULL};
-    char **paths = call->operands_count > 0 ? call->operands : here;
+    const char *reason = weir_error_detail()[0] ? weir_error_detail() : weir_error_text(error);
+    for (const char *next; (next = strstr(reason, "': "));)
+        reason = next + 3;
+    return reason;
+}
+
+static void log_error(const char *path, int error)
+{
+    char shown[PATH_SHOWN_MAX + sizeof("...")];
+    weir__text_clip(shown, sizeof(shown), path, SIZE_MAX);
+    weir__log(WEIR__LOG_ERROR, "cannot look at '%s': %s", shown, reason_of(error));
+}
+
+/* Every path; those that cannot be looked at are reported and the rest goes on. */
+static int show_text(const struct weir__call *call, char **paths)
+{
     int result = 0;
-    for (; *paths; paths++) {
+    bool has_head = false;
+    for (; *paths && !weir__out_is_done(call->out); paths++) {
         struct weir_device_info info;
         int error = weir_device_find(*paths, NULL, &info);
         if (error) {
-            weir__log(WEIR__LOG_ERROR, "cannot look at '%.200s': %s", *paths,
-                      weir_error_text(error));
+            log_error(*paths, error);
             result = -WEIR_E_INCOMPLETE;
+            continue;
         }
-        if (json && error)
-            add_error(json, *paths, error);
-        else if (json)
-            add_info(json, *paths, &info);
-        else if (!error)
-            print_text(call, *paths, &info);
+        if (!has_head)
+            print_head(call);
+        has_head = true;
+        print_row(call, *paths, &info);
     }
     return result;
 }
 
-static int show_json(const struct weir__call *call)
+/* Takes what the writer has made so far, so that the buffer never holds more than one element. */
+static void print_buffer(const struct weir__call *call, struct weir__buffer *buffer)
+{
+    weir__out_write(call->out, weir__buffer_text(buffer), weir__buffer_length(buffer));
+    weir__buffer_truncate(buffer, 0);
+}
+
+static int show_json(const struct weir__call *call, char **paths)
 {
     WEIR_CLEANUP(weir__buffer_fini)
     struct weir__buffer buffer;
-    weir__buffer_init(&buffer, JSON_MAX);
+    weir__buffer_init(&buffer, ELEMENT_MAX);
     struct weir__json json;
     weir__json_init(&json, &buffer);
     weir__json_array(&json);
-    int result = show_all(call, &json);
+    int result = 0;
+    for (; *paths && !weir__out_is_done(call->out); paths++) {
+        struct weir_device_info info;
+        int error = weir_device_find(*paths, NULL, &info);
+        if (error) {
+            add_error(&json, *paths, error);
+            log_error(*paths, error);
+            result = -WEIR_E_INCOMPLETE;
+        } else {
+            add_info(&json, *paths, &info);
+        }
+        print_buffer(call, &buffer);
+    }
     weir__json_end(&json);
     int error = weir__json_finish(&json);
     if (error < 0) {
         weir__log(WEIR__LOG_ERROR, "cannot print JSON: %s", weir_error_text(error));
         return error;
     }
-    weir__out_puts(call->out, weir__buffer_text(&buffer));
+    print_buffer(call, &buffer);
     return result;
 }
 
 int cmd_devices(const struct weir__call *call)
 {
     const struct values *values = call->values;
-    if (values->json)
-        return show_json(call);
-    weir__out_printf(call->out, HEAD, "FILESYSTEM", "DEVICE", "KIND", "SLOTS", "DISKS", "PATH");
-    return show_all(call, NULL);
+    char dot[] = ".";
+    char *here[] = {dot, NULL};
+    char **paths = call->operands_count > 0 ? call->operands : here;
+    return values->json ? show_json(call, paths) : show_text(call, paths);
 }

@@ -9,6 +9,7 @@
 #include "json.h"
 #include "log.h"
 #include "suggest.h"
+#include "text.h"
 
 #include "banned.h"
 
@@ -34,6 +35,14 @@ static const struct error errors[] = {
 #undef ROW
 };
 
+/* For those who complete command lines: codes and other cases are understood as well. */
+static const char *const names[] = {
+#define ROW(number, constant, name, text, http, retryable, exit) name,
+    WEIR_ERRORS(ROW)
+#undef ROW
+        NULL,
+};
+
 #define ERRORS_COUNT (sizeof(errors) / sizeof(errors[0]))
 
 static const struct weir__option options[] = {
@@ -43,7 +52,10 @@ static const struct weir__option options[] = {
 };
 
 static const struct weir__operand operands[] = {
-    {.name = "ERROR", .help = "show this one alone, by name or code"},
+    {.name = "ERROR",
+     .words = names,
+     .is_open = true,
+     .help = "show this one alone, by name or code"},
     {.name = NULL},
 };
 
@@ -92,11 +104,11 @@ static int check_operand(const char *word)
         weir__suggest_offer(&suggestion, word, errors[i].name);
     }
     if (suggestion.word[0] != '\0')
-        weir__log(WEIR__LOG_ERROR, "unknown error '%.80s': did you mean '%s'?", word,
+        weir__log(WEIR__LOG_ERROR, "unknown error '%s': did you mean '%s'?", WEIR__CLIPPED(word),
                   suggestion.word);
     else
-        weir__log(WEIR__LOG_ERROR, "unknown error '%.80s': 'weir errors' lists those there are",
-                  word);
+        weir__log(WEIR__LOG_ERROR, "unknown error '%s': 'weir errors' lists those there are",
+                  WEIR__CLIPPED(word));
     return -WEIR_E_USAGE;
 }
 

@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "log.h"
 #include "render.h"
+#include "text.h"
 
 #include "banned.h"
 
@@ -52,8 +53,8 @@ int cmd_man(const struct weir__call *call)
     const struct values *values = call->values;
     const struct weir__command *command = NULL;
     if (values->list && call->operands_count > 0) {
-        weir__log(WEIR__LOG_ERROR, "'--list' lists all pages: leave '%.80s' out",
-                  call->operands[0]);
+        weir__log(WEIR__LOG_ERROR, "'--list' lists all pages: leave '%s' out",
+                  WEIR__CLIPPED(call->operands[0]));
         return -WEIR_E_USAGE;
     }
     if (values->list) {

@@ -9,14 +9,26 @@
 
 COMMAND(version);
 
+#define QUOTE_EXPANDED(text) #text
+#define QUOTE(text)          QUOTE_EXPANDED(text)
+
+/* clang calls itself gcc as well, so it is asked first. */
+#ifdef __clang__
+#define COMPILER "clang " QUOTE(__clang_major__.__clang_minor__.__clang_patchlevel__)
+#else
+#define COMPILER "gcc " QUOTE(__GNUC__.__GNUC_MINOR__.__GNUC_PATCHLEVEL__)
+#endif
+
 struct values {
     bool json;
 };
 
 static const struct weir__option options[] = {
     {WEIR__OPTION_FLAG(struct values, json), .name = "json", .help = "print one JSON object",
-     .detail = "Its keys are name, version, released, compiler, and checks and faults, which tell "
-               "whether the costly assertions and the fault points of tests are built in."},
+     .detail =
+         "Its keys are name, version, date (that of the manual pages), compiler (its name and "
+         "version), and checks and faults, which tell whether the costly assertions and the "
+         "fault points of tests are built in."},
     WEIR__OPTIONS_END,
 };
 
@@ -65,10 +77,10 @@ static int print_json(const struct weir__call *call)
     weir__json_string(&json, call->program->name);
     weir__json_key(&json, "version");
     weir__json_string(&json, call->program->version);
-    weir__json_key(&json, "released");
+    weir__json_key(&json, "date");
     weir__json_string(&json, call->program->date);
     weir__json_key(&json, "compiler");
-    weir__json_string(&json, __VERSION__);
+    weir__json_string(&json, COMPILER);
     weir__json_key(&json, "checks");
     weir__json_bool(&json, has_checks());
     weir__json_key(&json, "faults");

@@ -29,9 +29,7 @@ static size_t next_word(const char *text)
     return strcspn(text, " ");
 }
 
-/* Prints the text in lines of at most the width, each indented. The first one begins in the given
- * column, where the caller has printed so far; 0 for the beginning of a line. */
-static void print_wrapped(struct demo *demo, size_t indent, size_t column, const char *text)
+void demo_wrap(struct demo *demo, size_t indent, size_t column, const char *text)
 {
     for (size_t length = next_word(text); *text; length = next_word(text)) {
         if (column > 0 && column + 1 + length > demo->width) {
@@ -61,7 +59,7 @@ void demo_say(struct demo *demo, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    print_wrapped(demo, INDENT, 0, text);
+    demo_wrap(demo, INDENT, 0, text);
 }
 
 void demo_show(struct demo *demo, const char *text)
@@ -69,7 +67,7 @@ void demo_show(struct demo *demo, const char *text)
     if (demo->json)
         return;
     weir__out_puts(demo->out, weir__term_style(demo->color, WEIR__STYLE_YELLOW));
-    print_wrapped(demo, INDENT_QUOTE, 0, text);
+    demo_wrap(demo, INDENT_QUOTE, 0, text);
     weir__out_puts(demo->out, weir__term_style(demo->color, WEIR__STYLE_RESET));
 }
 
@@ -147,7 +145,7 @@ static void print_promises(struct demo *demo)
         weir__out_printf(demo->out, "%*s%s%s%s", INDENT, "", weir__term_style(demo->color, style),
                          mark, weir__term_style(demo->color, WEIR__STYLE_RESET));
         size_t column = INDENT + strlen(mark);
-        print_wrapped(demo, column + 1, column, promise->text);
+        demo_wrap(demo, column + 1, column, promise->text);
     }
 }
 
@@ -197,9 +195,11 @@ void demo_begin(struct demo *demo, unsigned number, const char *name, const char
         demo_text(demo, "part", name);
         return;
     }
-    weir__out_printf(demo->out, "\n%s%u. %s: %s%s\n",
-                     weir__term_style(demo->color, WEIR__STYLE_BOLD), number, name, title,
-                     weir__term_style(demo->color, WEIR__STYLE_RESET));
+    char head[SENTENCE_MAX];
+    snprintf(head, sizeof(head), "%s: %s", name, title);
+    weir__out_printf(demo->out, "\n%s%u.", weir__term_style(demo->color, WEIR__STYLE_BOLD), number);
+    demo_wrap(demo, INDENT, INDENT - 1, head);
+    weir__out_puts(demo->out, weir__term_style(demo->color, WEIR__STYLE_RESET));
     weir__out_flush(demo->out);
 }
 

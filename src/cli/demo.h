@@ -75,6 +75,10 @@ void demo_table(struct demo *demo);
 
 /* ---- for people alone ---- */
 
+/* Prints the text in lines of at most the width, each indented. The first one begins in the given
+ * column, where the caller has printed so far; 0 for the beginning of a line. */
+void demo_wrap(struct demo *demo, size_t indent, size_t column, const char *text);
+
 /* A paragraph, wrapped and indented. */
 __attribute__((format(printf, 2, 3))) void demo_say(struct demo *demo, const char *format, ...);
 

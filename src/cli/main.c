@@ -29,7 +29,7 @@ int main(int argc, char **argv)
     static const struct weir__program program = {
         .name = "weir",
         .version = WEIR_VERSION,
-        .date = WEIR_RELEASE_DATE,
+        .date = WEIR_DATE,
         .summary = "work under limits that hold: bounded, fair and observable",
         .usage = &usage_weir,
         .commands = commands,

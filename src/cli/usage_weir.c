@@ -25,7 +25,7 @@ const struct weir__usage usage_weir = {
         "permit back whatever happens. A limit has a number, a queue has a capacity, a wait has a "
         "deadline, and a refusal has a reason.\n\n"
         "Each command understands -h for a summary and --help for examples and details. Options "
-        "and operands may be mixed; after -- everything is an operand.",
+        "and operands may be mixed; after a -- that follows the command everything is an operand.",
     .examples = examples,
     .options = options,
 };

@@ -382,6 +382,10 @@ __attribute__((noinline)) static int acquire_slow(struct weir_budget *budget, ui
 {
     uint64_t n = n_of(change + ACQUIRED_ONE);
     struct weir_budget_waiter waiter = {._units = n};
+    if (!weir__deadline_has_end(deadline)) {
+        int error = try_slow(budget, change, ret_permit);
+        return error == -WEIR_E_BUSY ? refuse_waited(budget, n, -WEIR_E_INVALID) : error;
+    }
     int result = take_or_join(budget, n, &waiter);
     if (result < 0)
         return result;

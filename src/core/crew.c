@@ -91,10 +91,16 @@ int weir_crew_new(struct weir_crew **ret_crew, const char *name,
         crew->options.drain_ns = WEIR_CREW_DRAIN_DEFAULT_NS;
     if (!crew->options.grace_ns)
         crew->options.grace_ns = WEIR_CREW_GRACE_DEFAULT_NS;
+    if (crew->options.threads_max > WEIR_CREW_THREADS_MAX) {
+        error = weir__fail(WEIR_E_INVALID, name, "crew '$n': $1 threads, it may be at most $2",
+                           crew->options.threads_max, WEIR_CREW_THREADS_MAX, 0);
+        weir__free(crew);
+        return error;
+    }
     if (crew->options.drain_ns > WEIR_CREW_TIME_MAX_NS ||
         crew->options.grace_ns > WEIR_CREW_TIME_MAX_NS) {
         error = weir__fail(WEIR_E_INVALID, name,
-                           "crew '$n': $1 ns to drain and $2 ns of grace, each may be at most $3",
+                           "crew '$n': $t1 to drain and $t2 of grace, each may be at most $t3",
                            crew->options.drain_ns, crew->options.grace_ns, WEIR_CREW_TIME_MAX_NS);
         weir__free(crew);
         return error;
@@ -350,7 +356,10 @@ int weir_crew_wait(struct weir_crew *crew, const struct weir_deadline *deadline)
     if (error == -WEIR_E_TIMEOUT)
         return weir__fail(WEIR_E_TIMEOUT, crew->name,
                           "crew '$n': $1 threads still ran when the deadline passed", live, 0, 0);
-    return error;
+    if (error == -WEIR_E_CANCELED)
+        return weir__fail(WEIR_E_CANCELED, crew->name,
+                          "crew '$n': canceled while $1 threads were waited for", live, 0, 0);
+    return error; /* explained where it was found */
 }
 
 /* A member that runs cannot be joined while we hold the lock, so its handle is good. */

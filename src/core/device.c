@@ -463,7 +463,8 @@ static int refuse_path(const char *path, int error)
     case WEIR_E_DENIED:
         return weir__fail(-error, tail, "device of '$n': not permitted to look there", 0, 0, 0);
     case WEIR_E_INVALID:
-        return weir__fail(-error, tail, "device of '$n': not a path that can be", 0, 0, 0);
+        return weir__fail(-error, tail,
+                          "device of '$n': the path is too long, or not one that can be", 0, 0, 0);
     default:
         return weir__fail(-error, tail, "device of '$n': the path cannot be looked at", 0, 0, 0);
     }

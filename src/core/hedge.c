@@ -147,6 +147,8 @@ void weir_hedge_report(struct weir_hedge_attempt *attempt, int result, void *ans
 {
     struct weir_hedge_call *call = attempt->_call;
     struct weir__wakes wakes = {0};
+    WEIR__ASSERT(weir__xchg32(&attempt->_is_reported, 1) == 0, "hedge", call->hedge->_name,
+                 "an attempt was reported twice");
     weir_cancel_fini(&attempt->_cancel);
 
     weir_lock_acquire(&call->lock);
@@ -257,6 +259,9 @@ static int ask(struct weir_hedge_call *call, const struct weir_hedge_ops *ops, v
         if (outlook.is_hopeless)
             return outlook.last_error;
         if (outlook.wants_more) {
+            int ended = weir_deadline_check(deadline);
+            if (ended)
+                return ended;
             start_next(call, ops, arg, false);
             continue;
         }
@@ -315,7 +320,11 @@ static int explain(struct weir_hedge *hedge, int error, unsigned target_count)
                           "hedge '$n': none of $1 targets answered in time", target_count, 0, 0);
     if (error == -WEIR_E_CANCELED)
         return weir__fail(WEIR_E_CANCELED, hedge->_name, "hedge '$n': canceled", 0, 0, 0);
-    return error;
+    if (error)
+        return weir__fail(-error, hedge->_name,
+                          "hedge '$n': too few of $1 targets gave a good answer, $2 needed",
+                          target_count, hedge->_options.needed, 0);
+    return 0;
 }
 
 int weir_hedge_run(struct weir_hedge *hedge, const struct weir_hedge_ops *ops, void *arg,

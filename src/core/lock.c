@@ -132,6 +132,11 @@ static int check_list(const struct weir_lock_class *const *classes, size_t count
                               "lock class '$n': already registered with rank $1, not $2",
                               known->rank, classes[i]->rank, 0);
         fresh += !known;
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(classes[j]->name, classes[i]->name) == 0)
+                return weir__fail(WEIR_E_EXISTS, classes[i]->name,
+                                  "lock class '$n': stands twice in the list, with ranks $1 and $2",
+                                  classes[j]->rank, classes[i]->rank, 0);
     }
     if (registry.count + fresh > WEIR_LOCK_CLASSES_MAX)
         return weir__fail(WEIR_E_OVERFLOW, NULL, "$1 lock classes are known, $2 is the limit",

@@ -364,7 +364,7 @@ int weir__metrics_check(const struct weir_metrics_series *series, enum weir__met
     int error = check_name(series->name, type);
     if (error)
         return error;
-    if (!series->help || !*series->help ||
+    if (!series->help || !series->help[strspn(series->help, " \t\r\n")] ||
         strnlen(series->help, WEIR_METRICS_HELP_MAX) == WEIR_METRICS_HELP_MAX ||
         !is_utf8(series->help))
         return weir__fail(WEIR_E_INVALID, series->name,

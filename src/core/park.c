@@ -6,7 +6,7 @@
 #include "futex.h"
 #include "lock.h"
 
-static bool has_end(const struct weir_deadline *deadline)
+bool weir__deadline_has_end(const struct weir_deadline *deadline)
 {
     return deadline && (deadline->at_ns != WEIR_NEVER || deadline->cancel);
 }
@@ -14,7 +14,7 @@ static bool has_end(const struct weir_deadline *deadline)
 int weir__park_wait(struct weir__park *place, const struct weir_deadline *deadline)
 {
     weir_lock_assert_none("held while a wait begins");
-    if (!has_end(deadline))
+    if (!weir__deadline_has_end(deadline))
         return weir__fail(WEIR_E_INVALID, NULL,
                           "would have to wait for ever: give a deadline or a cancel token", 0, 0,
                           0);

@@ -32,6 +32,9 @@ struct weir__park {
     uint32_t word;
 };
 
+/* Whether a wait with this deadline ends by itself: it has a time or a token. */
+bool weir__deadline_has_end(const struct weir_deadline *deadline);
+
 /* 0 when signaled, else -WEIR_E_TIMEOUT, -WEIR_E_CANCELED, or -WEIR_E_INVALID for a deadline with
  * no end. Asserts that the thread holds no lock. */
 int weir__park_wait(struct weir__park *place, const struct weir_deadline *deadline);

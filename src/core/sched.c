@@ -67,9 +67,10 @@ static int set_options(struct weir_sched *sched, const struct weir_sched_options
     struct weir_sched_options *own = &sched->options;
     if (options)
         *own = *options;
-    if (own->workers == 0)
+    if (own->workers == 0 || own->workers > WEIR_CREW_THREADS_MAX)
         return weir__fail(WEIR_E_INVALID, sched->name,
-                          "scheduler '$n': 0 workers asked for, at least 1 is needed", 0, 0, 0);
+                          "scheduler '$n': $1 workers asked for, it may be 1 to $2", own->workers,
+                          WEIR_CREW_THREADS_MAX, 0);
     if (own->jobs_max == 0)
         own->jobs_max = WEIR_SCHED_JOBS_DEFAULT;
     set_default(&own->backoff.base_min_ns, BACKOFF_BASE_MIN_NS);
@@ -261,7 +262,10 @@ int weir_sched_wait(struct weir_sched *sched, const struct weir_deadline *deadli
     if (error == -WEIR_E_TIMEOUT)
         return weir__fail(WEIR_E_TIMEOUT, sched->name,
                           "scheduler '$n': $1 jobs were left when the deadline passed", live, 0, 0);
-    return error;
+    if (error == -WEIR_E_CANCELED)
+        return weir__fail(WEIR_E_CANCELED, sched->name,
+                          "scheduler '$n': canceled while $1 jobs were waited for", live, 0, 0);
+    return error; /* explained where it was found */
 }
 
 /* Moves the job to the list of the doomed, so that each is looked at once. */

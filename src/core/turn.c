@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "assert.h"
+#include "lock.h"
 #include "mutants.h"
 #include <weir/error.h>
 
@@ -85,10 +86,8 @@ bool weir__turns_leave(struct weir__turns *turns, struct weir__turn *turn, int e
         unlink_turn(turns, turn, WEIR__TURN_NOWHERE);
     if (error == -WEIR_E_TIMEOUT)
         turns->_timed_out++;
-    else if (error == -WEIR_E_CANCELED)
-        turns->_canceled++;
     else
-        turns->_enqueued--; /* a wait without an end is no wait */
+        turns->_canceled++;
     return true;
 }
 
@@ -122,6 +121,7 @@ void weir__after_run(struct weir__after *after)
     weir__wakes_send(&after->wakes);
     if (!after->called)
         return;
+    weir_lock_assert_none("held while callbacks are called");
     if (is_within_delivery()) {
         *delivery->called_end = after->called;
         delivery->called_end = after->called_end;

@@ -296,7 +296,11 @@ int weir__vector_acquire(struct weir__vector *vector, const struct weir__vector_
                          const struct weir_deadline *deadline)
 {
     struct weir__vector_waiter waiter = {._request = *request};
-    int result = take_or_join(vector, request, &waiter);
+    bool may_wait = weir__deadline_has_end(deadline);
+    int result = take_or_join(vector, request, may_wait ? &waiter : NULL);
+    if (result == -WEIR_E_BUSY && !may_wait)
+        return fail_whole(vector, WEIR_E_INVALID,
+                          "would have to wait for ever; give a deadline or a cancel token", 0);
     if (result != WEIR_BUDGET_QUEUED)
         return result;
     int error = weir__turn_wait(&waiter._turn, deadline);

@@ -373,7 +373,10 @@ int weir_watch_wait_until(struct weir_watch *watch, bool (*predicate)(const void
                 *ret_version = version;
             return 0;
         }
-        int error = wait_changed(watch, version, deadline);
+        /* A value that never stands still would keep us from ever waiting. */
+        int error = weir_deadline_check(deadline);
+        if (!error)
+            error = wait_changed(watch, version, deadline);
         if (error)
             return explain(watch, error, version);
     }

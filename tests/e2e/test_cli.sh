@@ -94,6 +94,14 @@ run "$WEIR" help
 expect 'weir help starts with examples' 0 'Examples:*Exit status:*' ''
 longest=$(COLUMNS=60 "$WEIR" help man | awk 'length > 60 && !/^  [^ ]/ { print }')
 is 'help is wrapped to COLUMNS' "$longest" ''
+is 'no command of weir has findings, and no help says so' \
+    "$({ "$WEIR" help; for command in $commands; do "$WEIR" help "$command"; done; } |
+        grep -c 'findings or')" 0
+is 'nor does a page' \
+    "$({ "$WEIR" man; for command in $commands; do "$WEIR" man "$command"; done; } |
+        grep -c 'findings or')" 0
+long=$(COLUMNS=45 "$WEIR" demo queue | grep -vE '^   (OBJECT|queue) ' | grep -E '^.{46}' || true)
+is 'weir demo is wrapped to COLUMNS, but for its table' "$long" ''
 
 ## version and errors
 
@@ -117,13 +125,33 @@ if command -v jq >/dev/null; then
         "$("$WEIR" errors --json | jq -r '.[] | select(.code == 62) | "\(.name) \(.exit)"')" \
         'Interrupted 130'
     is 'weir version --json is JSON' "$("$WEIR" version --json | jq -r .version)" "$version"
+    is 'its date is that of the pages' "$("$WEIR" version --json | jq -r '.date, .released')" \
+        "$("$WEIR" man | sed -n 's/^\.TH WEIR 1 \([^ ]*\) .*/\1/p')"$'\nnull'
+    compiler=$("$WEIR" version --json | jq -r .compiler)
+    is 'and the compiler has a name' \
+        "$(grep -cxE '(gcc|clang) [0-9]+\.[0-9]+\.[0-9]+' <<<"$compiler")" 1
 else
+    skip 'its date is that of the pages' 'jq is not installed'
+    skip 'and the compiler has a name' 'jq is not installed'
     skip 'weir errors --json is JSON' 'jq is not installed'
     skip 'weir version --json is JSON' 'jq is not installed'
 fi
 
 ## wrong command lines
 
+run "$WEIR" -- errors Busy
+expect 'a -- before the command' 0 '*Busy*' ''
+run "$WEIR" -- errors --json Busy
+expect 'leaves the command its options' 0 '\[{*"Busy"*}\]' ''
+run "$WEIR" -- --version
+expect 'and ends those of weir' 2 '' "weir: unknown command '--version'*"
+long=$(printf '%0200d' 0)
+run "$WEIR" "$long"
+expect 'the cut of a long argument is marked' 2 '' "weir: unknown command '${long:0:80}...': *"
+run "$WEIR" errors "$long"
+expect 'that of an operand too' 2 '' "weir errors: unknown error '${long:0:80}...': *"
+run "$WEIR" man --list "$long"
+expect 'and in weir man' 2 '' "weir man: *leave '${long:0:80}...' out"
 run "$WEIR" erors
 expect 'an unknown command finds the nearest' 2 '' \
     "weir: unknown command 'erors': did you mean 'errors'?"
@@ -260,6 +288,13 @@ is 'bash: no third operand' "$(offers "${toy[@]}" print man move '')" ''
 is 'bash: after -- only operands' "$(offers "${toy[@]}" print -- z)" 'zsh'
 is 'bash: a value is no operand' "$(offers "${toy[@]}" move -n 5 'fi')" 'file one'
 is 'bash: shells of weir' "$(offers "$dir/weir.bash" "$dir" weir completion '')" 'bash zsh fish'
+names=$("$WEIR" errors | awk 'NR > 1 { print $2 }')
+is 'bash: every error of weir' "$(offers "$dir/weir.bash" "$dir" weir errors '')" \
+    "$(tr '\n' ' ' <<<"$names" | sed 's/ $//')"
+is 'bash: an error begun, after another' \
+    "$(offers "$dir/weir.bash" "$dir" weir errors 41 Bu)" 'Busy'
+is 'bash: after a -- before the command' "$(offers "$dir/weir.bash" "$dir" weir -- errors Bu)" 'Busy'
+is 'bash: and its options' "$(offers "$dir/weir.bash" "$dir" weir -- errors --j)" '--json'
 
 if command -v zsh >/dev/null; then
     for name in weir toy; do
@@ -275,6 +310,44 @@ else
         skip "zsh completes $name" 'zsh is not installed'
     done
 fi
+
+# Types a line and a tab into an interactive zsh, and prints what is on the terminal: what was
+# offered, then the line as it has become, in <<>>.
+cat >"$dir/ask.zsh" <<'END'
+zmodload zsh/zpty
+zpty shell 'TERM=dumb zsh -f -i'
+zpty -w shell "PS1= fpath=(${(q)1} \$fpath); autoload -Uz compinit; compinit -u -D
+    source ${(q)1}/_weir; source ${(q)1}/_toy; cd ${(q)1}/tree
+    show() { print -r -- \"<<\$BUFFER>>\"; BUFFER= }; zle -N show; bindkey '^X' show
+    print rea''dy"
+zpty -r -m shell text '*ready*'
+zpty -w -n shell "$2"$'\t\x18'
+zpty -r -m shell text '*<<*>>*'
+print -r -- $text
+zpty -d shell
+END
+asks=(
+    'a command begun|weir dev|*<<weir devices >>*'
+    'commands|weir de|*demo *-- show what*devices *-- show which*<<weir de>>*'
+    'an option|weir devices --j|*<<weir devices --json >>*'
+    'an option of weir|weir --ver|*<<weir --version >>*'
+    'options|toy move --s|*--size *-- bytes at once*--sparse *-- keep holes*<<*>>*'
+    'words of an option|toy move --verify=s|*<<toy move --verify=scrub >>*'
+    'directories|toy move --dir=f|*<<toy move --dir=folder\\ one/>>*'
+    'an operand|weir completion f|*<<weir completion fish >>*'
+    'an error of weir|weir errors Busy NoM|*<<weir errors Busy NoMemory >>*'
+    'an operand that is a command|weir help err|*<<weir help errors >>*'
+    'after a -- before the command|weir -- errors --j|*<<weir -- errors --json >>*'
+)
+for ask in "${asks[@]}"; do
+    IFS='|' read -r name line wanted <<<"$ask"
+    if ! command -v zsh >/dev/null || ! zsh -f -c 'zmodload zsh/zpty' 2>/dev/null; then
+        skip "zsh: $name" 'zsh or its module zpty is not installed'
+        continue
+    fi
+    run timeout 20 zsh -f "$dir/ask.zsh" "$dir" "$line"
+    expect "zsh: $name" 0 "$wanted" ''
+done
 
 if command -v fish >/dev/null; then
     # What fish offers for a line, without the descriptions.
@@ -293,12 +366,13 @@ if command -v fish >/dev/null; then
     is 'fish: directories' "$(fish_offers "$dir/toy.fish" 'toy move --dir fo')" 'folder one/ '
     is 'fish: an operand is not the command' \
         "$(fish_offers "$dir/weir.fish" 'weir help errors --j')" ''
+    is 'fish: an error of weir' "$(fish_offers "$dir/weir.fish" 'weir errors Bus')" 'Busy '
 else
     for name in weir toy; do
         skip "fish reads the completion of $name" 'fish is not installed'
     done
     for name in commands options 'words of an option' directories \
-        'an operand is not the command'; do
+        'an operand is not the command' 'an error of weir'; do
         skip "fish: $name" 'fish is not installed'
     done
 fi

@@ -2,7 +2,8 @@
  *
  * With no option: every scenario up to its bound, as TAP. Each scenario and each mutant runs in a
  * process of its own, so that one that crashes or leaves a lock held does not spoil the others.
- * --help lists the rest.
+ * With --deeper, or WEIR_LONG in the environment, each scenario then goes one preemption beyond its
+ * bound for a limited time. --help lists the rest.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -20,6 +21,8 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
+#define DEEPER_SECONDS 60
+
 static struct {
     const char *program;
     const char *scenario;
@@ -27,6 +30,7 @@ static struct {
     const char *mutant;
     struct xp_options options;
     bool is_partial_allowed;
+    bool is_deeper;
 } arg;
 
 static const struct {
@@ -141,19 +145,52 @@ static int explore_apart(const struct xp_scenario *scenario, const struct xp_opt
     return WEXITSTATUS(status);
 }
 
+static bool passes(const struct xp_scenario *scenario, const struct xp_options *options)
+{
+    int outcome = explore_apart(scenario, options);
+    return outcome == 0 || (outcome == 2 && arg.is_partial_allowed);
+}
+
+/* One preemption beyond the scenario's own bound. Few scenarios can be exhausted there, so the time
+ * is limited, and the line about the scenario says whether it was enough. */
+static bool passes_deeper(const struct xp_scenario *scenario)
+{
+    struct xp_options options = arg.options;
+    unsigned bound = scenario->bound ? scenario->bound : XP_BOUND_DEFAULT;
+    if (options.is_tso && scenario->tso_bound)
+        bound = scenario->tso_bound;
+    options.bound = bound + 1;
+    options.is_bound_given = true;
+    if (options.seconds_max <= 0)
+        options.seconds_max = DEEPER_SECONDS;
+    bool is_partial_allowed = arg.is_partial_allowed;
+    arg.is_partial_allowed = true;
+    bool is_ok = passes(scenario, &options);
+    arg.is_partial_allowed = is_partial_allowed;
+    return is_ok;
+}
+
+static bool report(bool is_ok, unsigned number, const char *name, const char *option)
+{
+    printf("%sok %u - %s%s%s\n", is_ok ? "" : "not ", number, name, *option ? " " : "", option);
+    if (!is_ok)
+        printf("# alone: %s --scenario %s%s%s%s\n", arg.program, name,
+               arg.options.is_tso ? " --tso" : "", *option ? " " : "", option);
+    return is_ok;
+}
+
 static int run_scenarios(void)
 {
     unsigned number = 0, failures = 0;
+    struct xp_options own = arg.options;
+    if (arg.is_deeper)
+        own.seconds_max = 0; /* the limit is for what lies beyond the bound */
     for (const struct xp_scenario *at = xp_scenarios(); at; at = at->next) {
         if (arg.scenario ? strcmp(at->name, arg.scenario) != 0 : arg.options.is_tso && !at->tso)
             continue;
-        int outcome = explore_apart(at, &arg.options);
-        bool is_ok = outcome == 0 || (outcome == 2 && arg.is_partial_allowed);
-        failures += !is_ok;
-        printf("%sok %u - %s\n", is_ok ? "" : "not ", ++number, at->name);
-        if (!is_ok)
-            printf("# alone: %s --scenario %s%s\n", arg.program, at->name,
-                   arg.options.is_tso ? " --tso" : "");
+        failures += !report(passes(at, &own), ++number, at->name, "");
+        if (arg.is_deeper)
+            failures += !report(passes_deeper(at), ++number, at->name, "--deeper");
     }
     printf("1..%u%s\n", number, number ? "" : " # skipped: no scenario for this mode");
     return failures > 0;
@@ -254,6 +291,8 @@ static int help(void)
            "  --list               the scenarios\n"
            "  --scenario NAME      this one alone\n"
            "  --bound N            preemptions per execution, instead of the scenario's own\n"
+           "  --deeper             then one preemption further, %d s per scenario or --seconds;\n"
+           "                       so does WEIR_LONG in the environment, without --bound\n"
            "  --tso                with store buffers; without --scenario those marked for it\n"
            "  --mutant NAME        with this deliberate fault switched on\n"
            "  --mutants            each mutant on its scenario; ok when it is caught\n"
@@ -262,7 +301,7 @@ static int help(void)
            "  --max-executions N   stop after so many\n"
            "  --seconds S          stop after so long, per scenario\n"
            "  --allow-partial      a search that was stopped is no failure\n",
-           arg.program);
+           arg.program, DEEPER_SECONDS);
     return 0;
 }
 
@@ -270,6 +309,7 @@ enum option_id {
     LIST = 1,
     SCENARIO,
     BOUND,
+    DEEPER,
     TSO,
     MUTANT,
     ALL_MUTANTS,
@@ -285,6 +325,7 @@ static const struct option option_table[] = {
     {"list", no_argument, NULL, LIST},
     {"scenario", required_argument, NULL, SCENARIO},
     {"bound", required_argument, NULL, BOUND},
+    {"deeper", no_argument, NULL, DEEPER},
     {"tso", no_argument, NULL, TSO},
     {"mutant", required_argument, NULL, MUTANT},
     {"mutants", no_argument, NULL, ALL_MUTANTS},
@@ -312,6 +353,9 @@ static int (*parse(int argc, char **argv))(void)
         case BOUND:
             arg.options.bound = (unsigned)number_of("bound", optarg);
             arg.options.is_bound_given = true;
+            break;
+        case DEEPER:
+            arg.is_deeper = true;
             break;
         case TSO:
             arg.options.is_tso = true;
@@ -357,6 +401,10 @@ int main(int argc, char **argv)
     arg.program = argv[0];
     setvbuf(stdout, NULL, _IOLBF, 0);
     int (*action)(void) = parse(argc, argv);
+    if (arg.options.is_bound_given)
+        arg.is_deeper = false;
+    else if (getenv("WEIR_LONG"))
+        arg.is_deeper = true;
     if (arg.scenario && !find_scenario(arg.scenario)) {
         fprintf(stderr, "%s: no scenario '%s'; see --list\n", arg.program, arg.scenario);
         return 2;

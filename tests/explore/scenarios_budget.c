@@ -179,7 +179,7 @@ static void hold_until_served(void)
 XP_SCENARIO(budget_cancel_head, .about = "when the head leaves, those behind it are looked at",
             XP_STATE(s), .setup = head_setup,
             .threads = {big_then_leaves, small_behind, hold_until_served}, .check = fini,
-            .bound = 3)
+            .bound = 3, .tso = true, .tso_bound = 2)
 
 /* ---- no overtaking ---- */
 
@@ -215,7 +215,7 @@ static void newcomer(void)
 
 XP_SCENARIO(budget_no_overtaking, .about = "while somebody waits, newcomers queue", XP_STATE(s),
             .setup = turn_setup, .threads = {give_back, newcomer, newcomer}, .check = fini,
-            .bound = 3)
+            .bound = 3, .tso = true, .tso_bound = 2)
 
 /* ---- one release serves many ---- */
 
@@ -243,7 +243,7 @@ static void meet(void)
 
 XP_SCENARIO(budget_release_many, .about = "one release serves all whom its units serve",
             XP_STATE(s), .setup = many_setup, .threads = {give_back, meet, meet}, .check = fini,
-            .bound = 3)
+            .bound = 3, .tso = true, .tso_bound = 2)
 
 /* ---- callbacks: canceled or called, never both, and the waiter's memory is free after ---- */
 
@@ -299,7 +299,7 @@ static void called_check(void)
 
 XP_SCENARIO(budget_callback, .about = "a callback waiter is called once and may go at once",
             XP_STATE(s), .setup = async_setup, .threads = {give_back, take_the_one, take_the_one},
-            .check = called_check, .bound = 3)
+            .check = called_check, .bound = 3, .tso = true, .tso_bound = 2)
 XP_SCENARIO(budget_callback_cancel, .about = "a callback waiter is called or canceled, never both",
             XP_STATE(s), .setup = async_cancel_setup,
             .threads = {give_back, cancel_async, take_the_one}, .check = either_check, .bound = 3,
@@ -346,7 +346,7 @@ static void shrink_check(void)
 XP_SCENARIO(budget_shrink, .about = "a resize downwards keeps returning units until it holds",
             XP_STATE(s), .setup = shrink_setup,
             .threads = {shrink, give_back_entered, take_two_if_possible}, .check = shrink_check,
-            .bound = 3)
+            .bound = 3, .tso = true, .tso_bound = 2)
 
 static void grow(void)
 {
@@ -363,7 +363,7 @@ static void take_one_of_two(void)
 
 XP_SCENARIO(budget_grow, .about = "a resize upwards serves those who wait", XP_STATE(s),
             .setup = one_setup, .threads = {grow, take_one_of_two, give_back}, .check = fini,
-            .bound = 3)
+            .bound = 3, .tso = true, .tso_bound = 2)
 
 /* ---- whoever has had all of it may destroy it ---- */
 
@@ -389,8 +389,8 @@ static void destroyed_check(void)
 
 XP_SCENARIO(budget_destroy, .about = "release touches nothing once its units are home", XP_STATE(s),
             .setup = two_setup, .threads = {take_all_and_destroy, give_back},
-            .check = destroyed_check, .bound = 3)
+            .check = destroyed_check, .bound = 3, .tso = true, .tso_bound = 2)
 
 XP_SCENARIO(budget_exact_counts, .about = "a stress of both paths leaves every unit at home",
             XP_STATE(s), .setup = release_setup, .threads = {take_two, take_or_time_out, take_two},
-            .check = fini, .bound = 3)
+            .check = fini, .bound = 3, .tso = true, .tso_bound = 2)

@@ -110,6 +110,17 @@ static void sees_all_end(void)
 
 /* ---- checks ---- */
 
+/* Every thread that was started is joined, or is abandoned and so detached, in time or when it
+ * comes to life. What the crew counts as abandoned may have no thread: the system refused it after
+ * the drain had given it up. */
+static void check_detached(const struct weir_crew_kind *kind)
+{
+    uint64_t detached = 0;
+    for (unsigned i = 0; i < xp.threads; i++)
+        detached += xp.thread[i].is_abandoned;
+    XP_ASSERT_EQ(detached + (kind->spawned - kind->unstarted - s.started), kind->abandoned);
+}
+
 static void check(void)
 {
     struct weir_crew_report report;
@@ -121,6 +132,7 @@ static void check(void)
     XP_ASSERT(kind->abandoned <= kind->aborted, "abandoned without having been aborted");
     XP_ASSERT_EQ(s.entered, s.started);
     XP_ASSERT_EQ(s.left, s.started);
+    check_detached(kind);
     if (s.is_drained) {
         XP_ASSERT_EQ(s.drained != 0, kind->aborted > 0);
         XP_ASSERT_EQ(s.report.kinds[0].ended, kind->ended);
@@ -177,6 +189,11 @@ static void short_and_waits(void)
 }
 XP_SCENARIO(crew_end_vs_wait, .about = "the last to end wakes all who wait for that", XP_STATE(s),
             .setup = make, .threads = {short_and_waits, waits}, .check = check, .bound = 3)
+
+XP_SCENARIO(crew_start_fails_vs_wait,
+            .about = "a thread that the system refuses keeps nobody waiting", XP_STATE(s),
+            .setup = make, .threads = {starts_short, waits, waits}, .check = check, .bound = 3,
+            .faults = 1, .tso = true, .tso_bound = 2)
 
 static void short_waits_and_drains(void)
 {

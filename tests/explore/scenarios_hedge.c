@@ -16,6 +16,7 @@ static struct {
     bool is_over;
     int result;
     struct weir_hedge_answer answer;
+    unsigned asked;
     unsigned wins;
 } s;
 
@@ -202,7 +203,10 @@ static void calls(void)
     struct weir_deadline deadline = weir_deadline_in(WEIR_NS_PER_S, NULL);
     int error = weir_hedge_run(&s.hedge, &hanging, &first, 2, &got, &deadline);
     XP_ASSERT(error == 0 || error == -WEIR_E_TIMEOUT, "neither answered nor timed out");
+    if (!first)
+        return; /* the other call's wait took all of its time, so it asked nobody */
     XP_ASSERT(weir_cancel_is_fired(first->deadline.cancel), "the loser was not told");
+    s.asked++;
     s.wins += error == 0;
     weir_hedge_report(first, -WEIR_E_CANCELED, NULL);
 }
@@ -218,7 +222,7 @@ static void budget_check(void)
     XP_ASSERT_EQ(stats.hedges, s.wins);
     XP_ASSERT_EQ(stats.wins_by_hedge, s.wins);
     XP_ASSERT(stats.hedges + stats.denied <= 2, "a call asks for one extra attempt");
-    XP_ASSERT_EQ(stats.attempts, 2 + stats.hedges);
+    XP_ASSERT_EQ(stats.attempts, s.asked + stats.hedges);
     weir_hedge_fini(&s.hedge);
     weir_cancel_fini(&s.never);
 }

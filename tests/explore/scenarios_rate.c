@@ -11,6 +11,7 @@ static struct {
     unsigned ended;
     int result;
     bool is_both_in_line;
+    enum weir_rate_priority priority; /* of all, where they have the same */
 } s;
 
 static void setup_with(uint64_t burst)
@@ -124,6 +125,68 @@ static void check_leaver(void)
 XP_SCENARIO(rate_canceled_keeper, .about = "a keeper that leaves hands over, and loses no token",
             XP_STATE(s), .setup = setup_empty, .threads = {take_unless_canceled, take_low, fire},
             .check = check_leaver, .bound = 3)
+
+/* --- no overtaking -------------------------------------------------------------------------- */
+
+static void setup_high(void)
+{
+    setup_empty_two();
+    s.priority = WEIR_RATE_HIGH;
+}
+
+static void setup_low(void)
+{
+    setup_empty_two();
+    s.priority = WEIR_RATE_LOW;
+}
+
+static bool has_first_come(void *arg)
+{
+    (void)arg;
+    return s.rate._line[s.priority]._head || s.ended > 0;
+}
+
+/* The clock moves only once the first one is in line, so the first two tokens are its own, and are
+ * due just in time. Whoever takes one before that makes it late. */
+static void take_first(void)
+{
+    struct weir_deadline deadline = {XP_START_NS + 2 * WEIR_NS_PER_S, NULL};
+    XP_ASSERT_EQ(weir_rate_acquire(&s.rate, 2, s.priority, &deadline), 0);
+    s.ended++;
+}
+
+static void take_second(void)
+{
+    xp_await(has_first_come, NULL);
+    struct weir_deadline deadline = {XP_START_NS + 3 * WEIR_NS_PER_S, NULL};
+    int result = weir_rate_acquire(&s.rate, 1, s.priority, &deadline);
+    XP_ASSERT(result == 0 || result == -WEIR_E_TIMEOUT || result == -WEIR_E_PACED,
+              "a wait ended for no reason");
+}
+
+static void try_after_a_second(void)
+{
+    xp_await(has_first_come, NULL);
+    xp_advance(WEIR_NS_PER_S);
+    int result = weir_rate_try(&s.rate, 1, s.priority);
+    XP_ASSERT(result == 0 || result == -WEIR_E_PACED, "neither taken nor paced");
+}
+
+static void check_first_was_first(void)
+{
+    XP_ASSERT_EQ(s.ended, 1);
+    end();
+}
+
+XP_SCENARIO(rate_no_overtaking_low, .about = "among the low ones first come is first served",
+            XP_STATE(s), .setup = setup_low,
+            .threads = {take_first, take_second, try_after_a_second},
+            .check = check_first_was_first, .bound = 3)
+
+XP_SCENARIO(rate_no_overtaking_high, .about = "among the high ones first come is first served",
+            XP_STATE(s), .setup = setup_high,
+            .threads = {take_first, take_second, try_after_a_second},
+            .check = check_first_was_first, .bound = 3)
 
 /* --- priorities ----------------------------------------------------------------------------- */
 

@@ -11,6 +11,8 @@ static struct {
     unsigned inside;
     bool called;
     bool canceled;
+    struct weir_slots_waiter line[2];
+    unsigned served; /* of the line */
 } s;
 
 static struct weir_device disk(void)
@@ -134,6 +136,45 @@ static void cancel_check(void)
 XP_SCENARIO(slots_cancel_vs_grant, .about = "a callback is either called or canceled", XP_STATE(s),
             .setup = one_slot_out, .threads = {asks_and_cancels, releases, prunes},
             .check = cancel_check)
+
+/* Two wait from the start: they are served in their order, and whoever comes later after them. */
+static void on_turn(struct weir_slots_waiter *waiter, int result, struct weir_slots_permit permit)
+{
+    XP_ASSERT_EQ(result, 0);
+    XP_ASSERT(waiter == &s.line[s.served], "served out of turn");
+    s.served++;
+    use(&permit);
+}
+static void two_in_line(void)
+{
+    one_slot_out();
+    struct weir_slots_permit permit = WEIR_SLOTS_PERMIT_NONE;
+    for (int i = 0; i < 2; i++)
+        XP_ASSERT_EQ(weir_slots_acquire_async(&s.slots, disk(), &permit, &s.line[i], on_turn),
+                     WEIR_BUDGET_QUEUED);
+}
+static void newcomer(void)
+{
+    struct weir_slots_permit permit = WEIR_SLOTS_PERMIT_NONE;
+    struct weir_deadline deadline = weir_deadline_until(&s.token);
+    bool waits = xp_choose(2);
+    int result = waits ? weir_slots_acquire(&s.slots, disk(), &permit, &deadline)
+                       : weir_slots_try(&s.slots, disk(), &permit);
+    XP_ASSERT(result == 0 || (!waits && result == -WEIR_E_BUSY), "neither taken nor busy");
+    if (result)
+        return;
+    XP_ASSERT_EQ(s.served, 2);
+    use(&permit);
+}
+static void line_check(void)
+{
+    XP_ASSERT_EQ(s.served, 2);
+    check();
+}
+XP_SCENARIO(slots_no_overtaking,
+            .about = "within a device first come is first served, and try passes nobody",
+            XP_STATE(s), .setup = two_in_line, .threads = {releases, newcomer, newcomer},
+            .check = line_check, .bound = 2, .tso = true, .tso_bound = 2)
 
 /* A table for one device: the other one waits in the unknown pool, or finds room. */
 static void full_table(void)

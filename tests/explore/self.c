@@ -103,7 +103,8 @@ TEST(runs_every_interleaving_once)
     CHECK_EQ(found, 90);
     uint64_t executions = result.executions;
     must_hold(&scenario, false, 5);
-    CHECK_EQ(executions - result.executions, 90);
+    /* Each thread has a point at its start as well: 9! / (3! 3! 3!). */
+    CHECK_EQ(executions - result.executions, 1680);
 }
 
 TEST(says_when_it_did_not_finish)
@@ -327,7 +328,7 @@ TEST(wakes_sleepers_in_any_order)
     zero.check = first_is_0;
     static struct xp_result other;
     /* The second choice of the wake, whatever came before it. */
-    CHECK(xp_replay(&zero, &options, "0*2.1", false, &other));
+    CHECK(xp_replay(&zero, &options, "0*1.1", false, &other));
     CHECK_HAS(other.message, "thread 1 first");
 }
 

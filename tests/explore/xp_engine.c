@@ -297,6 +297,7 @@ static void thread_entry(void)
 {
     struct xp_thread *me = xp__me();
     xp_fibre_entered(&me->fibre);
+    xp__point(); /* what a thread reads before its first operation may be old by then */
     me->fn(me->arg);
     if (me->held_count > 0)
         xp_fail("a thread ends while it holds the lock '%s'", me->held[0]->_class->name);

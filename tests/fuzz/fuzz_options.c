@@ -2,7 +2,9 @@
  *
  * The input is cut into arguments at its NUL bytes. What must hold whatever they are: the result is
  * one of three, a refusal has one line of text, accepted values are within the limits of the table,
- * and the operands are arguments that were given, in their order.
+ * and the operands are arguments that were given, in their order. Every argument is also read as a
+ * number of each unit; one that is a number comes back from what is written for programs, and what
+ * is written for people fits.
  */
 #include "options.h"
 
@@ -87,6 +89,11 @@ static void check_accepted(const struct values *values, const struct weir__parse
     }
 }
 
+static bool is_text(const char *text)
+{
+    return text[0] != '\0' && memchr(text, '\0', WEIR__VALUE_TEXT_MAX);
+}
+
 /* Every number that parses is written and read back as itself. */
 static void check_value(const char *text)
 {
@@ -96,7 +103,12 @@ static void check_value(const char *text)
         if (weir__value_parse((enum weir__unit)unit, text, &value) < 0)
             continue;
         weir__value_format((enum weir__unit)unit, value, written);
+        HOLDS(is_text(written));
         HOLDS(weir__value_parse((enum weir__unit)unit, written, &again) == 0 && again == value);
+        weir__value_human_size(value, written);
+        HOLDS(is_text(written));
+        weir__value_human_time(value, written);
+        HOLDS(is_text(written));
     }
 }
 

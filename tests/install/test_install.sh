@@ -64,6 +64,23 @@ check "it runs too" "$top/static-c"
 check "an outside program in C++ builds against the shared library" build_shared_cxx
 check "it runs as well" "$top/shared-cxx"
 
+# Each call in the file is one that the compiler must not let pass.
+dropped=$SOURCE/tests/install/dropped.c
+compile_dropped() { # compiler and flags...
+    # shellcheck disable=SC2046
+    "$@" "${flags[@]}" $(pkg-config --cflags weir) -c "$dropped" -o "$top/dropped.o"
+}
+warns_of_dropped() { # compiler and flags...
+    local said calls
+    calls=$(grep -c '^ *ANSWER(weir_' "$dropped")
+    compile_dropped "$@" || return 1
+    ! said=$(compile_dropped "$@" -DDROPS -Werror=unused-result 2>&1) || return 1
+    printf '%s\n' "$said"
+    test "$calls" -gt 0 && test "$(grep -c 'Werror=unused-result' <<<"$said")" -eq "$calls"
+}
+check "the compiler warns of a permit that is dropped" warns_of_dropped "$CC" -std=c11
+check "the compiler warns of it in C++ too" warns_of_dropped "$CXX" -std=c++17 -x c++
+
 # Exactly what the headers promise leaves the library, and the map says the same.
 declared() {
     cat "$prefix"/include/weir/*.h | tr '\n' ' ' | grep -oE 'WEIR_API[^;{]*;' |

@@ -10,13 +10,14 @@ FUTEX = {"src/core/futex.c"}
 ATOMIC = {"src/core/atomic.h"}
 CLOCK = {"src/core/clock.c", "src/core/futex.c"}
 THREAD = {"src/core/thread.c"}
-MEMORY = {"src/core/memory.c"}
+MEMORY = {"src/core/memory.c", "src/base/alloc.c"}
 
 # (what is forbidden, as a regular expression; where it is allowed; which files are meant; the cure)
 RULES = [
     (r"\bpthread_(mutex|cond|rwlock|spin|barrier)\w*", set(), "src/",
      "use <weir/lock.h> or a budget"),
-    (r"\b(mtx|cnd)_\w+\s*\(", set(), "src/", "use <weir/lock.h> or a budget"),
+    (r"<threads\.h>|\b(mtx|cnd)_\w+", set(), "src/", "use <weir/lock.h> or a budget"),
+    (r"\bthrd_\w+|\btss_\w+\s*\(", set(), "src/", "use the crew"),
     (r"\bsem_(t|init|wait|timedwait|trywait|post|open|destroy)\b", set(), "src/",
      "use <weir/budget.h>"),
     (r"\bpthread_(create|join|kill|cancel)\b", THREAD, "src/", "use the crew"),
@@ -26,11 +27,13 @@ RULES = [
     (r"\b__ATOMIC_\w+", ATOMIC, "src/", "use src/core/atomic.h, in core alone"),
     (r"\bSYS_futex\b|\b__NR_futex\b|\bFUTEX_\w+|<linux/futex\.h>", FUTEX, "src/",
      "wait with a deadline, on a primitive of core"),
-    (r"\b(clock_gettime|gettimeofday|timespec_get)\s*\(", CLOCK, "src/", "use weir_now_ns()"),
+    (r"\b(clock_gettime|gettimeofday|timespec_get|time)\s*\(", CLOCK, "src/", "use weir_now_ns()"),
     (r"\b(nanosleep|clock_nanosleep|usleep|sleep)\s*\(", CLOCK, "src/",
      "use weir_deadline_sleep()"),
+    (r"\b(p?poll|p?select|epoll_p?wait2?|sigtimedwait)\s*\(", set(), "src/",
+     "wait with a deadline, on a primitive of core"),
     (r"\b(malloc|calloc|realloc|reallocarray|aligned_alloc|strdup|strndup|asprintf|free)\s*\(",
-     MEMORY, "src/core/", "use weir__alloc() and weir__free(), which have a fault point"),
+     MEMORY, "src/", "use weir__alloc() and weir__free() in core, src/base/alloc.h above it"),
     (r"\b(strcpy|strcat|stpcpy|sprintf|vsprintf|gets)\s*\(", set(), "src/",
      "use a function that knows the size"),
 ]

@@ -2,8 +2,10 @@
 
     core <- base <- {copy, scan, store, http} <- {storage, index} <- cli
 
-Checked twice: by the #include lines, and by the symbols of what was built. Core's own headers and
-its weir__ symbols are core's alone; everybody else uses <weir/...>.
+Checked twice: by the #include lines, and by the symbols of what was built, whatever they are called.
+Core's own headers and its weir__ symbols are core's alone; everybody else uses <weir/...>. What a
+room defines for others begins with weir_, or in the program with the name of the part that it
+belongs to, so that it cannot meet a name of somebody who links the library.
 """
 import re
 
@@ -25,6 +27,10 @@ USES = {
 }
 # The explorer's shim, which exists in the explorer's build of core only.
 SHIMS = {("src/core/atomic.h", "xp_shim.h")}
+PREFIXES = {"cli": re.compile(r"(weir_|cmd_|usage_|demo_)\w|main$")}
+PREFIX_DEFAULT = re.compile(r"weir_\w")
+# What compilers and sanitizers add by themselves.
+MADE = re.compile(r"__|_GLOBAL_|\.|DW\.ref\.")
 LIBC = re.compile(r"libc\.so\.6|ld-linux.*|libpthread\.so\.0|libgcc_s\.so\.1")
 
 
@@ -33,7 +39,9 @@ def check(tree):
     yield "no #include reaches up or sideways", bad_includes(tree)
     if tree.build:
         yield "every room is a library of its own", missing_libraries(tree)
-        yield "no symbol reaches up or sideways", bad_symbols(symbol_tables(tree))
+        tables = symbol_tables(tree)
+        yield "no symbol reaches up or sideways", bad_symbols(tables)
+        yield "every global symbol has its prefix", bad_prefixes(tables)
         yield "libweir needs libc alone", foreign_libraries(tree)
 
 
@@ -113,8 +121,11 @@ def rooms_with_code(tree):
 
 
 def missing_libraries(tree):
-    return [f"src/{room}: no static library in the build folder" for room in rooms_with_code(tree)
-            if room != "cli" and not archive_of(tree, room)]
+    missing = [f"src/{room}: no static library in the build folder"
+               for room in rooms_with_code(tree) if room != "cli" and not archive_of(tree, room)]
+    if "cli" in rooms_with_code(tree) and not objects_of_cli(tree):
+        missing.append("src/cli: no object in the build folder")
+    return missing
 
 
 def objects_of_cli(tree):
@@ -127,7 +138,7 @@ def objects_of_cli(tree):
 
 
 def symbol_tables(tree):
-    """room -> (defined, undefined) names that begin with weir_."""
+    """room -> (defined, undefined) names."""
     tables = {}
     for room in rooms_with_code(tree):
         archive = archive_of(tree, room)
@@ -141,10 +152,16 @@ def read_symbols(files):
     _, said = run("nm", "-A", "-P", "-g", *files)
     defined, undefined = set(), set()
     for line in said.splitlines():
-        match = re.search(r": (weir_\w+) ([A-Za-z])\b", line)
-        if match:
+        match = re.search(r": (\S+) ([A-Za-z])\b", line)
+        if match and not MADE.match(match.group(1)):
             (undefined if match.group(2) in "Uvw" else defined).add(match.group(1))
     return defined, undefined - defined
+
+
+def bad_prefixes(tables):
+    return [f"{room}: '{symbol}' is global and has no prefix; make it static, or weir__{symbol}"
+            for room, (defined, _) in sorted(tables.items()) for symbol in sorted(defined)
+            if not PREFIXES.get(room, PREFIX_DEFAULT).match(symbol)]
 
 
 def bad_symbols(tables):
@@ -154,6 +171,8 @@ def bad_symbols(tables):
     for room, (_, undefined) in sorted(tables.items()):
         for symbol in sorted(undefined):
             homes = [r for r, (defined, _) in sorted(tables.items()) if symbol in defined]
+            if not homes and not symbol.startswith("weir_"):
+                continue  # a function of the C library
             if not any(r in USES[room] for r in homes):
                 home = f"of {homes[0]}" if homes else "that no room defines"
                 problems.append(f"{room}: uses '{symbol}' {home}")

@@ -68,16 +68,32 @@ FAULTS = [
     ("raw", "src/core/ok.c", "syscall(SYS_futex, &x);\n", "SYS_futex"),
     ("raw", "src/core/ok.c", "clock_gettime(1, &t);\n", "clock_gettime"),
     ("raw", "src/copy/go.c", "sleep(1);\n", "sleep("),
+    ("raw", "src/copy/go.c", "now = time(NULL);\n", "time("),
+    ("raw", "src/copy/go.c", "poll(fds, 1, -1);\n", "poll("),
+    ("raw", "src/copy/go.c", "ppoll(fds, 1, NULL, NULL);\n", "ppoll("),
+    ("raw", "src/copy/go.c", "select(1, &r, NULL, NULL, NULL);\n", "select("),
+    ("raw", "src/copy/go.c", "epoll_wait(fd, events, 1, -1);\n", "epoll_wait("),
+    ("raw", "src/copy/go.c", "thrd_create(&t, f, NULL);\n", "thrd_create"),
+    ("raw", "src/copy/go.c", "static thrd_t t;\n", "thrd_t"),
+    ("raw", "src/copy/go.c", "static mtx_t m;\n", "mtx_t"),
+    ("raw", "src/copy/go.c", "cnd_wait(&c, &m);\n", "cnd_wait"),
+    ("raw", "src/copy/go.c", "#include <threads.h>\n", "threads.h"),
     ("raw", "src/core/ok.c", "p = malloc(1);\n", "malloc"),
+    ("raw", "src/base/buf.c", "p = calloc(1, 1);\n", "calloc"),
+    ("raw", "src/copy/go.c", "p = realloc(p, 1);\n", "realloc"),
+    ("raw", "src/copy/go.c", "free(p);\n", "free("),
     ("raw", "src/copy/go.c", "sprintf(a, b);\n", "sprintf"),
     ("headers", "include/weir/ok.h", PUBLIC.replace("int weir_ok", "uint32_t weir_ok"), "alone"),
     ("headers", "include/weir/ok.h", PUBLIC.replace("int weir_ok(void)", "int weir_ok(int class)"),
      "alone"),
     ("headers", "include/weir/ok.h", PUBLIC.replace("Ownership", "Owner"), "Ownership"),
     ("headers", "src/base/buf.h", PUBLIC.replace("WEIR_OK_H", "WRONG_H"), "WEIR_BASE_BUF_H"),
-    ("speech", "docs/core/ok.md", PAGE + "see /work/x\n", "docs/core/ok.md:7"),
-    ("speech", "docs/core/ok.md", PAGE + "left for the next session\n", "next session"),
-    ("speech", "src/copy/go.c", "/* TODO: later */\n", "TODO"),
+    *(("speech", "docs/core/ok.md", f"{PAGE}see {path} there\n", "docs/core/ok.md:7")
+      for path in ("/" "work", "`/" "work/x", "(/" "workspace/x", "/" "home/me/x", "'/" "root/x",
+                   "/" "tmp/b-x", "../" "shared/x")),
+    ("speech", "docs/core/ok.md", PAGE + "left for the next " "session\n", "next " "session"),
+    ("speech", "src/copy/go.c", "/* TO" "DO: later */\n", "TO" "DO"),
+    ("speech", "tests/lint/check_speech.py", "# written by Cla" "ude\n", "check_speech.py:1"),
     ("scripts", "script/go", SHELL + "if true; then\n", "script/go"),
     ("scripts", "script/go", SHELL.replace("set -euo pipefail\n", ""), "set -euo pipefail"),
     ("size", "src/copy/go.c", LONG_BODY, "'f' has 82 lines"),
@@ -126,6 +142,10 @@ def check(_tree):
         found = problems_of(name, {k: v for k, v in files.items() if v is not None})
         is_found = any(wanted in problem for problem in found)
         yield f"{name} finds {wanted}", [] if is_found else [f"it said only {found}"]
+    yield "memory may be allocated in the two files for it", problems_of("raw", dict(
+        GOOD, **{"src/base/alloc.c": "p = malloc(1);\n", "src/core/memory.c": "p = malloc(1);\n"}))
+    yield "a template of a temporary folder is no path of one machine", problems_of("speech", dict(
+        GOOD, **{"tests/unit/test_ok.c": 'mkdtemp("/tmp/weir-XXXXXX");\n'}))
     yield "words in comments and strings are not code", problems_of("raw", dict(
         GOOD, **{"src/copy/go.c": '/* no sleep(1) here */ const char *s = "malloc(1) sem_t";\n'}))
     yield from check_symbols()
@@ -161,18 +181,30 @@ def check_symbols():
     """The symbol check, on three small libraries made for it."""
     core = "int weir_ok(void) { return 1; } int weir__own(void) { return 2; }"
     cases = [
-        ("a use of the public API is fine", "int weir_ok(void); int go(void) { return weir_ok(); }",
+        ("a use of the public API is fine",
+         "int weir_ok(void); int weir__go(void) { return weir_ok(); }", None),
+        ("a use of the C library is fine", "int rand(void); int weir_go(void) { return rand(); }",
          None),
         ("a use of core's own symbol is found",
-         "int weir__own(void); int go(void) { return weir__own(); }", "core's own"),
+         "int weir__own(void); int weir_go(void) { return weir__own(); }", "core's own"),
         ("a use of a room beside is found",
-         "int weir_scan(void); int go(void) { return weir_scan(); }", "'weir_scan' of scan"),
+         "int weir_scan(void); int weir_go(void) { return weir_scan(); }", "'weir_scan' of scan"),
+        ("a use of a room above is found, without prefix too",
+         "int demo_up(void); int weir_go(void) { return demo_up(); }", "'demo_up' of cli"),
         ("a use of what nobody defines is found",
-         "int weir_gone(void); int go(void) { return weir_gone(); }", "no room defines"),
+         "int weir_gone(void); int weir_go(void) { return weir_gone(); }", "no room defines"),
+        ("a global function without prefix is found", "int go(void) { return 1; }",
+         "copy: 'go' is global"),
+        ("a global variable without prefix is found", "int count;", "copy: 'count' is global"),
+        ("a prefix of the program is not one of a library", "int demo_x(void) { return 1; }",
+         "copy: 'demo_x' is global"),
+        ("a static function needs no prefix",
+         "static int go(void) { return 1; } int weir_go(void) { return go(); }", None),
     ]
+    others = {"core": core, "scan": "int weir_scan(void) { return 3; }",
+              "cli": "int demo_up(void) { return 4; } int cmd_a, usage_a; int main() { return 0; }"}
     for title, copy, wanted in cases:
-        scan = "int weir_scan(void) { return 3; }"
-        found = symbols_of({"core": core, "scan": scan, "copy": copy})
+        found = symbols_of(dict(others, copy=copy))
         is_right = any(wanted in f for f in found) if wanted else not found
         yield title, [] if is_right else [f"it said only {found}"]
 
@@ -185,4 +217,4 @@ def symbols_of(sources):
             subprocess.run(["gcc", "-w", "-x", "c", "-c", "-o", object_file, "-"], input=text,
                            text=True, check=True)
             tables[room] = check_rooms.read_symbols([object_file])
-        return check_rooms.bad_symbols(tables)
+        return check_rooms.bad_symbols(tables) + check_rooms.bad_prefixes(tables)

@@ -236,6 +236,50 @@ TEST(limits_change_at_run_time)
     stop();
 }
 
+/* A key that were forgotten too early would come back with a full bucket. */
+TEST(a_slower_rate_keeps_keys_for_longer)
+{
+    struct weir_admit_options options = {.keys_max = 1, .per_s = 10, .burst = 2};
+    start(&options);
+    CHECK_EQ(visit("a"), 0);
+    CHECK_EQ(visit("a"), 0);                      /* idle in 200 ms, with both tokens back */
+    CHECK_EQ(weir_admit_set(&admit, 0, 1, 2), 0); /* and now in 2 s */
+    weir__clock_advance(2 * WEIR_NS_PER_S - 1);
+    CHECK_EQ(visit("b"), -WEIR_E_BUSY);
+    CHECK_EQ(weir_admit_delay_ns(&admit, "b", 1), WEIR_ADMIT_RETRY_HINT_NS);
+    CHECK_EQ(visit("a"), 0);
+    CHECK_EQ(visit("a"), -WEIR_E_BUSY); /* one token, not two */
+    weir_admit_read(&admit, &stats);
+    CHECK_EQ(stats.refused_full, 1);
+    CHECK_EQ(stats.evicted, 0);
+    CHECK_EQ(stats.created, 1);
+    weir__clock_advance(WEIR_NS_PER_S);
+    CHECK_EQ(visit("b"), -WEIR_E_BUSY);
+    weir__clock_advance(1);
+    CHECK_EQ(visit("b"), 0);
+    stop();
+}
+
+TEST(a_faster_rate_lets_keys_go_earlier)
+{
+    struct weir_admit_options options = {.keys_max = 2, .per_s = 1, .burst = 2};
+    start(&options);
+    CHECK_EQ(visit("a"), 0);
+    CHECK_EQ(visit("a"), 0);
+    CHECK_EQ(visit("b"), 0);
+    CHECK_EQ(weir_admit_set(&admit, 0, 10, 2), 0); /* b is idle in 100 ms, a in 200 ms */
+    weir__clock_advance(100 * WEIR_NS_PER_MS - 1);
+    CHECK_EQ(visit("c"), -WEIR_E_BUSY);
+    weir__clock_advance(1);
+    CHECK_EQ(visit("c"), 0);
+    CHECK_EQ(visit("b"), -WEIR_E_BUSY); /* it was b that made room, a is still there */
+    CHECK_EQ(visit("a"), 0);
+    CHECK_EQ(visit("a"), -WEIR_E_BUSY);
+    weir_admit_read(&admit, &stats);
+    CHECK_EQ(stats.evicted, 1);
+    stop();
+}
+
 static uint64_t random_state = 88172645463325252u;
 
 static uint64_t next_random(void)

@@ -22,6 +22,27 @@ TEST(the_defaults_are_the_documented_ones)
     CHECK_HAS(weir_error_detail(), "backoff: 3 of 3 tries failed");
 }
 
+TEST(the_default_cap_is_two_seconds)
+{
+    struct weir_backoff backoff;
+    struct weir_backoff_options options = {.base_min_ns = 1, .base_max_ns = 2000000000};
+    CHECK_EQ(weir_backoff_init(&backoff, &options), 0);
+    options.base_max_ns++; /* above the cap */
+    CHECK_EQ(weir_backoff_init(&backoff, &options), -WEIR_E_INVALID);
+    options = (struct weir_backoff_options){.tries_max = 100};
+    uint64_t longest_ns = 0;
+    for (options.seed = 1; options.seed <= 100; options.seed++) {
+        CHECK_EQ(weir_backoff_init(&backoff, &options), 0);
+        for (int try = 1; try < 20; try++) {
+            uint64_t delay_ns = 0;
+            CHECK_EQ(weir_backoff_next(&backoff, &delay_ns), 0);
+            CHECK(try < 6 || delay_ns >= 1000000000); /* half of it, for the jitter */
+            longest_ns = delay_ns > longest_ns ? delay_ns : longest_ns;
+        }
+    }
+    CHECK(longest_ns <= 2000000000 && longest_ns >= 1990000000);
+}
+
 TEST(refuses_bad_options)
 {
     struct weir_backoff backoff;

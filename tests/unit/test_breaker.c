@@ -147,6 +147,28 @@ TEST(the_window_slides)
     stop();
 }
 
+TEST(a_long_pause_forgets_the_whole_window)
+{
+    const uint64_t window_ns = WEIR_BREAKER_WINDOW_NS_DEFAULT;
+    const uint64_t pauses_ns[] = {window_ns, 2 * window_ns, 7200 * WEIR_NS_PER_S,
+                                  12345678 * WEIR_NS_PER_S + 987654321};
+    for (size_t i = 0; i < sizeof(pauses_ns) / sizeof(pauses_ns[0]); i++) {
+        start(NULL);
+        calls(0, 9);
+        weir__clock_advance(pauses_ns[i]);
+        /* Nobody looks in between: the report itself has to forget. */
+        call(WEIR_BREAKER_FAILURE);
+        CHECK_EQ(state(), WEIR_BREAKER_CLOSED);
+        CHECK_EQ(stats.window_calls, 1);
+        CHECK_EQ(stats.window_failures, 1);
+        calls(0, 8);
+        CHECK_EQ(state(), WEIR_BREAKER_CLOSED);
+        call(WEIR_BREAKER_FAILURE);
+        CHECK_EQ(state(), WEIR_BREAKER_OPEN);
+        stop();
+    }
+}
+
 TEST(good_probes_close_it)
 {
     start(NULL);

@@ -60,6 +60,15 @@ TEST(cleanup_releases)
     weir_budget_fini(&budget);
 }
 
+/* As documented in docs/core/budget.md; that nothing is allocated besides is shown by the faults.
+ */
+TEST(sizes_are_as_documented)
+{
+    CHECK_EQ(sizeof(struct weir_permit), 24);
+    CHECK_EQ(sizeof(struct weir_budget_waiter), 72);
+    CHECK_EQ(sizeof(struct weir_budget), 384);
+}
+
 TEST(impossible_requests_are_refused_at_once)
 {
     struct weir_budget budget;
@@ -412,6 +421,38 @@ TEST(counts_are_exact_over_many_folds)
         }
     }
     CHECK_EQ(weir_budget_available(&budget), 3);
+    weir_budget_fini(&budget);
+}
+
+/* The state word counts up to 2047 permits each way before they are folded into the sums. Nothing
+ * is read meanwhile but what is free, since a read folds too. */
+TEST(thousands_may_be_out_at_once)
+{
+    enum { CAPACITY = 5000 };
+    static struct weir_permit permits[CAPACITY];
+    struct weir_permit more = WEIR_PERMIT_NONE;
+    struct weir_budget_stats stats;
+    struct weir_budget budget;
+    CHECK_EQ(weir_budget_init(&budget, "files", CAPACITY), 0);
+    for (int round = 1; round <= 2; round++) {
+        for (int i = 0; i < CAPACITY; i++) {
+            int error = round == 1 ? weir_budget_try(&budget, 1, &permits[i])
+                                   : weir_budget_acquire(&budget, 1, &permits[i], NULL);
+            CHECK_EQ(error, 0);
+            CHECK_EQ(weir_budget_available(&budget), CAPACITY - 1 - i);
+        }
+        CHECK_EQ(weir_budget_try(&budget, 1, &more), -WEIR_E_BUSY);
+        weir_budget_read(&budget, &stats);
+        CHECK_EQ(stats.acquired, round * CAPACITY);
+        CHECK_EQ(stats.released, (round - 1) * CAPACITY);
+        for (int i = 0; i < CAPACITY; i++) {
+            weir_permit_release(&permits[i]);
+            CHECK_EQ(weir_budget_available(&budget), i + 1);
+        }
+        weir_budget_read(&budget, &stats);
+        CHECK_EQ(stats.acquired, round * CAPACITY);
+        CHECK_EQ(stats.released, round * CAPACITY);
+    }
     weir_budget_fini(&budget);
 }
 

@@ -148,6 +148,25 @@ TEST(a_capacity_of_one_keeps_the_newest)
     weir_bus_fini(&bus);
 }
 
+TEST(keeps_1024_messages_unless_told_otherwise)
+{
+    struct weir_bus bus;
+    struct weir_bus_subscriber slow;
+    CHECK_EQ(WEIR_BUS_CAPACITY_DEFAULT, 1024);
+    make(&bus, 0);
+    CHECK_EQ(weir_bus_capacity(&bus), 1024);
+    CHECK_EQ(stats_of(&bus).capacity, 1024);
+    CHECK_EQ(weir_bus_subscribe(&bus, &slow, "slow"), 0);
+    publish(&bus, 0, 1024);
+    CHECK_EQ(next(&slow), 0);
+    publish(&bus, 1024, 2);
+    CHECK_EQ(next(&slow), -WEIR_E_LAGGING);
+    CHECK_EQ(weir_bus_lost(&slow), 1);
+    CHECK_EQ(next(&slow), 2);
+    weir_bus_unsubscribe(&slow);
+    weir_bus_fini(&bus);
+}
+
 TEST(warns_at_most_once_in_an_interval)
 {
     weir__clock_fake(1000 * WEIR_NS_PER_S);

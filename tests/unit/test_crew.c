@@ -8,6 +8,7 @@
 #include <weir/crew.h>
 
 #include "atomic.h"
+#include "clock.h"
 #include "fault.h"
 
 static int until_stop(struct weir_crew_self *self, void *arg)
@@ -70,6 +71,56 @@ TEST(aborts_stragglers_and_counts_them)
     CHECK_EQ(kind_of(&report, "stubborn")->abandoned, 0);
     CHECK_EQ(kind_of(&report, "stubborn")->ended, 1);
     weir_crew_free(crew);
+}
+
+/* What the hand on the clock has seen. */
+struct hand {
+    bool was_early;
+    bool was_in_time;
+};
+
+static void pause_for(uint64_t real_ns)
+{
+    uint64_t until_ns = weir__clock_real_ns() + real_ns;
+    while (weir__clock_real_ns() < until_ns)
+        sched_yield();
+}
+
+/* Moves the clock to just before the drain deadline, and then to it. The deadline is counted from a
+ * moment after stop has fired, so there is a pause first; if that was too short, nobody is early,
+ * and the round shows nothing. */
+static int move_the_hand(struct weir_crew_self *self, void *arg)
+{
+    struct hand *hand = arg;
+    (void)until_stop(self, NULL);
+    pause_for(3 * WEIR_NS_PER_MS);
+    weir__clock_advance(5000000000 - 1);
+    pause_for(3 * WEIR_NS_PER_MS);
+    hand->was_early = weir_cancel_is_fired(self->abort);
+    weir__clock_advance(1);
+    for (int i = 0; i < 100 && !weir_cancel_is_fired(self->abort); i++)
+        pause_for(WEIR_NS_PER_MS);
+    hand->was_in_time = weir_cancel_is_fired(self->abort);
+    weir__clock_advance(60 * WEIR_NS_PER_S);
+    return until_abort(self, NULL);
+}
+
+TEST(a_drain_takes_five_seconds_unless_told_otherwise)
+{
+    CHECK_EQ(WEIR_CREW_DRAIN_DEFAULT_NS, 5000000000);
+    struct hand hand = {0};
+    for (int round = 0; round < 20 && !hand.was_in_time; round++) {
+        struct weir_crew *crew;
+        struct weir_crew_options options = {.grace_ns = WEIR_CREW_TIME_MAX_NS};
+        weir__clock_fake(WEIR_NS_PER_S);
+        CHECK_EQ(weir_crew_new(&crew, "crew", &options), 0);
+        CHECK_EQ(weir_crew_start(crew, "hand", move_the_hand, &hand), 0);
+        CHECK_EQ(weir_crew_drain(crew, NULL), -WEIR_E_TIMEOUT);
+        weir_crew_free(crew);
+        weir__clock_unfake();
+        CHECK(!hand.was_early);
+    }
+    CHECK(hand.was_in_time);
 }
 
 /* Blocks in a read that no token ends: only an interrupted call lets it look. */
@@ -208,7 +259,7 @@ TEST(has_limits)
     CHECK_EQ(weir_crew_new(&crew, "", NULL), -WEIR_E_INVALID);
     struct weir_crew_options for_ever = {.drain_ns = UINT64_MAX};
     CHECK_EQ(weir_crew_new(&crew, "crew", &for_ever), -WEIR_E_INVALID);
-    CHECK_HAS(weir_error_detail(), "each may be at most 86400000000000");
+    CHECK_HAS(weir_error_detail(), "each may be at most 86400.0 s");
     CHECK_EQ(weir_crew_new(&crew, "crew", &options), 0);
     CHECK_EQ(weir_crew_start(crew, "one", until_stop, NULL), 0);
     CHECK_EQ(weir_crew_start(crew, "two", until_stop, NULL), -WEIR_E_BUSY);

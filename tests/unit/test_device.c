@@ -2,11 +2,14 @@
 #include "tap.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <weir/slots.h>
 
@@ -336,6 +339,43 @@ TEST(broken_files_are_passed_over)
     put("8:1 and more\n", "sys/devices/odd/dev");
     add_slave("md7", "odd");
     check_disk(9, 7, makedev(9, 7), WEIR_DISK_SOLID, "md7");
+    remove_tree();
+}
+
+/* Gives up all that root may do beyond others, looks, and says what it found. */
+static bool is_denied(const char *path)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {{0}, {0}};
+    struct weir_device device = weir_device_from_raw(7);
+    return syscall(SYS_capset, &header, none) == 0 &&
+           weir_device_try_from_path(path, &device) == -WEIR_E_DENIED &&
+           strstr(weir_error_detail(), "not permitted to look there") &&
+           weir_device_raw(device) == 7 && weir_device_is_unknown(weir_device_from_path(path));
+}
+
+TEST(a_path_that_may_not_be_looked_at_is_unknown)
+{
+    char folder[256], file[256], below[300];
+    struct weir_device device;
+    int status = 0;
+    make_tree();
+    put("", "closed/file");
+    snprintf(folder, sizeof(folder), "%s/closed", root);
+    snprintf(file, sizeof(file), "%s/closed/file", root);
+    CHECK_EQ(weir_device_try_from_path(file, &device), 0);
+    CHECK_EQ(chmod(folder, 0), 0);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(is_denied(file) ? 0 : 1);
+    CHECK(child > 0);
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(chmod(folder, 0700), 0);
+    CHECK_EQ(status, 0);
+    /* Nor is there anything below a file. */
+    snprintf(below, sizeof(below), "%s/below", file);
+    CHECK(weir_device_is_unknown(weir_device_from_path(below)));
     remove_tree();
 }
 

@@ -43,6 +43,51 @@ TEST(every_error_of_the_seeds_is_there)
     }
 }
 
+/* Others build on each of these: clients on names and statuses, scripts on exit codes. So a change
+ * of the table has to be made here too. */
+TEST(the_whole_table_is_as_published)
+{
+    static const struct {
+        int number;
+        const char *name;
+        int http;
+        bool retryable;
+        int exit;
+    } wanted[] = {
+        {1, "Busy", 429, true, 3},           {2, "Timeout", 504, true, 3},
+        {3, "TimeoutRead", 504, true, 3},    {4, "TimeoutWrite", 504, true, 3},
+        {5, "Canceled", 503, false, 3},      {6, "Lagging", 500, false, 3},
+        {7, "Paced", 429, true, 3},          {8, "Overflow", 429, true, 3},
+        {9, "BreakerOpen", 503, true, 3},    {10, "Transient", 503, true, 3},
+        {11, "NoRoute", 503, true, 3},       {12, "TooLarge", 413, false, 2},
+        {13, "Closed", 503, false, 3},       {14, "Draining", 503, true, 3},
+        {15, "Exhausted", 503, true, 3},     {20, "Invalid", 400, false, 2},
+        {21, "Usage", 400, false, 2},        {22, "NotFound", 404, false, 3},
+        {23, "Exists", 409, false, 3},       {24, "Mismatch", 409, false, 3},
+        {25, "Range", 416, false, 2},        {26, "Corrupt", 500, false, 3},
+        {27, "Unsupported", 501, false, 3},  {28, "Unauthorized", 401, false, 3},
+        {29, "Forbidden", 403, false, 3},    {40, "NoMemory", 503, true, 3},
+        {41, "NoDescriptors", 503, true, 3}, {42, "NoSpace", 507, true, 3},
+        {43, "Io", 500, false, 3},           {44, "Denied", 403, false, 3},
+        {45, "Internal", 500, false, 3},     {60, "Findings", 409, false, 1},
+        {61, "Incomplete", 500, false, 3},   {62, "Interrupted", 503, false, 130},
+    };
+    static const int numbers[] = {
+#define NUMBER(number, constant, name, text, http, retryable, exit) WEIR_E_##constant,
+        WEIR_ERRORS(NUMBER)
+#undef NUMBER
+    };
+    CHECK_EQ(sizeof(numbers) / sizeof(numbers[0]), sizeof(wanted) / sizeof(wanted[0]));
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        CHECK_EQ(numbers[i], wanted[i].number);
+        CHECK_STR(weir_error_name(wanted[i].number), wanted[i].name);
+        CHECK_EQ(weir_error_http(wanted[i].number), wanted[i].http);
+        CHECK_EQ(weir_error_is_retryable(wanted[i].number), wanted[i].retryable);
+        CHECK_EQ(weir_error_exit(wanted[i].number), wanted[i].exit);
+    }
+    CHECK_EQ(weir_error_http(-WEIR_E_DRAINING), 503);
+}
+
 TEST(names_and_numbers_are_unique)
 {
     static const struct {

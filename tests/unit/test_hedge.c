@@ -158,6 +158,44 @@ TEST(after_the_delay_others_are_asked)
     weir__clock_unfake();
 }
 
+/* One call that target 0 leaves unanswered until so much time has passed. Returns who was asked. */
+static unsigned asked_after(uint64_t passed_ns, uint64_t deadline_ns)
+{
+    reset();
+    struct weir_hedge hedge;
+    struct weir_hedge_answer answer;
+    struct weir_hedge_options options = {.alpha = 1, .per_mille = 1000};
+    CHECK_EQ(weir_hedge_init(&hedge, "lookup", &options), 0);
+    struct weir_deadline deadline = weir_deadline_in(deadline_ns, NULL);
+    for (int i = 0; i < TARGETS; i++) { /* easy calls earn more extra attempts than will be used */
+        world.at_start[0] = 1;
+        CHECK_EQ(weir_hedge_run(&hedge, &ops, NULL, TARGETS, &answer, &deadline), 0);
+        memset(&world, 0, sizeof(world));
+    }
+    world.advance_ns = passed_ns;
+    CHECK_EQ(weir_hedge_run(&hedge, &ops, NULL, TARGETS, &answer, &deadline), -WEIR_E_TIMEOUT);
+    struct weir_hedge_stats stats;
+    weir_hedge_read(&hedge, &stats);
+    CHECK_EQ(stats.hedges + 1, world.started);
+    CHECK_EQ(stats.denied, 0);
+    for (unsigned i = 0; i < world.started; i++) {
+        CHECK_EQ(world.order[i], i); /* nobody twice */
+        weir_hedge_report(world.attempts[i], -WEIR_E_CANCELED, NULL);
+    }
+    weir_hedge_fini(&hedge);
+    weir__clock_unfake();
+    return world.started;
+}
+
+/* A call that ends before the delay asks nobody else, and one that ends after it does. */
+TEST(after_150_ms_two_more_are_asked_unless_told_otherwise)
+{
+    CHECK_EQ(WEIR_HEDGE_DELAY_DEFAULT_NS, 150000000);
+    CHECK_EQ(WEIR_HEDGE_BETA_DEFAULT, 2);
+    CHECK_EQ(asked_after(150000000, 150000000), 1);
+    CHECK_EQ(asked_after(150000001, 150000001), 1 + 2);
+}
+
 TEST(extra_attempts_stay_within_their_budget)
 {
     struct weir_hedge hedge;

@@ -173,6 +173,8 @@ TEST(registering_is_all_or_nothing)
     size_t before = weir_lock_list(listed, WEIR_LOCK_CLASSES_MAX);
     CHECK_EQ(weir_lock_register(mixed, 2), -WEIR_E_EXISTS);
     CHECK_EQ(weir_lock_list(listed, WEIR_LOCK_CLASSES_MAX), before);
+    const struct weir_lock_class *twice[] = {&known, &other};
+    CHECK_EQ(weir_lock_register(twice, 2), -WEIR_E_EXISTS);
 }
 
 TAP_MAIN()

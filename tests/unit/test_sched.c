@@ -231,6 +231,40 @@ TEST(a_job_may_back_off)
     weir__clock_unfake();
 }
 
+TEST(delays_begin_at_10_ms_unless_told_otherwise)
+{
+    weir__clock_fake(WEIR_NS_PER_S);
+    make(1, (struct weir_sched_options){0});
+    const struct weir_backoff_options *backoff = &s.sched->options.backoff;
+    CHECK_EQ(backoff->base_min_ns, 10000000);
+    CHECK_EQ(backoff->base_max_ns, 20000000);
+    CHECK_EQ(backoff->cap_ns, 1000000000);
+    CHECK_EQ(backoff->tries_max, 1000);
+    struct weir_permit tokens = WEIR_PERMIT_NONE;
+    CHECK_EQ(weir_budget_try(&s.reads, 4, &tokens), 0);
+    struct job job = reader(1);
+    job.job.wait = WEIR_SCHED_BACKOFF;
+    submit(&job);
+    uint64_t sum_ns = 0;
+    for (uint64_t i = 0; i < 3; i++) { /* from 10, 20, 40 ms to twice as much */
+        struct weir_backoff_stats stats;
+        uint64_t least_ns = 10000000u << i;
+        await_backoffs(i + 1);
+        weir_backoff_read(&job.job._backoff, &stats);
+        CHECK_EQ(stats.delays, i + 1);
+        uint64_t delay_ns = stats.delay_ns_sum - sum_ns;
+        CHECK(delay_ns >= least_ns && delay_ns <= 2 * least_ns);
+        sum_ns = stats.delay_ns_sum;
+        if (i == 2)
+            weir_permit_release(&tokens);
+        weir__clock_advance(delay_ns);
+    }
+    await(&job.done);
+    CHECK_EQ(job.result, 0);
+    drain_and_unmake();
+    weir__clock_unfake();
+}
+
 TEST(tries_run_out)
 {
     weir__clock_fake(WEIR_NS_PER_S);
@@ -508,7 +542,7 @@ TEST(bad_options_are_refused)
     long_drain.crew.drain_ns = UINT64_MAX;
     CHECK_EQ(weir_sched_new(&sched, "jobs", NULL), -WEIR_E_INVALID);
     CHECK_EQ(weir_sched_new(&sched, "jobs", &none), -WEIR_E_INVALID);
-    CHECK_HAS(weir_error_detail(), "scheduler 'jobs': 0 workers asked for, at least 1 is needed");
+    CHECK_HAS(weir_error_detail(), "scheduler 'jobs': 0 workers asked for, it may be 1 to 65536");
     CHECK_EQ(weir_sched_new(&sched, "jobs", &falling), -WEIR_E_INVALID);
     CHECK_EQ(weir_sched_new(&sched, "jobs", &long_drain), -WEIR_E_INVALID);
     CHECK_HAS(weir_error_detail(), "at most 86400000000000");

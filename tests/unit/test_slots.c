@@ -1,7 +1,15 @@
 /* Slots: the nine groups of the paper that they come from, the limits of the table, pruning. */
 #include "tap.h"
 
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <weir/slots.h>
 
@@ -438,6 +446,119 @@ TEST(callbacks_keep_the_device)
     CHECK_EQ(weir_slots_prune(&slots, 0), 1);
     CHECK(!weir_slots_cancel_async(&slots, &b.waiter)); /* the device itself is gone */
     weir_slots_fini(&slots);
+}
+
+TEST(a_path_that_is_there_counts_for_its_device)
+{
+    struct weir_slots slots;
+    struct weir_slots_permit a = WEIR_SLOTS_PERMIT_NONE, b = WEIR_SLOTS_PERMIT_NONE;
+    char folder[] = "/tmp/weir-slots-XXXXXX", file[sizeof(folder) + 8];
+    CHECK(mkdtemp(folder));
+    snprintf(file, sizeof(file), "%s/file", folder);
+    int fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    CHECK(fd >= 0);
+    close(fd);
+    struct weir_device device = weir_device_from_path(folder);
+    CHECK(!weir_device_is_unknown(device));
+    make_uniform(&slots, 1);
+    CHECK_EQ(weir_slots_try_for_path(&slots, file, &a), 0);
+    CHECK_EQ(weir_device_raw(weir_slots_permit_device(&a)), weir_device_raw(device));
+    CHECK_EQ(weir_device_kind(weir_slots_permit_device(&a)), weir_device_kind(device));
+    CHECK_EQ(available(&slots, device), 0);
+    CHECK_EQ(weir_slots_try_for_path(&slots, folder, &b), -WEIR_E_BUSY); /* the same disk */
+    CHECK(!weir_slots_permit_is_held(&b));
+    CHECK_EQ(weir_slots_try(&slots, device, &b), -WEIR_E_BUSY);
+    CHECK_EQ(weir_slots_try(&slots, WEIR_DEVICE_UNKNOWN, &b), 0); /* is not what it was taken for */
+    weir_slots_release(&b);
+    weir_slots_release(&a);
+    CHECK_EQ(weir_slots_try_for_path(&slots, folder, &b), 0);
+    weir_slots_release(&b);
+    weir_slots_fini(&slots);
+    CHECK_EQ(unlink(file), 0);
+    CHECK_EQ(rmdir(folder), 0);
+}
+
+TEST(the_configuration_is_fixed_at_init)
+{
+    struct weir_slots slots;
+    struct weir_slots_config config = {.devices_max = 2};
+    struct weir_slots_permit permits[4] = {WEIR_SLOTS_PERMIT_NONE};
+    CHECK_EQ(weir_slots_config_uniform(&config, 3), 0);
+    CHECK_EQ(weir_slots_config_device(&config, disk(1), 5), 0);
+    CHECK_EQ(weir_slots_init(&slots, "disks", &config), 0);
+    CHECK_EQ(weir_slots_config_uniform(&config, 9), 0);
+    CHECK_EQ(weir_slots_config_device(&config, disk(1), 9), 0);
+    CHECK_EQ(weir_slots_config_device(&config, disk(2), 9), 0);
+    memset(&config, 0xff, sizeof(config));
+    CHECK_EQ(weir_slots_total(&slots, disk(1)), 5);
+    CHECK_EQ(weir_slots_total(&slots, disk(2)), 3);
+    for (uint64_t i = 1; i <= 2; i++) /* also of devices that come only now */
+        CHECK_EQ(weir_slots_try(&slots, disk(i), &permits[i]), 0);
+    CHECK_EQ(available(&slots, disk(1)), 4);
+    CHECK_EQ(available(&slots, disk(2)), 2);
+    struct weir_slots_stats stats;
+    weir_slots_read(&slots, &stats);
+    CHECK_EQ(stats.devices_max, 2);
+    CHECK_EQ(weir_slots_try(&slots, disk(3), &permits[3]), 0);
+    weir_slots_read(&slots, &stats);
+    CHECK_EQ(stats.shared, 1);
+    for (int i = 1; i <= 3; i++)
+        weir_slots_release(&permits[i]);
+    weir_slots_fini(&slots);
+}
+
+/* Runs fn in a child that the kernel kills at its first system call other than its end. Returns how
+ * the child ended, or -1 where the kernel cannot do that. */
+static int run_sealed(int (*fn)(void *arg), void *arg)
+{
+    enum { CANNOT = 77 };
+    int status = 0;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
+            _exit(CANNOT);
+        syscall(SYS_exit, fn(arg) ? 1 : 0);
+    }
+    CHECK(child > 0);
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) && WEXITSTATUS(status) == CANNOT ? -1 : status;
+}
+
+static int take_and_return(void *arg)
+{
+    for (int i = 0; i < 3000; i++) { /* past the folding of the budget's counts */
+        struct weir_slots_permit permit = WEIR_SLOTS_PERMIT_NONE;
+        int error = weir_slots_try(arg, disk(1), &permit);
+        if (error)
+            return error;
+        weir_slots_release(&permit);
+    }
+    return 0;
+}
+
+static int look_it_up(void *arg)
+{
+    struct weir_slots_permit permit = WEIR_SLOTS_PERMIT_NONE;
+    return weir_slots_try_for_path(arg, "/", &permit);
+}
+
+/* The clock is a fake one, since not every machine can read its own without a system call. */
+TEST(a_known_device_costs_no_system_call)
+{
+    weir__clock_fake(WEIR_NS_PER_S);
+    struct weir_slots slots;
+    make_uniform(&slots, 1);
+    CHECK_EQ(take_and_return(&slots), 0); /* makes it known */
+    int status = run_sealed(take_and_return, &slots);
+    if (status == -1)
+        printf("# no seccomp here: skipped\n");
+    else
+        CHECK_EQ(status, 0);
+    status = run_sealed(look_it_up, &slots);
+    CHECK(status == -1 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
+    weir_slots_fini(&slots);
+    weir__clock_unfake();
 }
 
 static void fini_with_permit_out(void *arg)

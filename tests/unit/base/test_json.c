@@ -93,6 +93,21 @@ TEST(values_at_depth_zero_stand_on_lines)
     CHECK_STR(weir__buffer_text(&buffer), "1\n[]\n");
 }
 
+TEST(the_buffer_may_be_emptied_between_values)
+{
+    /* No more than one element fits, and there is no end to them. */
+    begin(8);
+    weir__json_array(&json);
+    for (int i = 0; i < 100; i++) {
+        weir__json_u64(&json, 12345);
+        CHECK_STR(weir__buffer_text(&buffer), i == 0 ? "[12345" : ",12345");
+        weir__buffer_truncate(&buffer, 0);
+    }
+    weir__json_end(&json);
+    CHECK_EQ(weir__json_finish(&json), 0);
+    CHECK_STR(weir__buffer_text(&buffer), "]\n");
+}
+
 TEST(too_deep_and_too_long_are_overflow)
 {
     begin(1000);

@@ -202,6 +202,16 @@ TEST(operands_of_given_words)
     CHECK_STR(parsed.error, "SHELL 'x' is not known: expected first, always or scrub");
 }
 
+TEST(open_operands_take_any_word)
+{
+    static const struct weir__operand shell[] = {
+        {.name = "SHELL", .words = verify_words, .is_open = true, .help = "h"}, {.name = NULL}};
+    static const struct weir__usage open = {
+        .description = "D.", .examples = examples, .operands = shell};
+    CHECK_EQ(parse_with(&open, (const char *const[]){"scrub", "frist", NULL}), 0);
+    CHECK_EQ(parsed.operands_count, 2);
+}
+
 TEST(help_stops_the_reading)
 {
     CHECK_EQ(PARSE("-h"), 0);
@@ -274,14 +284,39 @@ TEST(values_name_what_is_allowed)
     CHECK_WRONG("option '--verify': '' is not known: expected first, always or scrub", "--verify=");
 }
 
-TEST(long_nonsense_makes_a_short_line)
+/* The error has the first 80 bytes of an argument, the mark of the cut and the rest of the line. */
+static void check_cut(const char *before, char letter, size_t count, const char *after)
+{
+    char run[100];
+    memset(run, letter, count);
+    char wanted[WEIR__PARSE_ERROR_MAX];
+    snprintf(wanted, sizeof(wanted), "%s%.*s...%s", before, (int)count, run, after);
+    CHECK_STR(parsed.error, wanted);
+}
+
+TEST(long_nonsense_makes_a_short_line_and_the_cut_is_marked)
 {
     static char nonsense[100000] = "--";
     memset(nonsense + 2, 'x', sizeof(nonsense) - 3);
     CHECK_EQ(PARSE(nonsense), -WEIR_E_USAGE);
-    CHECK(strlen(parsed.error) < 200);
+    check_cut("unknown option '--", 'x', 80, "': see --help for those there are");
     CHECK_EQ(PARSE("--verify", nonsense), -WEIR_E_USAGE);
+    check_cut("option '--verify': '--", 'x', 78, "' is not known: expected first, always or scrub");
     CHECK_EQ(PARSE("-n", nonsense), -WEIR_E_USAGE);
+    check_cut("option '-n': '--", 'x', 78, "' is not a number: expected digits alone, 1 to 4096");
+    static char number[1000];
+    memset(number, '9', sizeof(number) - 1);
+    CHECK_EQ(PARSE("-n", number), -WEIR_E_USAGE);
+    check_cut("option '-n': '", '9', 80, "' is out of range: expected 1 to 4096");
+    CHECK_EQ(PARSE("-xa", "-xb", "-xc", "-x", number), -WEIR_E_USAGE);
+    check_cut("option '-x': '", '9', 80, "' is one too many: it may be given 3 times");
+    static char flag[1000] = "--json=";
+    memset(flag + 7, 'y', sizeof(flag) - 8);
+    CHECK_EQ(PARSE(flag), -WEIR_E_USAGE);
+    check_cut("option '--json' takes no value, not '", 'y', 80, "'");
+    static const struct weir__usage none = {.description = "D.", .examples = examples};
+    CHECK_EQ(parse_with(&none, (const char *const[]){number, NULL}), -WEIR_E_USAGE);
+    check_cut("unexpected operand '", '9', 80, "': see --help for the usage");
     CHECK_EQ(PARSE("-j", nonsense + 1), -WEIR_E_USAGE);
     CHECK(strlen(parsed.error) < 300);
 }

@@ -39,6 +39,19 @@ TEST(writes_small_and_large_in_order)
     close(fd);
 }
 
+TEST(escapes_what_others_wrote)
+{
+    int fd = memfd_create("out", 0);
+    weir__out_init(&out, fd);
+    weir__out_escaped(&out, "a\n\033[31m\xc3\xa4");
+    int errno_value = 0;
+    CHECK_EQ(weir__out_finish(&out, &errno_value), 0);
+    char text[64] = "";
+    CHECK(pread(fd, text, sizeof(text) - 1, 0) > 0);
+    CHECK_STR(text, "a\\n\\x1b[31m\xc3\xa4");
+    close(fd);
+}
+
 TEST(a_full_device_is_reported_once)
 {
     int fd = open("/dev/full", O_WRONLY);

@@ -65,9 +65,16 @@ static const struct weir__usage usage = {.description = "D.",
                                          .options = options,
                                          .operands = operands,
                                          .values_size = sizeof(struct values)};
+static const struct weir__usage usage_find = {.description = "D.",
+                                              .examples = examples,
+                                              .options = options,
+                                              .operands = operands,
+                                              .values_size = sizeof(struct values),
+                                              .has_findings = true};
 static const struct weir__command commands[] = {
     {"say", say, "say it", &usage},
-    {"find", find, "find it", &usage},
+    {"find", find, "find it", &usage_find},
+    {"find-unsaid", find, "find it, with the wrong table", &usage},
     {"interrupt", interrupt, "interrupt it", &usage},
     {"interrupt-twice", interrupt_twice, "interrupt it twice", &usage},
     {"descriptor", which_descriptor, "which", &usage},
@@ -154,9 +161,50 @@ TEST(wrong_command_lines_are_two)
     CHECK_STR(said, "toy: unknown option '--verion': did you mean '--version'?\n");
     CHECK_EXIT(2, "-j", "say");
     CHECK_EXIT(2, "-");
-    CHECK_EXIT(2, "--");
     CHECK_EXIT(2, "say", "--jsn");
     CHECK_STR(said, "toy say: unknown option '--jsn': did you mean '--json'?\n");
+}
+
+TEST(two_dashes_end_the_options_of_the_program)
+{
+    CHECK_EXIT(0, "--", "say", "--json", "word");
+    CHECK_STR(said, "say 1 word\n");
+    CHECK_EXIT(0, "--", "say", "--", "--json");
+    CHECK_STR(said, "say 0 --json\n");
+    CHECK_EXIT(0, "--");
+    CHECK_HAS(said, "Commands:");
+    CHECK_EXIT(2, "--", "-h");
+    CHECK_STR(said, "toy: unknown command '-h': 'toy help' lists those there are\n");
+    CHECK_EXIT(2, "--", "--", "say");
+}
+
+TEST(cut_arguments_are_marked)
+{
+    static char word[1000], wanted[200];
+    memset(word, 'q', sizeof(word) - 1);
+    CHECK_EXIT(2, word);
+    snprintf(wanted, sizeof(wanted), "toy: unknown command '%.80s...': 'toy help'", word);
+    CHECK_HAS(said, wanted);
+    word[0] = '-';
+    CHECK_EXIT(2, word);
+    snprintf(wanted, sizeof(wanted), "toy: unknown option '%.80s...': options follow", word);
+    CHECK_HAS(said, wanted);
+}
+
+TEST(only_those_with_findings_list_their_status)
+{
+    CHECK_EXIT(0, "find", "--help");
+    CHECK_HAS(said, "  1    there were findings");
+    CHECK_EXIT(0, "say", "--help");
+    CHECK(!strstr(said, "findings"));
+    CHECK_HAS(said, "  2    the command line was wrong");
+}
+
+TEST(findings_that_the_table_does_not_know_are_a_programming_error)
+{
+    int status = RUN("find-unsaid");
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    CHECK_HAS(said, "command 'find-unsaid': it has findings, and its table does not say so");
 }
 
 TEST(help_comes_before_the_command)

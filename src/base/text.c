@@ -1,0 +1,46 @@
+/* text.c - UTF-8 and escapes. */
+#include "text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "banned.h"
+
+size_t weir__text_utf8_length(const unsigned char *p, size_t left)
+{
+    if (p[0] < 0x80)
+        return 1;
+    size_t length = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    if (p[0] < 0xc2 || p[0] > 0xf4 || left < length)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    bool is_overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
+    bool is_outside = (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf4 && p[1] > 0x8f);
+    return is_overlong || is_outside ? 0 : length;
+}
+
+/* The C1 controls, which some terminals obey, are two bytes in UTF-8. */
+static bool is_c1(const unsigned char *p)
+{
+    return p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0;
+}
+
+size_t weir__text_escape(char piece[WEIR__TEXT_PIECE_MAX], const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t length = *p ? weir__text_utf8_length(p, strnlen(text, 4)) : 0;
+    if (*p == '\n' || *p == '\t') {
+        snprintf(piece, WEIR__TEXT_PIECE_MAX, "\\%c", *p == '\n' ? 'n' : 't');
+    } else if (length == 2 && is_c1(p)) {
+        snprintf(piece, WEIR__TEXT_PIECE_MAX, "\\x%02x", (unsigned)p[1]);
+    } else if (*p && (length == 0 || *p < ' ' || *p == 0x7f)) {
+        snprintf(piece, WEIR__TEXT_PIECE_MAX, "\\x%02x", (unsigned)*p);
+        length = 1;
+    } else {
+        memcpy(piece, text, length);
+        piece[length] = '\0';
+    }
+    return length;
+}
