@@ -297,4 +297,23 @@ TEST(freeing_a_running_crew_is_named)
     CHECK(tap_dies(free_running, NULL, "crew 'crew': freed while its threads run"));
 }
 
+TEST(a_canceled_wait_says_whose)
+{
+    struct weir_crew *crew;
+    struct weir_cancel token;
+    weir_cancel_init(&token, NULL);
+    weir_cancel_fire(&token);
+    CHECK_EQ(weir_crew_new(&crew, "crew", NULL), 0);
+    CHECK_EQ(weir_crew_start(crew, "one", until_stop, NULL), 0);
+    struct weir_deadline deadline = weir_deadline_until(&token);
+    CHECK_EQ(weir_crew_wait(crew, &deadline), -WEIR_E_CANCELED);
+    CHECK_HAS(weir_error_detail(), "crew 'crew': canceled while 1 threads were waited for");
+    CHECK_EQ(weir_crew_drain(crew, NULL), 0);
+    weir_crew_free(crew);
+    struct weir_crew_options many = {.threads_max = WEIR_CREW_THREADS_MAX + 1};
+    CHECK_EQ(weir_crew_new(&crew, "crew", &many), -WEIR_E_INVALID);
+    CHECK_HAS(weir_error_detail(), "65537 threads, it may be at most 65536");
+    weir_cancel_fini(&token);
+}
+
 TAP_MAIN()

@@ -17,6 +17,7 @@ static struct {
     unsigned discarded;
     uint64_t advance_ns;         /* moves the clock at the last start, so that the delay passes */
     unsigned answer_on_start_of; /* when this target starts, target 0 answers */
+    struct weir_cancel *fired_by_third; /* when three have been started */
 } world;
 
 static int values[TARGETS];
@@ -33,6 +34,8 @@ static int start(void *arg, struct weir_hedge_attempt *attempt)
         weir_hedge_report(attempt, 0, &values[target]);
     if (world.advance_ns)
         weir__clock_advance(world.advance_ns);
+    if (world.fired_by_third && world.started == 3)
+        weir_cancel_fire(world.fired_by_third);
     return 0;
 }
 
@@ -255,7 +258,7 @@ TEST(a_canceled_call_cancels_its_attempts)
     struct weir_hedge_answer answer;
     struct weir_cancel token;
     weir_cancel_init(&token, NULL);
-    weir_cancel_fire(&token);
+    world.fired_by_third = &token;
     CHECK_EQ(weir_hedge_init(&hedge, "lookup", NULL), 0);
     struct weir_deadline deadline = weir_deadline_until(&token);
     CHECK_EQ(weir_hedge_run(&hedge, &ops, NULL, TARGETS, &answer, &deadline), -WEIR_E_CANCELED);
@@ -266,6 +269,54 @@ TEST(a_canceled_call_cancels_its_attempts)
     weir_hedge_fini(&hedge);
     weir_cancel_fini(&token);
     weir__clock_unfake();
+}
+
+TEST(nobody_is_asked_after_the_end)
+{
+    reset();
+    struct weir_hedge hedge;
+    struct weir_hedge_answer answer;
+    struct weir_cancel token;
+    weir_cancel_init(&token, NULL);
+    weir_cancel_fire(&token);
+    CHECK_EQ(weir_hedge_init(&hedge, "lookup", NULL), 0);
+    struct weir_deadline fired = weir_deadline_until(&token), past = {1, NULL};
+    CHECK_EQ(weir_hedge_run(&hedge, &ops, NULL, TARGETS, &answer, &fired), -WEIR_E_CANCELED);
+    CHECK_EQ(weir_hedge_run(&hedge, &ops, NULL, TARGETS, &answer, &past), -WEIR_E_TIMEOUT);
+    CHECK_EQ(world.started, 0);
+    /* The time passes while failed attempts are being replaced. */
+    for (int i = 0; i < TARGETS; i++)
+        world.at_start[i] = -WEIR_E_TRANSIENT;
+    world.advance_ns = 0;
+    struct weir_deadline soon = weir_deadline_in(500, NULL);
+    CHECK_EQ(weir_hedge_run(&hedge, &ops, NULL, TARGETS, &answer, &soon), -WEIR_E_TRANSIENT);
+    CHECK_HAS(weir_error_detail(), "hedge 'lookup': too few of 6 targets gave a good answer");
+    weir_hedge_fini(&hedge);
+    weir_cancel_fini(&token);
+    weir__clock_unfake();
+}
+
+static int report_and_fail(void *arg, struct weir_hedge_attempt *attempt)
+{
+    (void)arg;
+    weir_hedge_report(attempt, -WEIR_E_TRANSIENT, NULL);
+    return -WEIR_E_TRANSIENT;
+}
+
+static void report_twice(void *arg)
+{
+    (void)arg;
+    static const struct weir_hedge_ops twice = {report_and_fail, NULL};
+    struct weir_hedge hedge;
+    struct weir_hedge_answer answer;
+    struct weir_deadline deadline = weir_deadline_in(WEIR_NS_PER_S, NULL);
+    if (weir_hedge_init(&hedge, "lookup", NULL) == 0)
+        (void)!weir_hedge_run(&hedge, &twice, NULL, 1, &answer, &deadline);
+}
+
+TEST(a_doubled_report_is_named)
+{
+    CHECK(tap_dies(report_twice, NULL, "hedge 'lookup': an attempt was reported twice"));
 }
 
 TEST(a_quorum_takes_several_answers)
@@ -320,9 +371,10 @@ static void fini_under_way(void *arg)
     reset();
     struct weir_hedge hedge;
     struct weir_hedge_answer answer;
-    struct weir_deadline past = {1, NULL};
+    world.advance_ns = 200;
+    struct weir_deadline soon = weir_deadline_in(100, NULL);
     if (weir_hedge_init(&hedge, "lookup", NULL) == 0 &&
-        weir_hedge_run(&hedge, &ops, NULL, 1, &answer, &past) == -WEIR_E_TIMEOUT)
+        weir_hedge_run(&hedge, &ops, NULL, 1, &answer, &soon) == -WEIR_E_TIMEOUT)
         weir_hedge_fini(&hedge);
 }
 

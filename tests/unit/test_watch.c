@@ -379,4 +379,30 @@ TEST(nothing_given_is_refused)
     CHECK_HAS(weir_error_detail(), "a first value is needed");
 }
 
+static bool never_true(const void *value, void *arg)
+{
+    /* Writes, so that the next look always finds another value. */
+    uint64_t next = *(const uint64_t *)value + 1;
+    (void)!weir_watch_set(arg, &next);
+    return false;
+}
+
+TEST(a_value_that_never_rests_does_not_outlast_the_deadline)
+{
+    struct weir_watch watch;
+    struct weir_cancel token;
+    uint64_t value = 0;
+    weir_cancel_init(&token, NULL);
+    CHECK_EQ(weir_watch_init(&watch, "w", sizeof(value), &value), 0);
+    struct weir_deadline past = {1, NULL}, fired = weir_deadline_until(&token);
+    CHECK_EQ(weir_watch_wait_until(&watch, never_true, &watch, &value, NULL, &past),
+             -WEIR_E_TIMEOUT);
+    weir_cancel_fire(&token);
+    CHECK_EQ(weir_watch_wait_until(&watch, never_true, &watch, &value, NULL, &fired),
+             -WEIR_E_CANCELED);
+    weir_watch_close(&watch);
+    weir_watch_fini(&watch);
+    weir_cancel_fini(&token);
+}
+
 TAP_MAIN()
