@@ -46,7 +46,7 @@ WEIR_BEGIN_DECLS
 #define WEIR_ADMIT_CAP_DEFAULT     256u
 #define WEIR_ADMIT_KEYS_DEFAULT    16384u
 #define WEIR_ADMIT_KEYS_MAX        (1u << 20)
-#define WEIR_ADMIT_KEEP_NS_DEFAULT (60 * WEIR_NS_PER_S)
+#define WEIR_ADMIT_KEEP_DEFAULT_NS (60 * WEIR_NS_PER_S)
 #define WEIR_ADMIT_RETRY_HINT_NS   WEIR_NS_PER_S
 
 /* A zero stands for the default. */

@@ -33,13 +33,13 @@
 
 WEIR_BEGIN_DECLS
 
-#define WEIR_BACKOFF_BASE_MIN_NS_DEFAULT (50 * WEIR_NS_PER_MS)
-#define WEIR_BACKOFF_BASE_MAX_NS_DEFAULT (100 * WEIR_NS_PER_MS)
-#define WEIR_BACKOFF_CAP_NS_DEFAULT      (2 * WEIR_NS_PER_S)
+#define WEIR_BACKOFF_BASE_MIN_DEFAULT_NS (50 * WEIR_NS_PER_MS)
+#define WEIR_BACKOFF_BASE_MAX_DEFAULT_NS (100 * WEIR_NS_PER_MS)
+#define WEIR_BACKOFF_CAP_DEFAULT_NS      (2 * WEIR_NS_PER_S)
 #define WEIR_BACKOFF_TRIES_DEFAULT       3u
 
 /* Longer delays than a day are a mistake in units. */
-#define WEIR_BACKOFF_CAP_NS_MAX (86400 * WEIR_NS_PER_S)
+#define WEIR_BACKOFF_CAP_MAX_NS (86400 * WEIR_NS_PER_S)
 
 struct weir_backoff {
     uint64_t _base_min_ns;

@@ -40,9 +40,9 @@ static void fill_in_defaults(struct weir_adapt_options *options, uint64_t capaci
     if (!options->grow_step)
         options->grow_step = options->max / 64 ? options->max / 64 : 1;
     if (!options->cut_interval_ns)
-        options->cut_interval_ns = WEIR_ADAPT_CUT_INTERVAL_NS_DEFAULT;
+        options->cut_interval_ns = WEIR_ADAPT_CUT_INTERVAL_DEFAULT_NS;
     if (!options->grow_interval_ns)
-        options->grow_interval_ns = WEIR_ADAPT_GROW_INTERVAL_NS_DEFAULT;
+        options->grow_interval_ns = WEIR_ADAPT_GROW_INTERVAL_DEFAULT_NS;
 }
 
 static int refuse_options(const char *name, const struct weir_adapt_options *options,

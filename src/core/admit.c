@@ -76,7 +76,7 @@ int weir_admit_init(struct weir_admit *admit, const char *name,
     if (!options->keys_max)
         fresh._options.keys_max = WEIR_ADMIT_KEYS_DEFAULT;
     if (!options->keep_ns)
-        fresh._options.keep_ns = WEIR_ADMIT_KEEP_NS_DEFAULT;
+        fresh._options.keep_ns = WEIR_ADMIT_KEEP_DEFAULT_NS;
     error = weir__admit_table_init(&fresh);
     if (error)
         return error;

@@ -33,16 +33,16 @@ int weir_backoff_init(struct weir_backoff *backoff, const struct weir_backoff_op
     if (!options)
         options = &defaults;
     struct weir_backoff fresh = {
-        ._base_min_ns = or_default(options->base_min_ns, WEIR_BACKOFF_BASE_MIN_NS_DEFAULT),
-        ._base_max_ns = or_default(options->base_max_ns, WEIR_BACKOFF_BASE_MAX_NS_DEFAULT),
-        ._cap_ns = or_default(options->cap_ns, WEIR_BACKOFF_CAP_NS_DEFAULT),
+        ._base_min_ns = or_default(options->base_min_ns, WEIR_BACKOFF_BASE_MIN_DEFAULT_NS),
+        ._base_max_ns = or_default(options->base_max_ns, WEIR_BACKOFF_BASE_MAX_DEFAULT_NS),
+        ._cap_ns = or_default(options->cap_ns, WEIR_BACKOFF_CAP_DEFAULT_NS),
         ._tries_max = options->tries_max ? options->tries_max : WEIR_BACKOFF_TRIES_DEFAULT,
         /* Two that start in the same nanosecond live at different addresses. */
         ._random = or_default(options->seed, weir_now_ns() ^ (uint64_t)(uintptr_t)backoff),
     };
-    if (fresh._cap_ns > WEIR_BACKOFF_CAP_NS_MAX)
+    if (fresh._cap_ns > WEIR_BACKOFF_CAP_MAX_NS)
         return weir__fail(WEIR_E_INVALID, NULL, "backoff: a cap of $t1, at most $t2 is allowed",
-                          fresh._cap_ns, WEIR_BACKOFF_CAP_NS_MAX, 0);
+                          fresh._cap_ns, WEIR_BACKOFF_CAP_MAX_NS, 0);
     if (fresh._base_min_ns > fresh._base_max_ns || fresh._base_max_ns > fresh._cap_ns)
         return weir__fail(WEIR_E_INVALID, NULL,
                           "backoff: delays from $t1 to $t2, capped at $t3: these must rise",

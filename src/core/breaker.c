@@ -45,7 +45,7 @@ static const struct {
 static void fill_in_defaults(struct weir_breaker_options *options)
 {
     if (!options->window_ns)
-        options->window_ns = WEIR_BREAKER_WINDOW_NS_DEFAULT;
+        options->window_ns = WEIR_BREAKER_WINDOW_DEFAULT_NS;
     if (!options->buckets)
         options->buckets = WEIR_BREAKER_BUCKETS_DEFAULT;
     if (!options->trip_permille)
@@ -55,9 +55,9 @@ static void fill_in_defaults(struct weir_breaker_options *options)
     if (!options->half_open_probes)
         options->half_open_probes = WEIR_BREAKER_PROBES_DEFAULT;
     if (!options->cooldown_ns)
-        options->cooldown_ns = WEIR_BREAKER_COOLDOWN_NS_DEFAULT;
+        options->cooldown_ns = WEIR_BREAKER_COOLDOWN_DEFAULT_NS;
     if (!options->probe_deadline_ns)
-        options->probe_deadline_ns = WEIR_BREAKER_PROBE_DEADLINE_NS_DEFAULT;
+        options->probe_deadline_ns = WEIR_BREAKER_PROBE_DEADLINE_DEFAULT_NS;
 }
 
 static int refuse_options(const char *name, const struct weir_breaker_options *options)

@@ -232,23 +232,15 @@ int weir_pool_resize(struct weir_pool *pool, const struct weir_pool_config *conf
 
 /* ---- looking ---- */
 
-static uint64_t total_of(const struct weir__vector_stats *stats, unsigned component)
-{
-    return stats->capacity[component] ? stats->capacity[component] : WEIR_POOL_SLOTS_UNLIMITED;
-}
-
 static uint64_t total(struct weir_pool *pool, unsigned component)
 {
-    struct weir__vector_stats stats;
-    weir__vector_read(&pool->_vector, &stats);
-    return total_of(&stats, component);
+    uint64_t capacity = weir__vector_capacity(&pool->_vector, component);
+    return capacity ? capacity : WEIR_POOL_SLOTS_UNLIMITED;
 }
 
 static uint64_t available(struct weir_pool *pool, unsigned component)
 {
-    struct weir__vector_stats stats;
-    weir__vector_read(&pool->_vector, &stats);
-    return stats.available[component];
+    return weir__vector_available(&pool->_vector, component);
 }
 
 uint64_t weir_pool_scan_ring_available(struct weir_pool *pool)
@@ -290,7 +282,8 @@ void weir_pool_read(struct weir_pool *pool, struct weir_pool_stats *ret_stats)
         .scan_ring_in_use = stats.in_use[SCAN_RING],
         .delta_cache_total = stats.capacity[DELTA_CACHE],
         .delta_cache_in_use = stats.in_use[DELTA_CACHE],
-        .spill_slots_total = total_of(&stats, SPILL),
+        .spill_slots_total =
+            stats.capacity[SPILL] ? stats.capacity[SPILL] : WEIR_POOL_SLOTS_UNLIMITED,
         .spill_slots_in_use = stats.in_use[SPILL],
         .waiting = stats.waiting,
         .acquired = stats.acquired,

@@ -396,3 +396,19 @@ void weir__vector_read(struct weir__vector *vector, struct weir__vector_stats *r
     weir_histogram_read(&vector->_line._wait_ns, &ret_stats->wait_ns);
     weir_lock_release(&vector->_lock);
 }
+
+uint64_t weir__vector_capacity(struct weir__vector *vector, unsigned component)
+{
+    weir_lock_acquire(&vector->_lock);
+    uint64_t capacity = vector->_capacity[component];
+    weir_lock_release(&vector->_lock);
+    return capacity;
+}
+
+uint64_t weir__vector_available(struct weir__vector *vector, unsigned component)
+{
+    weir_lock_acquire(&vector->_lock);
+    uint64_t units = vector->_capacity[component] ? available(vector, component) : UINT64_MAX;
+    weir_lock_release(&vector->_lock);
+    return units;
+}

@@ -84,4 +84,8 @@ struct weir__vector_stats {
 };
 void weir__vector_read(struct weir__vector *vector, struct weir__vector_stats *ret_stats);
 
+/* One number alone, for less: 0 is "not counted" and UINT64_MAX then what is available. */
+uint64_t weir__vector_capacity(struct weir__vector *vector, unsigned component);
+uint64_t weir__vector_available(struct weir__vector *vector, unsigned component);
+
 #endif

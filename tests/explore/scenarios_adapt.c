@@ -30,7 +30,7 @@ static struct weir_adapt_stats end(void)
 /* Time passes, so that it is not the interval that holds the second cut off. */
 static void overload(void)
 {
-    xp_advance(2 * WEIR_ADAPT_CUT_INTERVAL_NS_DEFAULT);
+    xp_advance(2 * WEIR_ADAPT_CUT_INTERVAL_DEFAULT_NS);
     weir_adapt_report(&s.adapt, s.epoch, -WEIR_E_NO_DESCRIPTORS);
 }
 

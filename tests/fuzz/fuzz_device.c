@@ -3,13 +3,14 @@
  *
  * The input is cut into records at its 0xff bytes. The first says which device number is looked
  * for: its bytes are the major (modulo two: 0 is a file system without a device, 1 is major 8) and
- * the minor number. In each other record the first byte chooses a file of a small tree (a letter
- * from A to Z) and the rest is what the file holds:
+ * the minor number. In each other record the first byte chooses a file of a small tree, counted
+ * from A, and the rest is what the file holds:
  *
  *     A       mountinfo
  *     B       devices/dev, above the disks
  *     C to H  of the disk 8:0: dev, partition, loop/backing_file, queue/rotational, and the dev of
  *             its two slaves; I to N of 8:1, O to T of 8:2, U to Z of 8:3
+ *     [ to n  the dev of twenty slaves more of 8:2, so that there are more disks than can be listed
  *
  * In the contents the byte 1 stands for the number of the mount that the tree lies on, and 2 for
  * the path of the tree, which an input could not guess. The tree is made once and lies in TMPDIR;
@@ -28,7 +29,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define FILES_COUNT  26
+#define FILES_PLAIN  26
+#define FILES_COUNT  46
 #define CONTENTS_MAX 20000 /* over two buffers of mountinfo */
 
 /* 8:1 lies in the directory of 8:0, as a partition does. */
@@ -109,9 +111,21 @@ static void make_tree(void)
         make_folder(above[i]);
     for (unsigned i = 0; i < NODES_COUNT; i++)
         make_node(i);
+    for (unsigned i = FILES_PLAIN; i < FILES_COUNT; i++)
+        snprintf(tree.files[i], sizeof(tree.files[0]), "%s/%s/slaves/%u/dev", tree.sysfs, nodes[2],
+                 i);
     struct statx status;
     HOLDS(statx(AT_FDCWD, tree.root, 0, STATX_MNT_ID, &status) == 0);
     snprintf(tree.mount, sizeof(tree.mount), "%llu", (unsigned long long)status.stx_mnt_id);
+}
+
+/* The folder of one of the many slaves, which is there only while it has a file. */
+static const char *folder_of(unsigned file)
+{
+    static char path[sizeof(tree.files[0])];
+    snprintf(path, sizeof(path), "%s", tree.files[file]);
+    *strrchr(path, '/') = '\0';
+    return path;
 }
 
 static void write_file(unsigned file, const uint8_t *data, size_t size)
@@ -126,6 +140,8 @@ static void write_file(unsigned file, const uint8_t *data, size_t size)
         memcpy(contents + used, text ? text : (const char *)&data[i], length);
         used += length;
     }
+    if (file >= FILES_PLAIN && !tree.is_written[file])
+        HOLDS(mkdir(folder_of(file), 0700) == 0);
     int fd = open(tree.files[file], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     HOLDS(fd >= 0 && write(fd, contents, used) == (ssize_t)used);
     close(fd);
@@ -135,9 +151,12 @@ static void write_file(unsigned file, const uint8_t *data, size_t size)
 static void clear_tree(void)
 {
     for (unsigned i = 0; i < FILES_COUNT; i++) {
-        if (tree.is_written[i])
-            HOLDS(unlink(tree.files[i]) == 0);
+        if (!tree.is_written[i])
+            continue;
         tree.is_written[i] = false;
+        HOLDS(unlink(tree.files[i]) == 0);
+        if (i >= FILES_PLAIN)
+            HOLDS(rmdir(folder_of(i)) == 0);
     }
 }
 
@@ -194,7 +213,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (is_first && length >= 2)
             number = makedev(data[at] % 2 ? 8 : 0, data[at + 1]);
         else if (!is_first && length >= 1)
-            write_file((data[at] + FILES_COUNT * 3u - 'A') % FILES_COUNT, data + at + 1,
+            write_file((data[at] + FILES_COUNT * 2u - 'A') % FILES_COUNT, data + at + 1,
                        length - 1);
         is_first = false;
         at += length + 1;

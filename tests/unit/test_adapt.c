@@ -78,11 +78,11 @@ TEST(signs_of_overload_cut)
         wanted /= 2;
         CHECK_EQ(limit(), wanted);
         CHECK_EQ(stats.epoch, i + 1);
-        weir__clock_advance(WEIR_ADAPT_CUT_INTERVAL_NS_DEFAULT);
+        weir__clock_advance(WEIR_ADAPT_CUT_INTERVAL_DEFAULT_NS);
     }
     report(weir_error_from_errno(EMFILE));
     CHECK_EQ(limit(), 1);
-    weir__clock_advance(WEIR_ADAPT_CUT_INTERVAL_NS_DEFAULT);
+    weir__clock_advance(WEIR_ADAPT_CUT_INTERVAL_DEFAULT_NS);
     report(weir_error_from_errno(ENOMEM)); /* at the minimum: counted, and that is all */
     CHECK_EQ(limit(), 1);
     CHECK_EQ(stats.epoch, 7);
@@ -126,7 +126,7 @@ TEST(cuts_keep_their_distance)
 {
     start(64, NULL);
     report(-WEIR_E_NO_MEMORY);
-    weir__clock_advance(WEIR_ADAPT_CUT_INTERVAL_NS_DEFAULT - 1);
+    weir__clock_advance(WEIR_ADAPT_CUT_INTERVAL_DEFAULT_NS - 1);
     report(-WEIR_E_NO_MEMORY);
     CHECK_EQ(limit(), 32);
     CHECK_EQ(stats.too_soon, 1);
@@ -147,15 +147,15 @@ TEST(grows_back_step_by_step)
     CHECK_EQ(limit(), 36);
     report_many(1000, 0);
     CHECK_EQ(limit(), 36); /* not so soon after the cut */
-    weir__clock_advance(WEIR_ADAPT_GROW_INTERVAL_NS_DEFAULT);
+    weir__clock_advance(WEIR_ADAPT_GROW_INTERVAL_DEFAULT_NS);
     report(0);
     CHECK_EQ(limit(), 39);
-    weir__clock_advance(WEIR_ADAPT_GROW_INTERVAL_NS_DEFAULT);
+    weir__clock_advance(WEIR_ADAPT_GROW_INTERVAL_DEFAULT_NS);
     report_many(9, 0);
     CHECK_EQ(limit(), 39); /* not with so few */
     report(0);
     CHECK_EQ(limit(), 40); /* and not above the maximum */
-    weir__clock_advance(WEIR_ADAPT_GROW_INTERVAL_NS_DEFAULT);
+    weir__clock_advance(WEIR_ADAPT_GROW_INTERVAL_DEFAULT_NS);
     report_many(100, 0);
     CHECK_EQ(limit(), 40);
     CHECK_EQ(stats.steps, 2);
@@ -202,7 +202,7 @@ static void on_fail(struct weir_budget_waiter *waiter, int result, struct weir_p
     (void)waiter;
     (void)permit;
     CHECK_EQ(result, -WEIR_E_TOO_LARGE);
-    weir__clock_advance(WEIR_ADAPT_CUT_INTERVAL_NS_DEFAULT);
+    weir__clock_advance(WEIR_ADAPT_CUT_INTERVAL_DEFAULT_NS);
     report(-WEIR_E_NO_MEMORY);
 }
 

@@ -51,7 +51,7 @@ TEST(refuses_bad_options)
     CHECK_HAS(weir_error_detail(), "delays from 3 ns to 2 ns");
     options = (struct weir_backoff_options){.base_min_ns = 1, .base_max_ns = 20, .cap_ns = 10};
     CHECK_EQ(weir_backoff_init(&backoff, &options), -WEIR_E_INVALID);
-    options = (struct weir_backoff_options){.cap_ns = WEIR_BACKOFF_CAP_NS_MAX + 1};
+    options = (struct weir_backoff_options){.cap_ns = WEIR_BACKOFF_CAP_MAX_NS + 1};
     CHECK_EQ(weir_backoff_init(&backoff, &options), -WEIR_E_INVALID);
 }
 
@@ -86,8 +86,8 @@ TEST(doubles_up_to_the_cap_and_keeps_its_jitter)
 TEST(never_overflows)
 {
     struct weir_backoff_options options = {.base_min_ns = 1,
-                                           .base_max_ns = WEIR_BACKOFF_CAP_NS_MAX,
-                                           .cap_ns = WEIR_BACKOFF_CAP_NS_MAX,
+                                           .base_max_ns = WEIR_BACKOFF_CAP_MAX_NS,
+                                           .cap_ns = WEIR_BACKOFF_CAP_MAX_NS,
                                            .tries_max = 1000,
                                            .seed = 7};
     struct weir_backoff backoff;
@@ -95,7 +95,7 @@ TEST(never_overflows)
     for (int i = 0; i < 999; i++) {
         uint64_t delay_ns = 0;
         CHECK_EQ(weir_backoff_next(&backoff, &delay_ns), 0);
-        CHECK(delay_ns >= 1 && delay_ns <= WEIR_BACKOFF_CAP_NS_MAX);
+        CHECK(delay_ns >= 1 && delay_ns <= WEIR_BACKOFF_CAP_MAX_NS);
     }
     uint64_t delay_ns = 0;
     CHECK_EQ(weir_backoff_next(&backoff, &delay_ns), -WEIR_E_EXHAUSTED);

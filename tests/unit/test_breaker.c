@@ -61,7 +61,7 @@ static void open_and_cool_down(void)
 {
     calls(0, 10);
     CHECK_EQ(state(), WEIR_BREAKER_OPEN);
-    weir__clock_advance(WEIR_BREAKER_COOLDOWN_NS_DEFAULT);
+    weir__clock_advance(WEIR_BREAKER_COOLDOWN_DEFAULT_NS);
 }
 
 TEST(refuses_bad_options)
@@ -85,9 +85,9 @@ TEST(refuses_bad_options)
 
 TEST(the_defaults_are_the_documented_ones)
 {
-    CHECK_EQ(WEIR_BREAKER_WINDOW_NS_DEFAULT, 30 * WEIR_NS_PER_S);
+    CHECK_EQ(WEIR_BREAKER_WINDOW_DEFAULT_NS, 30 * WEIR_NS_PER_S);
     CHECK_EQ(WEIR_BREAKER_TRIP_PERMILLE_DEFAULT, 500);
-    CHECK_EQ(WEIR_BREAKER_COOLDOWN_NS_DEFAULT, 10 * WEIR_NS_PER_S);
+    CHECK_EQ(WEIR_BREAKER_COOLDOWN_DEFAULT_NS, 10 * WEIR_NS_PER_S);
     CHECK_EQ(WEIR_BREAKER_PROBES_DEFAULT, 3);
     CHECK_STR(weir_breaker_state_name(WEIR_BREAKER_HALF_OPEN), "half_open");
     CHECK_STR(weir_breaker_state_name((enum weir_breaker_state)7), "unknown");
@@ -149,7 +149,7 @@ TEST(the_window_slides)
 
 TEST(a_long_pause_forgets_the_whole_window)
 {
-    const uint64_t window_ns = WEIR_BREAKER_WINDOW_NS_DEFAULT;
+    const uint64_t window_ns = WEIR_BREAKER_WINDOW_DEFAULT_NS;
     const uint64_t pauses_ns[] = {window_ns, 2 * window_ns, 7200 * WEIR_NS_PER_S,
                                   12345678 * WEIR_NS_PER_S + 987654321};
     for (size_t i = 0; i < sizeof(pauses_ns) / sizeof(pauses_ns[0]); i++) {
@@ -173,7 +173,7 @@ TEST(good_probes_close_it)
 {
     start(NULL);
     calls(0, 10);
-    weir__clock_advance(WEIR_BREAKER_COOLDOWN_NS_DEFAULT - 1);
+    weir__clock_advance(WEIR_BREAKER_COOLDOWN_DEFAULT_NS - 1);
     CHECK_EQ(weir_breaker_delay_ns(&breaker), 1);
     check_rejected();
     weir__clock_advance(1);
@@ -206,13 +206,13 @@ TEST(bad_probes_open_it_again)
     weir_breaker_report(&probes[1], WEIR_BREAKER_FAILURE);
     CHECK_EQ(state(), WEIR_BREAKER_OPEN);
     CHECK_EQ(stats.entered[WEIR_BREAKER_OPEN], 2);
-    CHECK_EQ(weir_breaker_delay_ns(&breaker), WEIR_BREAKER_COOLDOWN_NS_DEFAULT);
+    CHECK_EQ(weir_breaker_delay_ns(&breaker), WEIR_BREAKER_COOLDOWN_DEFAULT_NS);
     /* The third is news from before. */
     weir_breaker_report(&probes[2], WEIR_BREAKER_SUCCESS);
     CHECK_EQ(state(), WEIR_BREAKER_OPEN);
     CHECK_EQ(stats.stale, 1);
     /* One bad probe of three is within the ratio. */
-    weir__clock_advance(WEIR_BREAKER_COOLDOWN_NS_DEFAULT);
+    weir__clock_advance(WEIR_BREAKER_COOLDOWN_DEFAULT_NS);
     calls(1, 1);
     call(WEIR_BREAKER_SUCCESS);
     CHECK_EQ(state(), WEIR_BREAKER_CLOSED);
@@ -228,7 +228,7 @@ TEST(canceled_is_neither)
     CHECK_EQ(state(), WEIR_BREAKER_CLOSED);
     CHECK_EQ(stats.window_calls, 9);
     call(WEIR_BREAKER_FAILURE);
-    weir__clock_advance(WEIR_BREAKER_COOLDOWN_NS_DEFAULT);
+    weir__clock_advance(WEIR_BREAKER_COOLDOWN_DEFAULT_NS);
     for (int i = 0; i < 10; i++) {
         WEIR_CLEANUP(weir_breaker_cancel)
         struct weir_breaker_ticket probe = allow();
@@ -247,7 +247,7 @@ TEST(half_open_does_not_stick)
     start(NULL);
     open_and_cool_down();
     struct weir_breaker_ticket lost[3] = {allow(), allow(), allow()};
-    weir__clock_advance(WEIR_BREAKER_PROBE_DEADLINE_NS_DEFAULT - 1);
+    weir__clock_advance(WEIR_BREAKER_PROBE_DEADLINE_DEFAULT_NS - 1);
     check_rejected();
     weir__clock_advance(1);
     CHECK_EQ(weir_breaker_delay_ns(&breaker), 0);
@@ -272,7 +272,7 @@ TEST(a_passed_on_permit_belongs_to_the_new_probe)
     start(&options);
     open_and_cool_down();
     struct weir_breaker_ticket slow = allow();
-    weir__clock_advance(WEIR_BREAKER_PROBE_DEADLINE_NS_DEFAULT);
+    weir__clock_advance(WEIR_BREAKER_PROBE_DEADLINE_DEFAULT_NS);
     struct weir_breaker_ticket fresh = allow();
     check_rejected();
     weir_breaker_report(&slow, WEIR_BREAKER_FAILURE);
