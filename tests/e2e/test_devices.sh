@@ -86,7 +86,7 @@ long=$(printf '%05000d' 0)
 run "$WEIR" devices "$long"
 check 'a long path: one line on standard error' ended 3 0 1
 check 'its cut is marked, and the reason is there' \
-    grep -qE "cannot look at '0{200}\.\.\.': not a path" err
+    grep -qE "cannot look at '0{200}\.\.\.': the path is too long" err
 mkdir $'\e[31m\nrow'
 run "$WEIR" devices $'\e[31m\nrow'
 check 'a path cannot drive the terminal, nor add a row' ended 0 2 0
