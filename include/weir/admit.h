@@ -88,11 +88,12 @@ struct weir_admit_ticket {
     struct weir_admit *_admit;
     uint64_t _serial; /* of the key's stay in the table */
     uint32_t _entry;
+    uint64_t _tag; /* finds doubled releases in builds with checks */
 };
 
 #define WEIR_ADMIT_TICKET_NONE                                                                     \
     {                                                                                              \
-        NULL, 0, 0                                                                                 \
+        NULL, 0, 0, 0                                                                              \
     }
 
 /* Life cycle. options may be NULL. Invalid: a number out of its bounds, a bad name. NoMemory. */

@@ -53,11 +53,12 @@ struct weir_frontier_options {
 struct weir_frontier_permit {
     struct weir_frontier *_frontier;
     uint64_t _bytes;
+    uint64_t _tag; /* finds doubled releases in builds with checks */
 };
 
 #define WEIR_FRONTIER_PERMIT_NONE                                                                  \
     {                                                                                              \
-        NULL, 0                                                                                    \
+        NULL, 0, 0                                                                                 \
     }
 
 /* Life cycle. Invalid: a limit of 0, or a bad name. */

@@ -95,11 +95,12 @@ struct weir_pool_permit {
     uint64_t _scan_ring_bytes;
     uint64_t _delta_cache_bytes;
     enum weir_pool_spill _spill;
+    uint64_t _tag; /* finds doubled releases in builds with checks */
 };
 
 #define WEIR_POOL_PERMIT_NONE                                                                      \
     {                                                                                              \
-        NULL, 0, 0, WEIR_POOL_SPILL_NOT_REQUESTED                                                  \
+        NULL, 0, 0, WEIR_POOL_SPILL_NOT_REQUESTED, 0                                               \
     }
 
 /* ---- configuration and requests ---- */

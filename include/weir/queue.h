@@ -112,11 +112,12 @@ WEIR_API WEIR_MUST_USE int weir_queue_send_many(struct weir_queue *queue, const 
 /* A slot that is kept for an item to come. All zero is an empty one. */
 struct weir_queue_slot {
     struct weir_queue *_queue;
+    uint64_t _tag; /* finds doubled releases in builds with checks */
 };
 
 #define WEIR_QUEUE_SLOT_NONE                                                                       \
     {                                                                                              \
-        NULL                                                                                       \
+        NULL, 0                                                                                    \
     }
 
 /* Takes a slot now and the item later: first make sure that the result has a place, then do the

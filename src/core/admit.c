@@ -25,6 +25,7 @@
 #include "lock.h"
 #include "memory.h"
 #include "mutants.h"
+#include "permit.h"
 
 static const struct weir_lock_class admit_class = {"admit", WEIR__RANK_ADMIT};
 
@@ -217,8 +218,8 @@ int weir_admit_try(struct weir_admit *admit, const void *key, size_t key_size,
         entry->out++;
         entry->bucket._tokens -= admit->_options.per_s != 0;
         admit->_admitted++;
-        *ret_ticket =
-            (struct weir_admit_ticket){admit, entry->serial, weir__admit_number(admit, entry)};
+        *ret_ticket = (struct weir_admit_ticket){
+            admit, entry->serial, weir__admit_number(admit, entry), weir__tag_take(admit)};
     }
     weir_lock_release(&admit->_lock);
     return error;
@@ -229,6 +230,7 @@ void weir_admit_release(struct weir_admit_ticket *ticket)
     struct weir_admit *admit = ticket->_admit;
     if (!admit)
         return;
+    weir__tag_return(ticket->_tag, admit, "admit", admit->_name);
     weir_lock_acquire(&admit->_lock);
     uint64_t now_ns = weir_now_ns();
     struct weir_admit_entry *entry = &admit->_entries[ticket->_entry];

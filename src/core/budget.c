@@ -205,7 +205,9 @@ static inline void fill_permit(struct weir_permit *permit, struct weir_budget *b
 {
     permit->_budget = budget;
     permit->_change = change;
-    weir__permit_tag(permit);
+#ifdef WEIR_CHECKS
+    permit->_tag = weir__tag_take(budget);
+#endif
 }
 
 static void call(struct weir__turn *turn)
@@ -470,7 +472,7 @@ void weir_permit_release(struct weir_permit *permit)
     if (!budget)
         return;
     uint64_t change = permit->_change;
-    weir__permit_untag(permit);
+    weir__tag_return(permit->_tag, budget, "budget", budget->_name);
     permit->_budget = NULL;
 
     uint64_t state = weir__load64_relaxed(&budget->_state);

@@ -11,6 +11,7 @@
 
 #include "assert.h"
 #include "error.h"
+#include "permit.h"
 #include "vector.h"
 
 enum { BLOBS, BYTES, COMPONENTS };
@@ -52,7 +53,7 @@ int weir_frontier_try(struct weir_frontier *frontier, uint64_t bytes,
     struct weir__vector_request request = blob_of(bytes);
     int error = weir__vector_try(&frontier->_vector, &request);
     if (!error)
-        *ret_permit = (struct weir_frontier_permit){frontier, bytes};
+        *ret_permit = (struct weir_frontier_permit){frontier, bytes, weir__tag_take(frontier)};
     return error;
 }
 
@@ -63,7 +64,7 @@ int weir_frontier_acquire(struct weir_frontier *frontier, uint64_t bytes,
     struct weir__vector_request request = blob_of(bytes);
     int error = weir__vector_acquire(&frontier->_vector, &request, deadline);
     if (!error)
-        *ret_permit = (struct weir_frontier_permit){frontier, bytes};
+        *ret_permit = (struct weir_frontier_permit){frontier, bytes, weir__tag_take(frontier)};
     return error;
 }
 
@@ -73,6 +74,7 @@ void weir_frontier_permit_release(struct weir_frontier_permit *permit)
     if (!frontier)
         return;
     struct weir__vector_request request = blob_of(permit->_bytes);
+    weir__tag_return(permit->_tag, frontier, "frontier", frontier->_vector._name);
     *permit = (struct weir_frontier_permit)WEIR_FRONTIER_PERMIT_NONE;
     weir__vector_release(&frontier->_vector, &request);
 }

@@ -18,6 +18,7 @@
 #include "assert.h"
 #include "error.h"
 #include "mutants.h"
+#include "permit.h"
 #include "vector.h"
 
 enum { SCAN_RING, DELTA_CACHE, SPILL, COMPONENTS };
@@ -133,7 +134,7 @@ static struct weir_pool_permit permit_for(struct weir_pool *pool,
                                           const struct weir_pool_request *request)
 {
     return (struct weir_pool_permit){pool, request->scan_ring_bytes, request->delta_cache_bytes,
-                                     spill_of(pool, request)};
+                                     spill_of(pool, request), weir__tag_take(pool)};
 }
 
 int weir_pool_try(struct weir_pool *pool, const struct weir_pool_request *request,
@@ -172,6 +173,7 @@ void weir_pool_permit_release(struct weir_pool_permit *permit)
         [DELTA_CACHE] = permit->_delta_cache_bytes,
         [SPILL] = had_slot,
     }};
+    weir__tag_return(permit->_tag, pool, "pool", pool->_vector._name);
     *permit = (struct weir_pool_permit)WEIR_POOL_PERMIT_NONE;
     weir__vector_release(&pool->_vector, &units);
 }

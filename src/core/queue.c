@@ -38,6 +38,7 @@
 #include "lock.h"
 #include "memory.h"
 #include "mutants.h"
+#include "permit.h"
 
 static const struct weir_lock_class queue_class = {"queue", WEIR__RANK_QUEUE};
 
@@ -451,8 +452,10 @@ static int reserve(struct weir_queue *queue, struct weir_queue_slot *ret_slot, b
     struct waiter waiter = {.wanted = 1};
     weir_lock_acquire(&queue->_lock);
     int error = send_waiter(queue, &waiter, may_wait, deadline);
-    if (!error)
+    if (!error) {
         ret_slot->_queue = queue;
+        ret_slot->_tag = weir__tag_take(queue);
+    }
     return error;
 }
 
@@ -472,6 +475,7 @@ static struct weir_queue *take_slot(struct weir_queue_slot *slot)
 {
     struct weir_queue *queue = slot->_queue;
     WEIR__ASSERT(queue, "queue", "", "committed to a slot that is not held");
+    weir__tag_return(slot->_tag, queue, "queue", queue->_name);
     slot->_queue = NULL;
     weir_lock_acquire(&queue->_lock);
     WEIR__ASSERT(queue->_reserved > 0, "queue", queue->_name,
