@@ -86,7 +86,8 @@ struct weir_crew_report {
     struct weir_crew_kind kinds[WEIR_CREW_KINDS_MAX];
 };
 
-/* options may be NULL. Invalid: a bad name, or a time above WEIR_CREW_TIME_MAX_NS. NoMemory. */
+/* options may be NULL. Invalid: a bad name, more threads than WEIR_CREW_THREADS_MAX, or a time
+ * above WEIR_CREW_TIME_MAX_NS. NoMemory. */
 WEIR_API WEIR_MUST_USE int weir_crew_new(struct weir_crew **ret_crew, const char *name,
                                          const struct weir_crew_options *options);
 

@@ -112,7 +112,7 @@ struct weir_frontier_stats {
     uint64_t granted;
     uint64_t canceled;
     uint64_t timed_out;
-    uint64_t busy;                          /* refusals of try, and when too many waited */
+    uint64_t busy; /* refusals of try, when too many waited, of waits with no end */
     struct weir_histogram_snapshot wait_ns; /* time from joining the line to the grant */
 };
 

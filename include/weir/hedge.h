@@ -22,7 +22,8 @@
  *
  * Ownership: the hedge lives in the caller's memory and outlives its calls and all of their
  * attempts, which fini asserts; an attempt belongs to the call, and may be touched by the target's
- * code until it has reported, which it must do exactly once. An answer belongs to the attempt until
+ * code until it has reported, which it must do exactly once (a second report is an assertion as
+ * long as the call lives). An answer belongs to the attempt until
  * reported, then to the hedge, which gives it to the caller or to discard().
  */
 #ifndef WEIR_HEDGE_H

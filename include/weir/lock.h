@@ -50,7 +50,8 @@ WEIR_API void weir_lock_release(struct weir_lock *lock);
 WEIR_API void weir_lock_assert_none(const char *what);
 
 /* A written order of locks, from the outermost to the innermost. Registering checks that ranks
- * rise and that no name is known with another rank; the order can be listed afterwards, which is
+ * rise (Invalid) and that no name stands twice or is known with another rank (Exists), and enters
+ * all of the list or nothing; the order can be listed afterwards, which is
  * how documentation is kept true. At most WEIR_LOCK_CLASSES_MAX classes: Overflow beyond. */
 #define WEIR_LOCK_CLASSES_MAX 128
 WEIR_API int weir_lock_register(const struct weir_lock_class *const *classes, size_t count);

@@ -128,8 +128,8 @@ struct weir_job {
     } _waiter;
 };
 
-/* Starts the workers. Invalid: no workers, a bad name, delays that do not rise, or times above
- * WEIR_CREW_TIME_MAX_NS; NoMemory; Busy when the system has no thread left. */
+/* Starts the workers. Invalid: no workers or too many, a bad name, delays that do not rise, or
+ * times above WEIR_CREW_TIME_MAX_NS; NoMemory; Busy when the system has no thread left. */
 WEIR_API WEIR_MUST_USE int weir_sched_new(struct weir_sched **ret_sched, const char *name,
                                           const struct weir_sched_options *options);
 

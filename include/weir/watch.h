@@ -59,7 +59,7 @@ struct weir_watch {
 };
 
 /* A watch over size bytes, of which the first value is copied; 1 to WEIR_WATCH_SIZE_MAX, Invalid
- * otherwise. NoMemory. */
+ * otherwise or without a value. NoMemory. */
 WEIR_API WEIR_MUST_USE int weir_watch_init(struct weir_watch *watch, const char *name, size_t size,
                                            const void *value);
 

@@ -96,6 +96,8 @@ static void put_text(struct weir__json *json, const unsigned char *text, size_t 
         size_t step = weir__text_utf8_length(text + i, length - i);
         if (step == 0)
             put(json, "\xef\xbf\xbd", 3);
+        else if (step == 2 && text[i] == 0xc2 && text[i + 1] < 0xa0)
+            put_escaped(json, text[i + 1]); /* a control that some terminals obey */
         else if (text[i] < ' ' || text[i] == '"' || text[i] == '\\' || text[i] == 0x7f)
             put_escaped(json, text[i]);
         else

@@ -272,7 +272,9 @@ static int ask(struct weir_hedge_call *call, const struct weir_hedge_ops *ops, v
         if (error == -WEIR_E_TIMEOUT && may_hedge) {
             hedged = true;
             unsigned most = width + options->beta;
-            for (; width < most && look(call, width + 1).wants_more && spend(call->hedge); width++)
+            for (; width < most && !weir_deadline_check(deadline) &&
+                   look(call, width + 1).wants_more && spend(call->hedge);
+                 width++)
                 start_next(call, ops, arg, true);
         } else if (error) {
             return error;

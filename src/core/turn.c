@@ -121,13 +121,13 @@ void weir__after_run(struct weir__after *after)
     weir__wakes_send(&after->wakes);
     if (!after->called)
         return;
-    weir_lock_assert_none("held while callbacks are called");
     if (is_within_delivery()) {
         *delivery->called_end = after->called;
         delivery->called_end = after->called_end;
         weir__after_init(after);
         return;
     }
+    weir_lock_assert_none("held while callbacks are called");
     weir__thread_self(&after->thread);
     delivery = after;
     struct weir__turn *turn;

@@ -79,7 +79,7 @@ struct weir__vector_stats {
     uint64_t canceled;
     uint64_t timed_out;
     uint64_t refused; /* waiting requests that a resize made impossible */
-    uint64_t busy;    /* refusals of try, and of acquire when too many waited */
+    uint64_t busy;    /* refusals of try, and of acquire when too many waited or it had no end */
     struct weir_histogram_snapshot wait_ns;
 };
 void weir__vector_read(struct weir__vector *vector, struct weir__vector_stats *ret_stats);

@@ -361,6 +361,29 @@ int weir_watch_wait_changed(struct weir_watch *watch, uint64_t since_version, vo
     return 0;
 }
 
+/* Between two looks: a value that never stands still would keep us from ever waiting. */
+static int is_over(struct weir_watch *watch, uint64_t version, const struct weir_deadline *deadline)
+{
+    if (!weir__deadline_has_end(deadline))
+        return weir__fail(WEIR_E_INVALID, watch->_name,
+                          "watch '$n': would have to wait for ever; give a deadline or a cancel "
+                          "token",
+                          0, 0, 0);
+    int error = weir_deadline_check(deadline);
+    if (!error)
+        return 0;
+    weir_lock_acquire(&watch->_lock);
+    watch->_waited++;
+    if (error == -WEIR_E_TIMEOUT)
+        watch->_timed_out++;
+    else
+        watch->_canceled++;
+    weir_lock_release(&watch->_lock);
+    return weir__fail(-error, watch->_name,
+                      "watch '$n': up to version $1 nothing was what was waited for", version, 0,
+                      0);
+}
+
 int weir_watch_wait_until(struct weir_watch *watch, bool (*predicate)(const void *value, void *arg),
                           void *arg, void *room, uint64_t *ret_version,
                           const struct weir_deadline *deadline)
@@ -373,10 +396,10 @@ int weir_watch_wait_until(struct weir_watch *watch, bool (*predicate)(const void
                 *ret_version = version;
             return 0;
         }
-        /* A value that never stands still would keep us from ever waiting. */
-        int error = weir_deadline_check(deadline);
-        if (!error)
-            error = wait_changed(watch, version, deadline);
+        int error = is_over(watch, version, deadline);
+        if (error)
+            return error;
+        error = wait_changed(watch, version, deadline);
         if (error)
             return explain(watch, error, version);
     }

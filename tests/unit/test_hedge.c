@@ -196,7 +196,7 @@ TEST(after_150_ms_two_more_are_asked_unless_told_otherwise)
     CHECK_EQ(WEIR_HEDGE_DELAY_DEFAULT_NS, 150000000);
     CHECK_EQ(WEIR_HEDGE_BETA_DEFAULT, 2);
     CHECK_EQ(asked_after(150000000, 150000000), 1);
-    CHECK_EQ(asked_after(150000001, 150000001), 1 + 2);
+    CHECK_EQ(asked_after(150000000, 450000000), 1 + 2);
 }
 
 TEST(extra_attempts_stay_within_their_budget)
@@ -293,6 +293,32 @@ TEST(nobody_is_asked_after_the_end)
     CHECK_HAS(weir_error_detail(), "hedge 'lookup': too few of 6 targets gave a good answer");
     weir_hedge_fini(&hedge);
     weir_cancel_fini(&token);
+    weir__clock_unfake();
+}
+
+/* The first extra attempt takes so long to start that there is no time for the second. */
+TEST(the_time_may_pass_while_hedges_are_started)
+{
+    reset();
+    struct weir_hedge hedge;
+    struct weir_hedge_answer answer;
+    struct weir_hedge_options options = {
+        .alpha = 1, .beta = 2, .delay_ns = 100, .per_mille = 1000, .burst = 5};
+    CHECK_EQ(weir_hedge_init(&hedge, "lookup", &options), 0);
+    struct weir_deadline deadline = weir_deadline_in(WEIR_NS_PER_S, NULL);
+    for (int i = 0; i < 5; i++) { /* save up some extra attempts */
+        memset(&world, 0, sizeof(world));
+        world.at_start[0] = 1;
+        CHECK_EQ(weir_hedge_run(&hedge, &ops, NULL, TARGETS, &answer, &deadline), 0);
+    }
+    memset(&world, 0, sizeof(world));
+    world.advance_ns = 200;
+    deadline = weir_deadline_in(350, NULL);
+    CHECK_EQ(weir_hedge_run(&hedge, &ops, NULL, TARGETS, &answer, &deadline), -WEIR_E_TIMEOUT);
+    CHECK_EQ(world.started, 2);
+    for (unsigned i = 0; i < world.started; i++)
+        weir_hedge_report(world.attempts[i], -WEIR_E_CANCELED, NULL);
+    weir_hedge_fini(&hedge);
     weir__clock_unfake();
 }
 

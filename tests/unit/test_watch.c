@@ -405,4 +405,22 @@ TEST(a_value_that_never_rests_does_not_outlast_the_deadline)
     weir_cancel_fini(&token);
 }
 
+TEST(a_wait_without_an_end_is_refused_even_if_the_value_changes)
+{
+    struct weir_watch watch;
+    uint64_t value = 0;
+    CHECK_EQ(weir_watch_init(&watch, "w", sizeof(value), &value), 0);
+    CHECK_EQ(weir_watch_wait_until(&watch, never_true, &watch, &value, NULL, NULL),
+             -WEIR_E_INVALID);
+    CHECK_HAS(weir_error_detail(), "watch 'w': would have to wait for ever");
+    struct weir_deadline past = {1, NULL};
+    struct weir_watch_stats stats;
+    CHECK_EQ(weir_watch_wait_until(&watch, never_true, &watch, &value, NULL, &past),
+             -WEIR_E_TIMEOUT);
+    weir_watch_read(&watch, &stats);
+    CHECK_EQ(stats.timed_out, 1);
+    weir_watch_close(&watch);
+    weir_watch_fini(&watch);
+}
+
 TAP_MAIN()
