@@ -359,7 +359,11 @@ int weir_crew_wait(struct weir_crew *crew, const struct weir_deadline *deadline)
     if (error == -WEIR_E_CANCELED)
         return weir__fail(WEIR_E_CANCELED, crew->name,
                           "crew '$n': canceled while $1 threads were waited for", live, 0, 0);
-    return error; /* explained where it was found */
+    if (error == -WEIR_E_INVALID)
+        return weir__fail(
+            WEIR_E_INVALID, crew->name,
+            "crew '$n': would have to wait for ever; give a deadline or a cancel token", 0, 0, 0);
+    return error;
 }
 
 /* A member that runs cannot be joined while we hold the lock, so its handle is good. */

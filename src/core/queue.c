@@ -318,6 +318,13 @@ static int refuse_busy(struct weir_queue *queue, uint64_t used, uint64_t waiting
                       used, queue->_capacity, waiting);
 }
 
+static int refuse_endless(const struct weir_queue *queue)
+{
+    return weir__fail(WEIR_E_INVALID, queue->_name,
+                      "queue '$n': would have to wait for ever; give a deadline or a cancel token",
+                      0, 0, 0);
+}
+
 static int refuse_send(struct weir_queue *queue, int error)
 {
     switch (-error) {
@@ -331,6 +338,8 @@ static int refuse_send(struct weir_queue *queue, int error)
         return weir__fail(WEIR_E_CANCELED, queue->_name,
                           "queue '$n': canceled while waiting for a slot of $1", queue->_capacity,
                           0, 0);
+    case WEIR_E_INVALID:
+        return refuse_endless(queue);
     default:
         return error; /* explained where it was found */
     }
@@ -350,6 +359,8 @@ static int refuse_recv(const struct weir_queue *queue, int error)
                           "queue '$n': canceled while waiting for an item", 0, 0, 0);
     case WEIR_E_BUSY:
         return weir__fail(WEIR_E_NOT_FOUND, queue->_name, "queue '$n': empty just now", 0, 0, 0);
+    case WEIR_E_INVALID:
+        return refuse_endless(queue);
     default:
         return error;
     }

@@ -265,7 +265,13 @@ int weir_sched_wait(struct weir_sched *sched, const struct weir_deadline *deadli
     if (error == -WEIR_E_CANCELED)
         return weir__fail(WEIR_E_CANCELED, sched->name,
                           "scheduler '$n': canceled while $1 jobs were waited for", live, 0, 0);
-    return error; /* explained where it was found */
+    if (error == -WEIR_E_INVALID)
+        return weir__fail(
+            WEIR_E_INVALID, sched->name,
+            "scheduler '$n': would have to wait for ever; give a deadline or a cancel "
+            "token",
+            0, 0, 0);
+    return error;
 }
 
 /* Moves the job to the list of the doomed, so that each is looked at once. */

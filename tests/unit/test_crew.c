@@ -305,6 +305,8 @@ TEST(a_canceled_wait_says_whose)
     weir_cancel_fire(&token);
     CHECK_EQ(weir_crew_new(&crew, "crew", NULL), 0);
     CHECK_EQ(weir_crew_start(crew, "one", until_stop, NULL), 0);
+    CHECK_EQ(weir_crew_wait(crew, NULL), -WEIR_E_INVALID);
+    CHECK_HAS(weir_error_detail(), "crew 'crew': would have to wait for ever");
     struct weir_deadline deadline = weir_deadline_until(&token);
     CHECK_EQ(weir_crew_wait(crew, &deadline), -WEIR_E_CANCELED);
     CHECK_HAS(weir_error_detail(), "crew 'crew': canceled while 1 threads were waited for");

@@ -616,6 +616,21 @@ TEST(misuse_is_stopped_by_name)
     CHECK(tap_dies(commit_nothing, NULL, "committed to a slot that is not held"));
 }
 
+TEST(a_wait_without_an_end_names_the_queue)
+{
+    struct weir_queue queue;
+    struct weir_queue_options options = {.item_size = 4, .capacity = 1};
+    int item = 7;
+    CHECK_EQ(weir_queue_init(&queue, "work", &options), 0);
+    CHECK_EQ(weir_queue_recv(&queue, &item, NULL), -WEIR_E_INVALID);
+    CHECK_HAS(weir_error_detail(), "queue 'work': would have to wait for ever");
+    CHECK_EQ(weir_queue_send(&queue, &item, NULL), 0);
+    CHECK_EQ(weir_queue_send(&queue, &item, NULL), -WEIR_E_INVALID);
+    CHECK_HAS(weir_error_detail(), "queue 'work': would have to wait for ever");
+    CHECK_EQ(weir_queue_try_recv(&queue, &item), 0);
+    weir_queue_fini(&queue);
+}
+
 TEST(nothing_given_is_refused)
 {
     struct weir_queue x;
