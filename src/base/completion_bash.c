@@ -42,11 +42,12 @@ static void put_offer(struct weir__out *out, const struct weir__program *program
     }
 }
 
-/* -o|--output, as a pattern, each with the prefix. */
+/* -o|--output, as a pattern, each with the prefix. A letter that always stands alone is left out.
+ */
 static void put_pattern(struct weir__out *out, const struct weir__option *option,
                         const char *prefix)
 {
-    if (option->letter != '\0')
+    if (option->letter != '\0' && !option->implied)
         weir__out_printf(out, "%s-%c|", prefix, option->letter);
     weir__out_printf(out, "%s--%s", prefix, option->name);
 }
@@ -71,13 +72,13 @@ static void put_walk(struct weir__out *out, const struct weir__program *program)
     weir__out_printf(out,
                      "_%s() {\n"
                      "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-                     "    local command= operand=0 dashes=0 i\n"
+                     "    local command= operand=0 dashes=0 equals=0 i\n"
                      "    COMPREPLY=()\n"
                      "    # '--name=value' comes as three words\n"
                      "    if [[ $cur == = ]]; then\n"
-                     "        cur=\n"
+                     "        cur= equals=1\n"
                      "    elif [[ $prev == = ]]; then\n"
-                     "        prev=${COMP_WORDS[COMP_CWORD-2]}\n"
+                     "        prev=${COMP_WORDS[COMP_CWORD-2]} equals=1\n"
                      "    fi\n"
                      "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
                      "        if ((dashes)); then\n"
@@ -96,7 +97,9 @@ static void put_walk(struct weir__out *out, const struct weir__program *program)
             memcpy(prefix + length, ":", 2);
             weir__out_puts(out, "        ");
             put_pattern(out, o, prefix);
-            weir__out_puts(out, ") [[ ${COMP_WORDS[i+1]} == = ]] && ((++i)); ((++i)) ;;\n");
+            weir__out_puts(out, o->implied
+                                    ? ") [[ ${COMP_WORDS[i+1]} == = ]] && ((i += 2)) ;;\n"
+                                    : ") [[ ${COMP_WORDS[i+1]} == = ]] && ((++i)); ((++i)) ;;\n");
         }
     }
     weir__out_puts(out, "        ?*:--) dashes=1 ;;\n"
@@ -113,7 +116,7 @@ static void put_option_names(struct weir__out *out, const struct weir__usage *us
         if (o->letter != '\0')
             weir__out_printf(out, "-%c ", o->letter);
         weir__out_printf(out, "--%s ", o->name);
-        if (o->kind == WEIR__KIND_TOGGLE)
+        if (weir__option_is_negatable(o))
             weir__out_printf(out, "--no-%s ", o->name);
     }
     weir__out_puts(out, "-h --help");
@@ -153,9 +156,9 @@ static void put_command(struct weir__out *out, const struct weir__program *progr
         has_values = true;
         weir__out_puts(out, "        ");
         put_pattern(out, o, "");
-        weir__out_puts(out, ") ");
+        weir__out_puts(out, o->implied ? ") ((equals)) && { " : ") ");
         put_offer(out, program, o->hint, o->words);
-        weir__out_puts(out, "; return ;;\n");
+        weir__out_puts(out, o->implied ? "; return; } ;;\n" : "; return ;;\n");
     }
     if (has_values)
         weir__out_puts(out, "        esac\n");

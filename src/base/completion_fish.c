@@ -52,28 +52,48 @@ static void put_value(struct weir__out *out, const struct weir__program *program
     }
 }
 
+static void put_help(struct weir__out *out, const struct weir__option *option)
+{
+    weir__out_puts(out, " -d ");
+    put_quoted(out, option->help);
+    weir__out_puts(out, "\n");
+}
+
+static void put_opposite(struct weir__out *out, const struct weir__program *program,
+                         const struct weir__command *command, const struct weir__option *option)
+{
+    put_complete(out, program, command);
+    weir__out_printf(out, " -l no-%s -d ", option->name);
+    if (option->negated) {
+        weir__out_printf(out, "'the same as --%s=%s'\n", option->name, option->negated);
+        return;
+    }
+    weir__out_puts(out, "'do not: '");
+    put_quoted(out, option->help);
+    weir__out_puts(out, "\n");
+}
+
 static void put_option(struct weir__out *out, const struct weir__program *program,
                        const struct weir__command *command, const struct weir__option *option)
 {
     put_complete(out, program, command);
     if (option->letter != '\0')
         weir__out_printf(out, " -s %c", option->letter);
+    /* A value that may be left out comes after "--name=" alone, so the letter stands by itself. */
+    if (option->letter != '\0' && option->implied) {
+        put_help(out, option);
+        put_complete(out, program, command);
+    }
     weir__out_printf(out, " -l %s", option->name);
     if (weir__option_takes_value(option)) {
         /* -x: a value is needed, and it is not a file unless -F says so. */
-        weir__out_puts(out, option->hint == WEIR__HINT_FILE ? " -r" : " -x");
+        bool is_file = option->hint == WEIR__HINT_FILE;
+        weir__out_puts(out, option->implied ? (is_file ? "" : " -f") : is_file ? " -r" : " -x");
         put_value(out, program, option->hint, option->words);
     }
-    weir__out_puts(out, " -d ");
-    put_quoted(out, option->help);
-    weir__out_puts(out, "\n");
-    if (option->kind != WEIR__KIND_TOGGLE)
-        return;
-    put_complete(out, program, command);
-    weir__out_printf(out, " -l no-%s -d ", option->name);
-    weir__out_puts(out, "'do not: '");
-    put_quoted(out, option->help);
-    weir__out_puts(out, "\n");
+    put_help(out, option);
+    if (weir__option_is_negatable(option))
+        put_opposite(out, program, command, option);
 }
 
 static void put_usage(struct weir__out *out, const struct weir__program *program,

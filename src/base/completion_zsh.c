@@ -47,34 +47,76 @@ static void put_value(struct weir__out *out, const struct weir__program *program
     }
 }
 
-static void put_spec(struct weir__out *out, const struct weir__program *program,
-                     const struct weir__option *option, const char *no)
+static void put_help(struct weir__out *out, const struct weir__option *option)
 {
-    bool takes_value = weir__option_takes_value(option);
-    weir__out_puts(out, "            '");
-    /* An option excludes itself and its opposite, unless it may be repeated. */
-    if (option->kind == WEIR__KIND_LIST) {
-        weir__out_puts(out, "*'");
-    } else {
-        weir__out_puts(out, "(");
-        if (option->letter != '\0')
-            weir__out_printf(out, "-%c ", option->letter);
-        weir__out_printf(out, "--%s", option->name);
-        if (option->kind == WEIR__KIND_TOGGLE)
-            weir__out_printf(out, " --no-%s", option->name);
-        weir__out_puts(out, ")'");
-    }
-    if (option->letter != '\0' && *no == '\0')
-        weir__out_printf(out, "{-%c%s,--%s%s}'[", option->letter, takes_value ? "+" : "",
-                         option->name, takes_value ? "=" : "");
-    else
-        weir__out_printf(out, "'--%s%s%s[", no, option->name, takes_value ? "=" : "");
-    put_quoted(out, *no != '\0' ? "do not: " : "", SPECIAL);
+    weir__out_puts(out, "[");
     put_quoted(out, option->help, SPECIAL);
     weir__out_puts(out, "]");
+}
+
+/* The names that an option excludes: itself and its opposite, unless it may be repeated. */
+static void put_excluded(struct weir__out *out, const struct weir__option *option)
+{
+    weir__out_puts(out, "            '");
+    if (option->kind == WEIR__KIND_LIST) {
+        weir__out_puts(out, "*'");
+        return;
+    }
+    weir__out_puts(out, "(");
+    if (option->letter != '\0')
+        weir__out_printf(out, "-%c ", option->letter);
+    weir__out_printf(out, "--%s", option->name);
+    if (weir__option_is_negatable(option))
+        weir__out_printf(out, " --no-%s", option->name);
+    weir__out_puts(out, ")'");
+}
+
+/* A value that may be left out ("=-" and two colons) comes after "--name=" alone, so the letter has
+ * a specification of its own. */
+static void put_optional(struct weir__out *out, const struct weir__program *program,
+                         const struct weir__option *option)
+{
+    if (option->letter != '\0') {
+        put_excluded(out, option);
+        weir__out_printf(out, "'-%c", option->letter);
+        put_help(out, option);
+        weir__out_puts(out, "' \\\n");
+    }
+    put_excluded(out, option);
+    weir__out_printf(out, "'--%s=-", option->name);
+    put_help(out, option);
+    weir__out_puts(out, ":");
+    put_value(out, program, weir__option_value_name(option), option->hint, option->words);
+    weir__out_puts(out, "' \\\n");
+}
+
+static void put_spec(struct weir__out *out, const struct weir__program *program,
+                     const struct weir__option *option)
+{
+    bool takes_value = weir__option_takes_value(option);
+    put_excluded(out, option);
+    if (option->letter != '\0')
+        weir__out_printf(out, "{-%c%s,--%s%s}'", option->letter, takes_value ? "+" : "",
+                         option->name, takes_value ? "=" : "");
+    else
+        weir__out_printf(out, "'--%s%s", option->name, takes_value ? "=" : "");
+    put_help(out, option);
     if (takes_value)
         put_value(out, program, weir__option_value_name(option), option->hint, option->words);
     weir__out_puts(out, "' \\\n");
+}
+
+static void put_opposite(struct weir__out *out, const struct weir__option *option)
+{
+    put_excluded(out, option);
+    weir__out_printf(out, "'--no-%s[", option->name);
+    if (option->negated) {
+        weir__out_printf(out, "the same as --%s=%s", option->name, option->negated);
+    } else {
+        put_quoted(out, "do not: ", SPECIAL);
+        put_quoted(out, option->help, SPECIAL);
+    }
+    weir__out_puts(out, "]' \\\n");
 }
 
 static void put_usage(struct weir__out *out, const struct weir__program *program,
@@ -82,9 +124,12 @@ static void put_usage(struct weir__out *out, const struct weir__program *program
 {
     const struct weir__usage *usage = command ? command->usage : program->usage;
     for (const struct weir__option *o = usage->options; o && o->name; o++) {
-        put_spec(out, program, o, "");
-        if (o->kind == WEIR__KIND_TOGGLE)
-            put_spec(out, program, o, "no-");
+        if (o->implied)
+            put_optional(out, program, o);
+        else
+            put_spec(out, program, o);
+        if (weir__option_is_negatable(o))
+            put_opposite(out, o);
     }
     weir__out_printf(out, "            '(- *)-h[%s]' \\\n", weir__help_option_text(command));
     weir__out_puts(out, "            '(- *)--help[" WEIR__HELP_OPTION_LONG "]'");

@@ -119,9 +119,10 @@ static void option_left(const struct weir__option *option, char *text, size_t si
     if (option->letter != '\0')
         snprintf(letter, sizeof(letter), "-%c, ", option->letter);
     if (weir__option_takes_value(option))
-        snprintf(value, sizeof(value), "=%s", weir__option_value_name(option));
-    if (option->kind == WEIR__KIND_TOGGLE)
-        snprintf(text, size, "%s--%s, --no-%s", letter, option->name, option->name);
+        snprintf(value, sizeof(value), option->implied ? "[=%s]" : "=%s",
+                 weir__option_value_name(option));
+    if (weir__option_is_negatable(option))
+        snprintf(text, size, "%s--%s%s, --no-%s", letter, option->name, value, option->name);
     else
         snprintf(text, size, "%s--%s%s", letter, option->name, value);
 }
@@ -148,18 +149,30 @@ static size_t options_column(const struct weir__usage *usage)
 static void option_row(const struct page *page, const struct weir__option *option, size_t column,
                        bool is_long)
 {
-    char left[200], text[2048], range[200] = "";
+    char left[200], text[2048], range[200] = "", preset[100], facts[200] = "";
     option_left(option, left, sizeof(left));
+    weir__option_default(option, preset, sizeof(preset));
+    if (preset[0] != '\0' || option->implied)
+        snprintf(facts, sizeof(facts), " (%s%s%s%s%s)", preset[0] != '\0' ? "default: " : "",
+                 preset, preset[0] != '\0' && option->implied ? "; " : "",
+                 option->implied ? "alone: " : "", option->implied ? option->implied : "");
     if (is_long)
         weir__option_range(option, range, sizeof(range));
     bool repeats = option->kind == WEIR__KIND_LIST;
-    snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s%s%s", option->help,
+    snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s", option->help,
              repeats ? " (may be repeated)" : "", range[0] != '\0' ? " [" : "", range,
-             range[0] != '\0' ? "]" : "", option->preset ? " (default: " : "",
-             option->preset ? option->preset : "", option->preset ? ")" : "",
-             is_long && option->detail ? "\n" : "",
+             range[0] != '\0' ? "]" : "", facts, is_long && option->detail ? "\n" : "",
              is_long && option->detail ? option->detail : "");
     row(page, left, text, column);
+}
+
+static void section(const struct page *page, const char *title, bool is_first)
+{
+    char text[100];
+    snprintf(text, sizeof(text), "Options: %s", title);
+    if (!is_first)
+        weir__out_puts(page->out, "\n");
+    heading(page, text);
 }
 
 static void print_options(const struct page *page, const struct weir__usage *usage,
@@ -172,9 +185,14 @@ static void print_options(const struct page *page, const struct weir__usage *usa
             row(page, o->name, o->help, column);
         weir__out_puts(page->out, "\n");
     }
-    heading(page, "Options:");
-    for (const struct weir__option *o = usage->options; o && o->name; o++)
+    const struct weir__option *first = usage->options;
+    if (!first || !first->name || !first->section)
+        heading(page, "Options:");
+    for (const struct weir__option *o = first; o && o->name; o++) {
+        if (o->section)
+            section(page, o->section, o == first);
         option_row(page, o, column, is_long);
+    }
     if (!is_long) {
         row(page, "-h, --help", "show this, or with --help more and examples", column);
         return;

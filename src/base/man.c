@@ -85,8 +85,7 @@ static void put_upper(struct weir__out *out, const char *text)
     }
 }
 
-/* A help line is a sentence on a page: with a capital and a full stop. */
-static void put_sentence(struct weir__out *out, const char *text)
+static void put_capital(struct weir__out *out, const char *text)
 {
     char first[2] = {(char)toupper((unsigned char)text[0]), '\0'};
     /* A name that starts the line, as in "b3: ...", keeps its case. */
@@ -94,6 +93,12 @@ static void put_sentence(struct weir__out *out, const char *text)
         isalpha((unsigned char)text[0]) && (text[1] == ' ' || islower((unsigned char)text[1]));
     put_text(out, is_word ? first : "", PROSE);
     put_text(out, is_word ? text + 1 : text, PROSE);
+}
+
+/* A help line is a sentence on a page: with a capital and a full stop. */
+static void put_sentence(struct weir__out *out, const char *text)
+{
+    put_capital(out, text);
     weir__out_puts(out, ".\n");
 }
 
@@ -129,8 +134,22 @@ static void print_head(struct weir__out *out, const struct weir__program *progra
     weir__out_puts(out, "\n");
 }
 
+static void put_fact(struct weir__out *out, const char *before, const char *value)
+{
+    if (value[0] == '\0')
+        return;
+    weir__out_puts(out, before);
+    put_bold(out, value);
+    weir__out_puts(out, ".\n");
+}
+
 static void print_option(struct weir__out *out, const struct weir__option *option)
 {
+    if (option->section) {
+        weir__out_puts(out, ".SS ");
+        put_capital(out, option->section);
+        weir__out_puts(out, "\n");
+    }
     weir__out_puts(out, ".TP\n");
     if (option->letter != '\0')
         weir__out_printf(out, "\\fB\\-%c\\fR, ", option->letter);
@@ -138,10 +157,11 @@ static void print_option(struct weir__out *out, const struct weir__option *optio
     put_text(out, option->name, LITERAL);
     weir__out_puts(out, "\\fR");
     if (weir__option_takes_value(option)) {
-        weir__out_puts(out, "=");
+        weir__out_puts(out, option->implied ? "[=" : "=");
         put_italic(out, weir__option_value_name(option));
+        weir__out_puts(out, option->implied ? "]" : "");
     }
-    if (option->kind == WEIR__KIND_TOGGLE) {
+    if (weir__option_is_negatable(option)) {
         weir__out_puts(out, ", \\fB\\-\\-no\\-");
         put_text(out, option->name, LITERAL);
         weir__out_puts(out, "\\fR");
@@ -154,18 +174,16 @@ static void print_option(struct weir__out *out, const struct weir__option *optio
         put_text(out, option->detail, PROSE);
         weir__out_puts(out, "\n");
     }
-    char range[200];
+    char range[200], preset[100];
     weir__option_range(option, range, sizeof(range));
+    weir__option_default(option, preset, sizeof(preset));
     if (range[0] != '\0') {
         weir__out_puts(out, "Allowed: ");
         put_text(out, range, LITERAL);
         weir__out_puts(out, ".\n");
     }
-    if (option->preset) {
-        weir__out_puts(out, "The default is ");
-        put_bold(out, option->preset);
-        weir__out_puts(out, ".\n");
-    }
+    put_fact(out, "The default is ", preset);
+    put_fact(out, "Alone it stands for ", option->implied ? option->implied : "");
 }
 
 static void print_options(struct weir__out *out, const struct weir__usage *usage,

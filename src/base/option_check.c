@@ -27,6 +27,36 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
+static bool is_number(const struct weir__option *option)
+{
+    return option->kind == WEIR__KIND_COUNT || option->kind == WEIR__KIND_SIZE ||
+           option->kind == WEIR__KIND_DURATION || option->kind == WEIR__KIND_RATE;
+}
+
+static bool is_toggle(const struct weir__usage *usage, const char *name)
+{
+    for (const struct weir__option *o = usage->options; o->name; o++)
+        if (strcmp(o->name, name) == 0)
+            return o->kind == WEIR__KIND_TOGGLE;
+    return false;
+}
+
+/* What belongs to some kinds alone. */
+static void check_extras(const struct weir__usage *usage, const struct weir__option *option)
+{
+    const char *name = option->name;
+    WEIR__REQUIRE(option->initial == 0 || (is_number(option) && !option->preset), "option", name,
+                  "a default in figures belongs to a number that has no other");
+    WEIR__REQUIRE((!option->implied && !option->negated) || weir__option_takes_value(option),
+                  "option", name,
+                  "an implied or negated value belongs to an option that takes one");
+    WEIR__REQUIRE((option->kind == WEIR__KIND_GROUP) == (option->members != NULL), "option", name,
+                  "members belong to a group, and to nothing else");
+    for (const char *const *member = option->members; member && *member; member++)
+        WEIR__REQUIRE(is_toggle(usage, *member), "option", name,
+                      "the members of a group are toggles of its table");
+}
+
 static void check_option(const struct weir__usage *usage, const struct weir__option *option)
 {
     const char *name = option->name;
@@ -42,17 +72,27 @@ static void check_option(const struct weir__usage *usage, const struct weir__opt
                   "it has no words");
     WEIR__REQUIRE(option->max == 0 || option->min <= option->max, "option", name,
                   "its minimum is above its maximum");
-    WEIR__REQUIRE(option->kind != WEIR__KIND_FLAG || !option->preset, "option", name,
-                  "a flag that is on by default must be a toggle");
+    WEIR__REQUIRE((option->kind != WEIR__KIND_FLAG && option->kind != WEIR__KIND_GROUP) ||
+                      !option->preset,
+                  "option", name, "a flag that is on by default must be a toggle");
     WEIR__REQUIRE(option->kind != WEIR__KIND_LIST || !option->preset, "option", name,
                   "a list has no default");
     WEIR__REQUIRE(option->kind != WEIR__KIND_TOGGLE || !option->preset ||
                       strcmp(option->preset, "yes") == 0 || strcmp(option->preset, "no") == 0,
                   "option", name, "the default of a toggle is yes or no");
+    check_extras(usage, option);
     for (const struct weir__option *other = usage->options; other < option; other++)
         WEIR__REQUIRE(strcmp(other->name, name) != 0 &&
                           (option->letter == '\0' || other->letter != option->letter),
                       "option", name, "its name or letter is taken");
+}
+
+static void check_stored(const struct weir__option *option, const char *text, void *values)
+{
+    char problem[WEIR__PARSE_ERROR_MAX];
+    int result = text ? weir__option_store(option, text, values, problem, sizeof(problem)) : 0;
+    WEIR__REQUIRE(result == 0, "option", option->name,
+                  "what it stands for alone, or negated, is not one of its values");
 }
 
 /* Stores every default into values of its own: weir__option_preset() asserts that it is allowed. */
@@ -63,6 +103,10 @@ static void check_presets(const struct weir__usage *usage)
         return;
     for (const struct weir__option *o = usage->options; o && o->name; o++)
         weir__option_preset(o, values);
+    for (const struct weir__option *o = usage->options; o && o->name; o++) {
+        check_stored(o, o->implied, values);
+        check_stored(o, o->negated, values);
+    }
     weir__options_fini(usage, values);
     weir__base_free(values);
 }

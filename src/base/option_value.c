@@ -35,6 +35,7 @@ static const struct kind {
                          WEIR__UNIT_RATE},
     [WEIR__KIND_WORD] = {"WORD", NULL, NULL, WEIR__UNIT_COUNT},
     [WEIR__KIND_LIST] = {"TEXT", NULL, NULL, WEIR__UNIT_COUNT},
+    [WEIR__KIND_GROUP] = {NULL, NULL, NULL, WEIR__UNIT_COUNT},
 };
 
 static void *field_of(const struct weir__option *option, void *values)
@@ -44,7 +45,21 @@ static void *field_of(const struct weir__option *option, void *values)
 
 bool weir__option_takes_value(const struct weir__option *option)
 {
-    return option->kind != WEIR__KIND_FLAG && option->kind != WEIR__KIND_TOGGLE;
+    return option->kind != WEIR__KIND_FLAG && option->kind != WEIR__KIND_TOGGLE &&
+           option->kind != WEIR__KIND_GROUP;
+}
+
+bool weir__option_is_negatable(const struct weir__option *option)
+{
+    return option->kind == WEIR__KIND_TOGGLE || option->kind == WEIR__KIND_GROUP || option->negated;
+}
+
+void weir__option_default(const struct weir__option *option, char *text, size_t size)
+{
+    char number[WEIR__VALUE_TEXT_MAX] = "";
+    if (!option->preset && option->initial != 0 && option->initial != UINT64_MAX)
+        weir__value_format(kinds[option->kind].unit, option->initial, number);
+    snprintf(text, size, "%s", option->preset ? option->preset : number);
 }
 
 const char *weir__option_value_name(const struct weir__option *option)
@@ -136,21 +151,39 @@ static int store_word(const struct weir__option *option, const char *text, void 
     return -WEIR_E_USAGE;
 }
 
+static int refuse_list(const struct weir__option *option, const struct weir__list *list,
+                       const char *text, char *problem, size_t problem_size)
+{
+    const struct weir__option *other = NULL;
+    for (size_t i = 0; i < list->count && !other; i++)
+        other = list->from[i] != option ? list->from[i] : NULL;
+    char with[WEIR__SUGGEST_MAX + 32] = "it";
+    if (other)
+        snprintf(with, sizeof(with), "together with '--%s' it", other->name);
+    snprintf(problem, problem_size, "'%s' is one too many: %s may be given %llu times",
+             WEIR__CLIPPED(text), with, (unsigned long long)max_of(option));
+    return -WEIR_E_USAGE;
+}
+
 static int store_list(const struct weir__option *option, const char *text, void *values,
                       char *problem, size_t problem_size)
 {
     struct weir__list *list = field_of(option, values);
-    if (list->count >= max_of(option)) {
-        snprintf(problem, problem_size, "'%s' is one too many: it may be given %llu times",
-                 WEIR__CLIPPED(text), (unsigned long long)max_of(option));
-        return -WEIR_E_USAGE;
-    }
+    if (list->count >= max_of(option))
+        return refuse_list(option, list, text, problem, problem_size);
+    /* Longer arrays than the count says do no harm if the second one cannot be had. */
     const char **items =
         weir__base_realloc((void *)list->items, list->count + 1, sizeof(list->items[0]));
     if (!items)
         return -WEIR_E_NO_MEMORY;
-    items[list->count] = text;
     list->items = items;
+    const struct weir__option **from =
+        weir__base_realloc((void *)list->from, list->count + 1, sizeof(list->from[0]));
+    if (!from)
+        return -WEIR_E_NO_MEMORY;
+    list->from = from;
+    items[list->count] = text;
+    from[list->count] = option;
     list->count++;
     return 0;
 }
@@ -173,6 +206,7 @@ int weir__option_store(const struct weir__option *option, const char *text, void
         return 0;
     case WEIR__KIND_FLAG:
     case WEIR__KIND_TOGGLE:
+    case WEIR__KIND_GROUP:
         break;
     case WEIR__KIND_COUNT:
     case WEIR__KIND_SIZE:
@@ -190,8 +224,11 @@ void weir__option_set(const struct weir__option *option, bool value, void *value
 
 void weir__option_preset(const struct weir__option *option, void *values)
 {
-    if (!option->preset)
+    if (!option->preset) {
+        if (option->initial != 0)
+            memcpy(field_of(option, values), &option->initial, sizeof(option->initial));
         return;
+    }
     if (option->kind == WEIR__KIND_TOGGLE) {
         weir__option_set(option, strcmp(option->preset, "yes") == 0, values);
         return;
@@ -205,5 +242,6 @@ void weir__option_clear(const struct weir__option *option, void *values)
 {
     struct weir__list *list = field_of(option, values);
     weir__base_free((void *)list->items);
+    weir__base_free((void *)list->from);
     *list = (struct weir__list){0};
 }

@@ -37,29 +37,35 @@ __attribute__((format(printf, 2, 3))) static int complain(struct weir__parsed *p
     return -WEIR_E_USAGE;
 }
 
-static const struct weir__option *find_long(const struct weir__usage *usage, const char *name,
-                                            size_t length, bool *ret_negated)
-{
-    for (const struct weir__option *o = usage->options; o && o->name; o++) {
-        if (strlen(o->name) == length && memcmp(o->name, name, length) == 0) {
-            *ret_negated = false;
-            return o;
-        }
-        if (o->kind == WEIR__KIND_TOGGLE && length == strlen(o->name) + 3 &&
-            memcmp(name, "no-", 3) == 0 && memcmp(o->name, name + 3, length - 3) == 0) {
-            *ret_negated = true;
-            return o;
-        }
-    }
-    return NULL;
-}
-
 static const struct weir__option *find_letter(const struct weir__usage *usage, char letter)
 {
     for (const struct weir__option *o = usage->options; o && o->name; o++)
         if (o->letter != '\0' && o->letter == letter)
             return o;
     return NULL;
+}
+
+static const struct weir__option *find_name(const struct weir__usage *usage, const char *name,
+                                            size_t length)
+{
+    for (const struct weir__option *o = usage->options; o && o->name; o++)
+        if (strlen(o->name) == length && memcmp(o->name, name, length) == 0)
+            return o;
+    return NULL;
+}
+
+static const struct weir__option *find_long(const struct weir__usage *usage, const char *name,
+                                            size_t length, bool *ret_negated)
+{
+    const struct weir__option *found = find_name(usage, name, length);
+    *ret_negated = false;
+    if (found || length <= 3 || memcmp(name, "no-", 3) != 0)
+        return found;
+    found = find_name(usage, name + 3, length - 3);
+    if (!found && length == 4)
+        found = find_letter(usage, name[3]);
+    *ret_negated = true;
+    return found && weir__option_is_negatable(found) ? found : NULL;
 }
 
 static int unknown_long(struct reader *reader, const char *name, size_t length)
@@ -70,7 +76,7 @@ static int unknown_long(struct reader *reader, const char *name, size_t length)
     struct weir__suggestion suggestion = {.word = ""};
     for (const struct weir__option *o = reader->usage->options; o && o->name; o++) {
         weir__suggest_offer(&suggestion, word, o->name);
-        if (o->kind == WEIR__KIND_TOGGLE) {
+        if (weir__option_is_negatable(o)) {
             char negated[WEIR__SUGGEST_MAX + 4];
             snprintf(negated, sizeof(negated), "no-%s", o->name);
             weir__suggest_offer(&suggestion, word, negated);
@@ -112,6 +118,23 @@ static int store(struct reader *reader, const struct weir__option *option, const
     return result;
 }
 
+/* Of options without a value: a group sets all of its members. */
+static void set(struct reader *reader, const struct weir__option *option, bool value)
+{
+    if (option->kind != WEIR__KIND_GROUP) {
+        weir__option_set(option, value, reader->values);
+        return;
+    }
+    for (const char *const *name = option->members; *name; name++)
+        weir__option_set(find_name(reader->usage, *name, strlen(*name)), value, reader->values);
+}
+
+static void mark_given(struct reader *reader, const struct weir__option *option)
+{
+    if (option->given != 0)
+        memcpy((char *)reader->values + option->given - 1, &(bool){true}, sizeof(bool));
+}
+
 static int missing_value(struct reader *reader, const struct weir__option *option,
                          const char *shown)
 {
@@ -138,16 +161,30 @@ static int read_long(struct reader *reader, const char *argument)
         return unknown_long(reader, name, length);
     char shown[WEIR__SUGGEST_MAX + 8];
     snprintf(shown, sizeof(shown), "--%s%s", negated ? "no-" : "", option->name);
-    if (!weir__option_takes_value(option)) {
-        if (value)
-            return complain(reader->parsed, "option '%s' takes no value, not '%s'", shown,
-                            WEIR__CLIPPED(value));
-        weir__option_set(option, !negated, reader->values);
+    mark_given(reader, option);
+    bool takes_value = weir__option_takes_value(option);
+    if (value && (!takes_value || negated))
+        return complain(reader->parsed, "option '%s' takes no value, not '%s'", shown,
+                        WEIR__CLIPPED(value));
+    if (!takes_value) {
+        set(reader, option, !negated);
         return 0;
     }
+    if (!value)
+        value = negated ? option->negated : option->implied;
     if (!value && reader->next == reader->argc)
         return missing_value(reader, option, shown);
     return store(reader, option, shown, value ? value : reader->argv[reader->next++]);
+}
+
+/* The letter of an option that may stand alone always does. */
+static int letter_alone(struct reader *reader, const struct weir__option *option, const char *shown,
+                        const char *at)
+{
+    if (at[1] == '=')
+        return complain(reader->parsed, "option '%s' takes no value: write '--%s=%s'", shown,
+                        option->name, weir__option_value_name(option));
+    return store(reader, option, shown, option->implied);
 }
 
 /* One argument of short options: flags, of which the last may take the rest as its value. */
@@ -161,11 +198,18 @@ static int read_letters(struct reader *reader, const char *argument)
         const struct weir__option *option = find_letter(reader->usage, *at);
         if (!option)
             return unknown_letter(reader, argument, at);
+        mark_given(reader, option);
         if (!weir__option_takes_value(option)) {
-            weir__option_set(option, true, reader->values);
+            set(reader, option, true);
             continue;
         }
         char shown[3] = {'-', *at, '\0'};
+        if (option->implied) {
+            int result = letter_alone(reader, option, shown, at);
+            if (result < 0)
+                return result;
+            continue;
+        }
         if (at[1] == '\0' && reader->next == reader->argc)
             return missing_value(reader, option, shown);
         return store(reader, option, shown, at[1] != '\0' ? at + 1 : reader->argv[reader->next++]);

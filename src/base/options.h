@@ -17,9 +17,17 @@
  * The macros refuse a field of the wrong type at compile time. -h and --help are known to every
  * command and stand in no table.
  *
- * Understood: --name=value, --name value, -n value, -nvalue, -abc for flags, --no-name for toggles,
- * operands anywhere, "--" before operands that begin with a dash, "-" as an operand. Names are
- * never abbreviated. The last of a repeated option wins, except in lists.
+ * Understood: --name=value, --name value, -n value, -nvalue, -abc for flags, --no-name for toggles
+ * and groups (and --no-n for their letters), operands anywhere, "--" before operands that begin
+ * with a dash, "-" as an operand. Names are never abbreviated. The last of a repeated option wins,
+ * except in lists; a group counts as its members do, so of -a --no-owner and --owner the last wins.
+ *
+ * An option with an .implied value may stand alone; then its value comes by "=" only
+ * (--sparse=make) and its letter takes none, since what follows could as well be an operand or
+ * other letters.
+ *
+ * Options may share one list, which then keeps all their values in the order of the command line
+ * and tells for each by which option it came.
  *
  * Limits: a list takes 256 values or the table's max; more is a usage error.
  *
@@ -41,7 +49,8 @@ enum weir__option_kind {
     WEIR__KIND_DURATION, /* uint64_t: nanoseconds */
     WEIR__KIND_RATE,     /* uint64_t: bytes a second */
     WEIR__KIND_WORD,     /* unsigned: the place in .words */
-    WEIR__KIND_LIST      /* struct weir__list: every value given */
+    WEIR__KIND_LIST,     /* struct weir__list: every value given */
+    WEIR__KIND_GROUP     /* no field: --name and --no-name set every toggle of .members */
 };
 
 /* What a shell offers for a value. */
@@ -54,8 +63,11 @@ enum weir__hint {
 
 #define WEIR__LIST_MAX 256
 
+struct weir__option;
+
 struct weir__list {
     const char **items;
+    const struct weir__option **from; /* of each item: the option that brought it */
     size_t count;
 };
 
@@ -69,9 +81,15 @@ struct weir__option {
     const char *preset;       /* the default as a user would write it; NULL: all zero */
     const char *const *words; /* of WEIR__KIND_WORD, ended by NULL */
     uint64_t min;             /* of numbers; of nothing else */
-    uint64_t max;       /* of numbers (0: no limit), and of list entries (0: WEIR__LIST_MAX) */
-    const char *help;   /* one line, no full stop */
-    const char *detail; /* more sentences for --help and the man page, or NULL */
+    uint64_t max;        /* of numbers (0: no limit), and of list entries (0: WEIR__LIST_MAX) */
+    uint64_t initial;    /* of numbers: the default, instead of .preset; UINT64_MAX is not shown */
+    const char *implied; /* what the name or the letter alone stands for; NULL: a value is needed */
+    const char *negated; /* what --no-name stands for; NULL: only toggles and groups have that */
+    const char *const *members; /* of WEIR__KIND_GROUP: names of toggles, ended by NULL */
+    size_t given;               /* WEIR__GIVEN(): set when the option itself was met */
+    const char *section;        /* help and man page begin a section before this option; or NULL */
+    const char *help;           /* one line, no full stop */
+    const char *detail;         /* more sentences for --help and the man page, or NULL */
 };
 
 struct weir__operand {
@@ -128,6 +146,12 @@ struct weir__usage {
     .kind = WEIR__KIND_WORD, WEIR__FIELD(values, field, unsigned)
 #define WEIR__OPTION_LIST(values, field)                                                           \
     .kind = WEIR__KIND_LIST, WEIR__FIELD(values, field, struct weir__list)
+#define WEIR__OPTION_GROUP(names) .kind = WEIR__KIND_GROUP, .members = names
+/* A bool that tells the default from the same thing said; one more than its offset. */
+#define WEIR__GIVEN(values, field)                                                                 \
+    .given = 1 + offsetof(values, field) +                                                         \
+             0 * sizeof(char[_Generic(((values *)0)->field, bool : 1, default                      \
+                                      : -1)])
 #define WEIR__OPTIONS_END                                                                          \
     {                                                                                              \
         .name = NULL                                                                               \
@@ -156,6 +180,10 @@ void weir__options_check(const struct weir__usage *usage, const char *command);
 
 /* For those who print tables. */
 bool weir__option_takes_value(const struct weir__option *option);
+/* Whether there is a --no-name. */
+bool weir__option_is_negatable(const struct weir__option *option);
+/* The default as it is shown, "" when there is nothing to show. */
+void weir__option_default(const struct weir__option *option, char *text, size_t size);
 const char *weir__option_value_name(const struct weir__option *option);
 /* "1 to 4096", "at least 1", "first, always or scrub"; "" when everything is allowed. */
 void weir__option_range(const struct weir__option *option, char *text, size_t size);

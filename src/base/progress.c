@@ -125,11 +125,24 @@ __attribute__((format(printf, 3, 4))) static void add(char line[WEIR__PROGRESS_L
     memcpy(line + at + gap, part, length + 1);
 }
 
+static void add_items(char line[WEIR__PROGRESS_LINE_MAX], size_t width,
+                      const struct weir__progress_sample *sample)
+{
+    if (!sample->items_name)
+        return;
+    if (sample->items_total > 0 && sample->items <= sample->items_total)
+        add(line, width, "%" PRIu64 " of %" PRIu64 " %s", sample->items, sample->items_total,
+            sample->items_name);
+    else
+        add(line, width, "%" PRIu64 " %s", sample->items, sample->items_name);
+}
+
 static void add_time_left(char line[WEIR__PROGRESS_LINE_MAX], size_t width, double rate,
-                          uint64_t left)
+                          uint64_t left, bool moves)
 {
     if (rate <= 0) {
-        add(line, width, "stalled");
+        if (!moves)
+            add(line, width, "stalled");
         return;
     }
     double seconds = (double)left / rate;
@@ -152,6 +165,7 @@ void weir__progress_format(const struct weir__progress *progress,
     amount(progress->_unit, sample->total, total);
     /* More done than was planned: the tree grew meanwhile, and the total means nothing any more. */
     bool has_total = sample->total > 0 && sample->done <= sample->total;
+    add_items(line, width, sample);
     if (has_total) {
         add(line, width, "%s of %s", done, total);
         add(line, width, "%u%%", (unsigned)((double)sample->done * 100 / (double)sample->total));
@@ -163,7 +177,8 @@ void weir__progress_format(const struct weir__progress *progress,
         speed(progress->_unit, rate, per_s);
         add(line, width, "%s", per_s);
         if (has_total && sample->done < sample->total)
-            add_time_left(line, width, rate, sample->total - sample->done);
+            add_time_left(line, width, rate, sample->total - sample->done,
+                          sample->items > oldest(progress)->items);
     }
     if (sample->in_flight > 0)
         add(line, width, "%" PRIu64 " in flight", sample->in_flight);
@@ -181,11 +196,9 @@ static void say(int fd, const char *before, const char *line, const char *after)
     while (written < 0 && errno == EINTR);
 }
 
-void weir__progress_show(struct weir__progress *progress,
-                         const struct weir__progress_sample *sample, int fd)
+static void draw(struct weir__progress *progress, const struct weir__progress_sample *sample,
+                 int fd)
 {
-    if (!weir__progress_is_due(progress, sample))
-        return;
     char line[WEIR__PROGRESS_LINE_MAX];
     if (progress->_mode == WEIR__PROGRESS_LINE) {
         /* The last column stays free: some terminals wrap as soon as it is written. */
@@ -196,6 +209,36 @@ void weir__progress_show(struct weir__progress *progress,
         say(fd, "", line, "\n");
     }
     progress->_has_line = true;
+    progress->_was_shown = true;
+    progress->_is_hidden = false;
+}
+
+void weir__progress_show(struct weir__progress *progress,
+                         const struct weir__progress_sample *sample, int fd)
+{
+    if (weir__progress_is_due(progress, sample))
+        draw(progress, sample, fd);
+}
+
+void weir__progress_hide(struct weir__progress *progress, int fd)
+{
+    if (progress->_mode != WEIR__PROGRESS_LINE || !progress->_has_line)
+        return;
+    say(fd, "\r\033[K", "", "");
+    progress->_has_line = false;
+    progress->_is_hidden = true;
+}
+
+void weir__progress_unhide(struct weir__progress *progress,
+                           const struct weir__progress_sample *sample, int fd)
+{
+    if (progress->_is_hidden)
+        draw(progress, sample, fd);
+}
+
+bool weir__progress_was_shown(const struct weir__progress *progress)
+{
+    return progress->_was_shown;
 }
 
 void weir__progress_end(struct weir__progress *progress, const struct weir__progress_sample *sample,

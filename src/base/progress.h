@@ -14,7 +14,7 @@
  *
  * The rate is that of the last ten seconds or so, not of the whole run, so the time left follows
  * what happens now. Without a total neither percentage nor time left is shown; without a change in
- * the window the time left is "stalled".
+ * the window, of items or of what is counted, the time left is "stalled".
  *
  * Ownership: the progress owns nothing and belongs to one thread.
  */
@@ -37,6 +37,11 @@ struct weir__progress_sample {
     uint64_t done;
     uint64_t total;     /* 0: not known (yet) */
     uint64_t in_flight; /* items admitted and not finished */
+    /* Where bytes alone do not tell how far it is: items done, and how many there are (0: not
+     * known). Shown first, with their name; NULL: not shown. */
+    const char *items_name;
+    uint64_t items;
+    uint64_t items_total;
 };
 
 struct weir__progress {
@@ -44,7 +49,9 @@ struct weir__progress {
     enum weir__unit _unit;
     uint64_t _start_ns;
     uint64_t _shown_ns; /* when the last line was shown; the start before that */
-    bool _has_line;     /* a line stands on the terminal */
+    bool _has_line;     /* a line stands on the terminal, or plain ones were shown */
+    bool _is_hidden;    /* the line was wiped for others, and comes back */
+    bool _was_shown;
     /* The samples of the last seconds, one a second, as a ring. */
     struct weir__progress_sample _past[WEIR__PROGRESS_SAMPLES];
     size_t _past_count;
@@ -63,7 +70,7 @@ bool weir__progress_is_due(struct weir__progress *progress,
                            const struct weir__progress_sample *sample);
 
 /* The line without its end, at most width columns, for example
- * "1.50 GiB of 4.00 GiB  37%  210 MiB/s  0:12 left  12 in flight". */
+ * "71 of 95 files  1.50 GiB of 4.00 GiB  37%  210 MiB/s  0:12 left  12 in flight". */
 void weir__progress_format(const struct weir__progress *progress,
                            const struct weir__progress_sample *sample, size_t width,
                            char line[WEIR__PROGRESS_LINE_MAX]);
@@ -71,6 +78,15 @@ void weir__progress_format(const struct weir__progress *progress,
 /* Shows a line when it is due. */
 void weir__progress_show(struct weir__progress *progress,
                          const struct weir__progress_sample *sample, int fd);
+
+/* Around other output on the same terminal: wipes the line, if one stands there, and draws it again
+ * at once, if one was wiped. Plain lines need neither. */
+void weir__progress_hide(struct weir__progress *progress, int fd);
+void weir__progress_unhide(struct weir__progress *progress,
+                           const struct weir__progress_sample *sample, int fd);
+
+/* Whether any line was ever shown. */
+bool weir__progress_was_shown(const struct weir__progress *progress);
 
 /* Wipes the line from a terminal, or closes with a last plain line: "4.00 GiB  0:19  215 MiB/s",
  * the average of the run. A run that was over before the first plain line says nothing. */

@@ -190,6 +190,14 @@ expect 'a beginning finds its option' 2 '' \
 run "$TOY" move -n 5000 a b
 expect 'a value out of range' 2 '' \
     "toy move: option '-n': '5000' is out of range: expected 1 to 4096"
+run "$TOY" move -S=keep a b
+expect 'a value for a letter that takes none' 2 '' \
+    "toy move: option '-S' takes no value: write '--holes=WORD'"
+run "$TOY" move --holes keep a b
+expect 'a value that may be left out is not the next word' 0 '3 keep 1024' ''
+run "$TOY" move --help
+expect 'help has sections, and what an option alone means' 0 \
+    "*Options:*--json*Options: who it is for*--everybody, --no-everybody*Options: \[odd\] 'sections': last*--holes\[=WORD\], --no-holes*(default: keep; alone: make)*--limit=SIZE*(default: 1G)*" ''
 run "$TOY" move a -n7 b -- -c
 expect 'options and operands mix' 0 '3 a 7' ''
 
@@ -277,6 +285,12 @@ is 'bash: commands' "$(offers "${toy[@]}" '')" 'move print wait -h --help'
 is 'bash: a command begun' "$(offers "${toy[@]}" mo)" 'move'
 is 'bash: options' "$(offers "${toy[@]}" move --s)" '--sparse --size'
 is 'bash: words of an option' "$(offers "${toy[@]}" move --verify '')" 'first always scrub'
+is 'bash: a value that may be left out comes after =' \
+    "$(offers "${toy[@]}" move --holes = m)" 'make'
+is 'bash: not after a blank' "$(offers "${toy[@]}" move --holes 'fi')" 'file one'
+is 'bash: and is no operand' "$(offers "${toy[@]}" move --holes = make --g)" '--group'
+is 'bash: opposites' "$(offers "${toy[@]}" move --no-)" \
+    '--no-sparse --no-everybody --no-owner --no-group --no-holes'
 is 'bash: words after =' "$(offers "${toy[@]}" move --verify = s)" 'scrub'
 is 'bash: words right at =' "$(offers "${toy[@]}" move --verify =)" 'first always scrub'
 is 'bash: files' "$(offers "${toy[@]}" move --output 'fi')" 'file one'
@@ -333,6 +347,11 @@ asks=(
     'an option of weir|weir --ver|*<<weir --version >>*'
     'options|toy move --s|*--size *-- bytes at once*--sparse *-- keep holes*<<*>>*'
     'words of an option|toy move --verify=s|*<<toy move --verify=scrub >>*'
+    'a value that may be left out|toy move --holes=m|*<<toy move --holes=make >>*'
+    'nor is it the next word|toy move --holes fi|*<<toy move --holes file\\ one >>*'
+    'its letter takes none|toy move -S fi|*<<toy move -S file\\ one >>*'
+    'an opposite|toy move --no-hol|*<<toy move --no-holes >>*'
+    'a group|toy move --ev|*<<toy move --everybody >>*'
     'directories|toy move --dir=f|*<<toy move --dir=folder\\ one/>>*'
     'an operand|weir completion f|*<<weir completion fish >>*'
     'an error of weir|weir errors Busy NoM|*<<weir errors Busy NoMemory >>*'
@@ -363,6 +382,10 @@ if command -v fish >/dev/null; then
     is 'fish: options' "$(fish_offers "$dir/toy.fish" 'toy move --s')" '--size --sparse '
     is 'fish: words of an option' "$(fish_offers "$dir/toy.fish" 'toy move --verify ')" \
         'always first scrub '
+    is 'fish: a value that may be left out' "$(fish_offers "$dir/toy.fish" 'toy move --holes=m')" \
+        '--holes=make '
+    is 'fish: opposites' "$(fish_offers "$dir/toy.fish" 'toy move --no-')" \
+        '--no-everybody --no-group --no-holes --no-owner --no-sparse '
     is 'fish: directories' "$(fish_offers "$dir/toy.fish" 'toy move --dir fo')" 'folder one/ '
     is 'fish: an operand is not the command' \
         "$(fish_offers "$dir/weir.fish" 'weir help errors --j')" ''
@@ -371,7 +394,8 @@ else
     for name in weir toy; do
         skip "fish reads the completion of $name" 'fish is not installed'
     done
-    for name in commands options 'words of an option' directories \
+    for name in commands options 'words of an option' 'a value that may be left out' opposites \
+        directories \
         'an operand is not the command' 'an error of weir'; do
         skip "fish: $name" 'fish is not installed'
     done
@@ -398,7 +422,10 @@ if command -v mandoc >/dev/null; then
     out=$page
     expect 'special characters survive in a page' 0 \
         "*it*s \[any\] text: with \"quotes\", a \\\\ and a \`tick\`*" ''
+    expect 'sections and values that may be left out are in it' 0 \
+        "*\[odd\] 'sections': last*-S, --holes\[=WORD\], --no-holes*Alone it stands for make.*" ''
 else
+    skip 'sections and values that may be left out are in it' 'mandoc is not installed'
     skip 'special characters survive in a page' 'mandoc is not installed'
 fi
 
@@ -406,7 +433,7 @@ fi
 
 help_options() { # program, command
     "$1" "$2" --help | sed -n '/^Options:/,/^$/p' |
-        grep -oE '^ {2,6}(-[A-Za-z0-9]|(-[A-Za-z0-9], )?--[a-z0-9-]+(, --no-[a-z0-9-]+)?)' |
+        grep -oE '^ {2,6}(-[A-Za-z0-9]|(-[A-Za-z0-9], )?--[a-z0-9-]+(\[=[^]]+\])?(, --no-[a-z0-9-]+)?)' |
         grep -oE -- '(^|[ ,])-(-[a-z0-9-]+|[A-Za-z0-9])' | tr -d ' ,' | sort -u
 }
 
@@ -420,14 +447,14 @@ drift() { # program, name, command, page
     for option in $(help_options "$1" "$3"); do
         bare=${option#-}
         bare=${bare#-}
-        grep -qE -- "(^|[ ,])$option($|[ ,=])" "$dir/plain" || missing+=" man:$option"
+        grep -qE -- "(^|[ ,])$option($|[] ,=[])" "$dir/plain" || missing+=" man:$option"
         grep -qE -- "[ ']${option}[ ']" "$dir/part.bash" || missing+=" bash:$option"
         grep -qE -- "[)'{,]${option}[][+=},']" "$dir/part.zsh" || missing+=" zsh:$option"
         grep -qE -- "-[ls] $bare( |\$)" "$dir/part.fish" || missing+=" fish:$option"
     done
     is "options of $2 $3 are everywhere" "$missing" ''
 }
-is 'the drift test sees options' "$(help_options "$TOY" move | wc -l)" 19
+is 'the drift test sees options' "$(help_options "$TOY" move | wc -l)" 32
 for command in $commands; do
     drift "$WEIR" weir "$command" "$dir/weir-$command.1"
 done

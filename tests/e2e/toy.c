@@ -10,14 +10,16 @@
 #include "banned.h"
 
 struct values {
-    bool json, sparse;
+    bool json, sparse, owner, group;
     const char *text, *output, *dir;
-    uint64_t files, size, wait, rate;
-    unsigned verify;
+    uint64_t files, size, wait, rate, limit;
+    unsigned verify, holes;
     struct weir__list exclude;
 };
 
 static const char *const verify_words[] = {"first", "always", "scrub", NULL};
+static const char *const hole_words[] = {"keep", "make", "never", NULL};
+static const char *const everybody[] = {"owner", "group", NULL};
 
 static const struct weir__option move_options[] = {
     {WEIR__OPTION_FLAG(struct values, json), .name = "json", .letter = 'j', .help = "print JSON"},
@@ -40,6 +42,18 @@ static const struct weir__option move_options[] = {
      .preset = "first", .help = "when to verify"},
     {WEIR__OPTION_LIST(struct values, exclude), .name = "exclude", .letter = 'x',
      .value_name = "PATTERN", .help = "leave out what matches"},
+    {WEIR__OPTION_LIST(struct values, exclude), .name = "include", .value_name = "PATTERN",
+     .help = "take what matches"},
+    {WEIR__OPTION_GROUP(everybody), .name = "everybody", .letter = 'e', .section = "who it is for",
+     .help = "owner and group"},
+    {WEIR__OPTION_TOGGLE(struct values, owner), .name = "owner", .letter = 'O', .preset = "yes",
+     .help = "the owner"},
+    {WEIR__OPTION_TOGGLE(struct values, group), .name = "group", .help = "the group"},
+    {WEIR__OPTION_WORD(struct values, holes), .name = "holes", .letter = 'S', .words = hole_words,
+     .preset = "keep", .implied = "make", .negated = "never", .section = "[odd] 'sections': last",
+     .help = "what becomes of holes"},
+    {WEIR__OPTION_SIZE(struct values, limit), .name = "limit", .initial = 1 << 30,
+     .help = "at most so much"},
     WEIR__OPTIONS_END,
 };
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "mutants.h"
+#include "tree_mutants.h"
 #include "xp_engine.h"
 
 #ifdef XP_ASAN
@@ -39,7 +40,7 @@ static const struct {
     int number;
 } mutants[] = {
 #define ROW(name, scenario) {#name, scenario, WEIR__MUTANT_##name},
-    WEIR__MUTANTS(ROW)
+    WEIR__MUTANTS(ROW) WEIR__TREE_MUTANTS(ROW)
 #undef ROW
 };
 #define MUTANTS (sizeof(mutants) / sizeof(mutants[0]))

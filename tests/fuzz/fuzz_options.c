@@ -24,14 +24,16 @@
 #define EXCLUDE_MAX   5
 
 struct values {
-    bool json, all, sparse;
+    bool json, all, sparse, owner, group, has_owner;
     const char *text, *file, *dir;
     uint64_t files, size, wait, rate;
-    unsigned verify;
+    unsigned verify, holes;
     struct weir__list exclude;
 };
 
 static const char *const verify_words[] = {"first", "always", "scrub", NULL};
+static const char *const hole_words[] = {"keep", "make", "never", NULL};
+static const char *const everybody[] = {"owner", "group", NULL};
 
 static const struct weir__option options[] = {
     {WEIR__OPTION_FLAG(struct values, json), .name = "json", .letter = 'j', .help = "h"},
@@ -50,6 +52,14 @@ static const struct weir__option options[] = {
      .words = verify_words, .help = "h"},
     {WEIR__OPTION_LIST(struct values, exclude), .name = "exclude", .letter = 'x',
      .max = EXCLUDE_MAX, .help = "h"},
+    {WEIR__OPTION_LIST(struct values, exclude), .name = "include", .letter = 'i',
+     .max = EXCLUDE_MAX, .help = "h"},
+    {WEIR__OPTION_TOGGLE(struct values, owner), .name = "owner", .letter = 'o',
+     WEIR__GIVEN(struct values, has_owner), .help = "h"},
+    {WEIR__OPTION_TOGGLE(struct values, group), .name = "group", .letter = 'g', .help = "h"},
+    {WEIR__OPTION_GROUP(everybody), .name = "everybody", .letter = 'e', .help = "h"},
+    {WEIR__OPTION_WORD(struct values, holes), .name = "holes", .letter = 'S', .words = hole_words,
+     .implied = "make", .negated = "never", .help = "h"},
     WEIR__OPTIONS_END,
 };
 
@@ -78,7 +88,11 @@ static void check_accepted(const struct values *values, const struct weir__parse
     HOLDS(values->files >= 1 && values->files <= FILES_MAX);
     HOLDS(values->wait <= 60 * WEIR_NS_PER_S);
     HOLDS(values->verify < 3);
+    HOLDS(values->holes < 3);
+    HOLDS(values->has_owner || !values->owner || given_count > parsed->operands_count);
     HOLDS(values->exclude.count <= EXCLUDE_MAX);
+    for (size_t i = 0; i < values->exclude.count; i++)
+        HOLDS(values->exclude.from[i]->offset == offsetof(struct values, exclude));
     HOLDS(!values->file || *values->file != '\0');
     HOLDS(parsed->help != WEIR__HELP_NONE || parsed->operands_count >= 2);
     int at = 0;

@@ -10,14 +10,16 @@
 #include "tap.h"
 
 struct values {
-    bool json, all, sparse, follow;
+    bool json, all, sparse, follow, owner, group, has_owner;
     const char *text, *file, *dir;
-    uint64_t files, size, wait, rate, any;
-    unsigned verify;
-    struct weir__list exclude;
+    uint64_t files, size, wait, rate, any, limit;
+    unsigned verify, holes;
+    struct weir__list exclude, rules;
 };
 
 static const char *const verify_words[] = {"first", "always", "scrub", NULL};
+static const char *const hole_words[] = {"keep", "make", "never", NULL};
+static const char *const everybody[] = {"owner", "group", NULL};
 
 static const struct weir__option options[] = {
     {WEIR__OPTION_FLAG(struct values, json), .name = "json", .letter = 'j', .help = "h"},
@@ -40,6 +42,15 @@ static const struct weir__option options[] = {
      .preset = "always", .help = "h"},
     {WEIR__OPTION_LIST(struct values, exclude), .name = "exclude", .letter = 'x', .max = 3,
      .help = "h"},
+    {WEIR__OPTION_LIST(struct values, rules), .name = "keep", .letter = 'k', .max = 4, .help = "h"},
+    {WEIR__OPTION_LIST(struct values, rules), .name = "drop", .max = 4, .help = "h"},
+    {WEIR__OPTION_TOGGLE(struct values, owner), .name = "owner", .letter = 'o', .preset = "yes",
+     WEIR__GIVEN(struct values, has_owner), .help = "h"},
+    {WEIR__OPTION_TOGGLE(struct values, group), .name = "group", .letter = 'g', .help = "h"},
+    {WEIR__OPTION_GROUP(everybody), .name = "everybody", .letter = 'e', .help = "h"},
+    {WEIR__OPTION_WORD(struct values, holes), .name = "holes", .letter = 'S', .words = hole_words,
+     .preset = "never", .implied = "make", .negated = "never", .help = "h"},
+    {WEIR__OPTION_SIZE(struct values, limit), .name = "limit", .initial = UINT64_MAX, .help = "h"},
     WEIR__OPTIONS_END,
 };
 
@@ -162,6 +173,110 @@ TEST(lists_keep_their_order)
     CHECK_STR(values.exclude.items[2], "c");
     CHECK_WRONG("option '-x': 'd' is one too many: it may be given 3 times", "-xa", "-xb", "-xc",
                 "-x", "d", "s", "t");
+}
+
+/* "keep" or "drop": by which option an item of the shared list came. */
+static const char *rule_from(size_t at)
+{
+    return values.rules.from[at]->name;
+}
+
+TEST(options_that_share_a_list_keep_one_order)
+{
+    CHECK_OK("--drop=a", "-kb", "--drop", "c", "-xz", "--keep=d");
+    CHECK_EQ(values.rules.count, 4);
+    CHECK_STR(values.rules.items[0], "a");
+    CHECK_STR(rule_from(0), "drop");
+    CHECK_STR(values.rules.items[1], "b");
+    CHECK_STR(rule_from(1), "keep");
+    CHECK_STR(values.rules.items[2], "c");
+    CHECK_STR(rule_from(2), "drop");
+    CHECK_STR(values.rules.items[3], "d");
+    CHECK_STR(rule_from(3), "keep");
+    CHECK_EQ(values.exclude.count, 1);
+    CHECK_STR(values.exclude.from[0]->name, "exclude");
+    CHECK_WRONG("option '-k': 'e' is one too many: together with '--drop' it may be given 4 times",
+                "--drop=a", "-kb", "-kc", "-kd", "-ke");
+    CHECK_WRONG("option '-k': 'e' is one too many: it may be given 4 times", "-ka", "-kb", "-kc",
+                "-kd", "-ke");
+}
+
+TEST(a_group_sets_its_members_and_the_last_wins)
+{
+    CHECK_OK("-e");
+    CHECK(values.owner && values.group);
+    CHECK_OK("--no-everybody");
+    CHECK(!values.owner && !values.group);
+    CHECK_OK("--everybody", "--no-owner");
+    CHECK(!values.owner && values.group);
+    CHECK_OK("--no-owner", "-e");
+    CHECK(values.owner && values.group);
+    CHECK_OK("-eg", "--no-group", "-j");
+    CHECK(values.owner && !values.group && values.json);
+    CHECK_WRONG("option '--everybody' takes no value, not 'x'", "--everybody=x");
+    CHECK_WRONG("option '--no-everybody' takes no value, not 'x'", "--no-everybody=x");
+}
+
+TEST(letters_have_opposites_too)
+{
+    CHECK_OK("--no-o", "-g");
+    CHECK(!values.owner && values.group);
+    CHECK_OK("--no-e");
+    CHECK(!values.owner && !values.group);
+    CHECK_OK("-L", "--no-L");
+    CHECK(!values.follow);
+    CHECK_OK("-S", "--no-S");
+    CHECK_EQ(values.holes, 2);
+    CHECK_WRONG("unknown option '--no-j': see --help for those there are", "--no-j");
+    CHECK_WRONG("unknown option '--no-%': see --help for those there are", "--no-%");
+    CHECK_WRONG("unknown option '--no-everbody': did you mean '--no-everybody'?", "--no-everbody");
+}
+
+TEST(a_value_that_may_be_left_out)
+{
+    CHECK_EQ(PARSE("s", "t"), 0);
+    CHECK_EQ(values.holes, 2);
+    CHECK_OK("--holes");
+    CHECK_EQ(values.holes, 1);
+    CHECK_OK("--holes=keep");
+    CHECK_EQ(values.holes, 0);
+    CHECK_OK("-S");
+    CHECK_EQ(values.holes, 1);
+    CHECK_OK("-SjL");
+    CHECK(values.holes == 1 && values.json && values.follow);
+    CHECK_OK("-S", "--no-holes");
+    CHECK_EQ(values.holes, 2);
+    /* What follows is never taken for the value. */
+    CHECK_EQ(PARSE("--holes", "keep", "t"), 0);
+    CHECK_EQ(values.holes, 1);
+    CHECK_EQ(parsed.operands_count, 2);
+    CHECK_EQ(PARSE("-S", "keep", "t"), 0);
+    CHECK_EQ(parsed.operands_count, 2);
+    CHECK_WRONG("option '-S' takes no value: write '--holes=WORD'", "-S=keep");
+    CHECK_WRONG("option '--holes': '' is not known: expected keep, make or never", "--holes=");
+    CHECK_WRONG("option '--no-holes' takes no value, not 'keep'", "--no-holes=keep");
+}
+
+TEST(a_default_in_figures_and_a_default_said)
+{
+    CHECK_EQ(PARSE("s", "t"), 0);
+    CHECK(values.limit == UINT64_MAX);
+    CHECK(values.owner && !values.has_owner);
+    CHECK_OK("--limit=0");
+    CHECK_EQ(values.limit, 0);
+    CHECK_OK("-o");
+    CHECK(values.owner && values.has_owner);
+    CHECK_OK("--no-owner");
+    CHECK(!values.owner && values.has_owner);
+    CHECK_OK("-e");
+    CHECK(values.owner && !values.has_owner);
+    char text[100];
+    const struct weir__option size = {WEIR__OPTION_SIZE(struct values, size), .name = "x",
+                                      .initial = 1 << 30, .help = "h"};
+    weir__option_default(&size, text, sizeof(text));
+    CHECK_STR(text, "1G");
+    weir__option_default(&options[0], text, sizeof(text));
+    CHECK_STR(text, "");
 }
 
 TEST(operands_anywhere)
@@ -350,6 +465,26 @@ TEST(unsound_tables_are_programming_errors)
                      .help = "h"});
     CHECK_BAD_TABLE("words belong to a word",
                     {WEIR__OPTION_WORD(struct values, verify), .name = "a", .help = "h"});
+    CHECK_BAD_TABLE("belongs to a number that has no other",
+                    {WEIR__OPTION_COUNT(struct values, any), .name = "a", .preset = "4",
+                     .initial = 4, .help = "h"});
+    CHECK_BAD_TABLE(
+        "belongs to an option that takes one",
+        {WEIR__OPTION_FLAG(struct values, json), .name = "a", .implied = "yes", .help = "h"});
+    CHECK_BAD_TABLE("is not one of its values",
+                    {WEIR__OPTION_WORD(struct values, verify), .words = verify_words, .name = "a",
+                     .implied = "yes", .help = "h"});
+    CHECK_BAD_TABLE("is not one of its values",
+                    {WEIR__OPTION_WORD(struct values, verify), .words = verify_words, .name = "a",
+                     .negated = "no", .help = "h"});
+    CHECK_BAD_TABLE("members belong to a group",
+                    {.kind = WEIR__KIND_GROUP, .name = "a", .help = "h"});
+    CHECK_BAD_TABLE("are toggles of its table",
+                    {WEIR__OPTION_GROUP(everybody), .name = "a", .help = "h"});
+    CHECK_BAD_TABLE("are toggles of its table",
+                    {WEIR__OPTION_FLAG(struct values, owner), .name = "owner", .help = "h"},
+                    {WEIR__OPTION_TOGGLE(struct values, group), .name = "group", .help = "h"},
+                    {WEIR__OPTION_GROUP(everybody), .name = "a", .help = "h"});
 }
 
 #ifdef WEIR_FAULTS

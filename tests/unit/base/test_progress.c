@@ -17,7 +17,10 @@ static char line[WEIR__PROGRESS_LINE_MAX];
 static struct weir__progress_sample at_s(uint64_t seconds, uint64_t done, uint64_t total,
                                          uint64_t in_flight)
 {
-    return (struct weir__progress_sample){START + seconds * WEIR_NS_PER_S, done, total, in_flight};
+    return (struct weir__progress_sample){.now_ns = START + seconds * WEIR_NS_PER_S,
+                                          .done = done,
+                                          .total = total,
+                                          .in_flight = in_flight};
 }
 
 static void begin(enum weir__progress_mode mode, enum weir__unit unit)
@@ -44,6 +47,27 @@ TEST(all_parts_of_a_line)
     begin(WEIR__PROGRESS_LINE, WEIR__UNIT_COUNT);
     CHECK_STR(text(at_s(10, 5, 20, 0), 200), "5 of 20  25%  0.5/s  0:30 left");
     CHECK_STR(text(at_s(1, 1000, 0, 3), 200), "1000  1000/s  3 in flight");
+}
+
+TEST(items_beside_bytes)
+{
+    begin(WEIR__PROGRESS_LINE, WEIR__UNIT_SIZE);
+    struct weir__progress_sample sample = at_s(10, GIB, 4 * GIB, 12);
+    sample.items_name = "files";
+    sample.items = 71;
+    CHECK_STR(text(sample, 200),
+              "71 files  1.00 GiB of 4.00 GiB  25%  102 MiB/s  0:30 left  12 in flight");
+    sample.items_total = 95;
+    CHECK_STR(text(sample, 200),
+              "71 of 95 files  1.00 GiB of 4.00 GiB  25%  102 MiB/s  0:30 left  12 in flight");
+    sample.items = 96;
+    CHECK_HAS(text(sample, 200), "96 files  ");
+    /* A tree of empty files moves, though its bytes do not. */
+    sample.done = 0;
+    CHECK_STR(text(sample, 200), "96 files  0 B of 4.00 GiB  0%  0 B/s  12 in flight");
+    sample.items = 0;
+    CHECK_STR(text(sample, 200),
+              "0 of 95 files  0 B of 4.00 GiB  0%  0 B/s  stalled  12 in flight");
 }
 
 TEST(too_early_for_a_rate)
@@ -137,6 +161,42 @@ TEST(what_appears)
               "10.0 MiB  1.00 MiB/s\n10.0 MiB  0:10  1.00 MiB/s\n");
     CHECK_STR(shown(WEIR__PROGRESS_PLAIN, 1), "");
     CHECK_STR(shown(WEIR__PROGRESS_QUIET, 10), "");
+}
+
+/* What stands on a terminal when other lines come in between. */
+static const char *interrupted(enum weir__progress_mode mode)
+{
+    static char said[1024];
+    int fd = memfd_create("progress", 0);
+    begin(mode, WEIR__UNIT_SIZE);
+    struct weir__progress_sample sample = at_s(10, MIB, 0, 0);
+    weir__progress_hide(&progress, fd);
+    weir__progress_unhide(&progress, &sample, fd);
+    CHECK(!weir__progress_was_shown(&progress));
+    weir__progress_show(&progress, &sample, fd);
+    weir__progress_hide(&progress, fd);
+    weir__progress_hide(&progress, fd);
+    CHECK_EQ(write(fd, "name\n", 5), 5);
+    weir__progress_unhide(&progress, &sample, fd);
+    weir__progress_unhide(&progress, &sample, fd);
+    weir__progress_hide(&progress, fd);
+    weir__progress_end(&progress, &sample, fd);
+    ssize_t length = pread(fd, said, sizeof(said) - 1, 0);
+    said[length > 0 ? length : 0] = '\0';
+    close(fd);
+    return said;
+}
+
+TEST(other_lines_in_between)
+{
+    setenv("COLUMNS", "80", 1);
+    CHECK_STR(interrupted(WEIR__PROGRESS_LINE), "\r1.00 MiB  102 KiB/s\033[K\r\033[Kname\n"
+                                                "\r1.00 MiB  102 KiB/s\033[K\r\033[K");
+    CHECK(weir__progress_was_shown(&progress));
+    CHECK_STR(interrupted(WEIR__PROGRESS_PLAIN),
+              "1.00 MiB  102 KiB/s\nname\n1.00 MiB  0:10  102 KiB/s\n");
+    CHECK_STR(interrupted(WEIR__PROGRESS_QUIET), "name\n");
+    CHECK(!weir__progress_was_shown(&progress));
 }
 
 TEST(the_mode_fits_the_descriptor)

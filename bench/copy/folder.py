@@ -1,0 +1,170 @@
+"""Where the trees are while they are measured, gone at the end.
+
+An ext4 without a journal is no place to measure on: there the kernel does not give out an inode
+again for a while after it was deleted, and looks at each of those before it finds a free one, so
+that making files shortly after removing as many takes up to twenty times longer; with the mount
+option discard every file that is removed waits for the disk as well. Both hit whoever comes after a
+removal, and in a benchmark everybody does. Some virtual machines have such a root. There the trees
+are put on an ext4 with a journal, as mkfs.ext4 makes it, in an image file that is mounted through a
+loop device with direct input and output. That mount is in a name space of its own, so that it ends
+with the benchmark, however that ends.
+"""
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PREFIX = "bench-copy."
+TOOLS = ("unshare", "losetup", "mount", "umount", "fallocate", "mkfs.ext4")
+INSIDE = "WEIR_BENCH_IS_INSIDE"
+INODE_RATIO = 16384     # bytes for an inode, as mkfs.ext4 counts
+GIB = 1 << 30
+
+
+class Failed(Exception):
+    """One line for people."""
+
+
+def remove(path):
+    # In a session of its own, so that a Ctrl-C that is meant for the benchmark does not stop it.
+    subprocess.run(["rm", "-rf", "--one-file-system", "--", path], check=False,
+                   start_new_session=True)
+
+
+def call(*command):
+    answer = subprocess.run(command, text=True, check=False, start_new_session=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if answer.returncode != 0:
+        said = answer.stderr.strip().splitlines()
+        raise Failed(f"'{command[0]}' failed{': ' + said[-1] if said else ''}")
+    return answer.stdout.strip()
+
+
+def has_no_journal(path):
+    """Whether it is on an ext4 without a journal."""
+    try:
+        with open(f"/sys/fs/ext4/{device_of(path)}/journal_task", encoding="ascii") as file:
+            return not file.read().strip().isdigit()
+    except OSError:
+        return False
+
+
+def device_of(path):
+    number = os.stat(path).st_dev
+    return os.path.basename(os.path.realpath(
+        f"/sys/dev/block/{os.major(number)}:{os.minor(number)}"))
+
+
+def can_have_image():
+    return os.geteuid() == 0 and all(shutil.which(tool) for tool in TOOLS)
+
+
+def enter_name_space():
+    """Starts this program again, with mounts that nobody else sees. Returns in the new one."""
+    if os.environ.get(INSIDE):
+        del os.environ[INSIDE]
+        return
+    os.environ[INSIDE] = "1"
+    os.execvp("unshare", ["unshare", "--mount", "--", sys.executable, *sys.argv])
+
+
+class Folder:
+    """Made below a given one; what a killed run has left there is removed."""
+
+    def __init__(self, parent, image_bytes=0):
+        remove_leftovers(parent)
+        self._base = tempfile.mkdtemp(prefix=PREFIX, dir=os.path.realpath(parent))
+        self._lock = lock(self._base)
+        self.path = self._base
+        self.is_mounted = False
+        self.shape = None       # of the source that is there
+        if image_bytes:
+            try:
+                self._mount(image_bytes)
+            except BaseException:
+                self.close()
+                raise
+
+    @property
+    def source(self):
+        return os.path.join(self.path, "source")
+
+    def _mount(self, size):
+        image = os.path.join(self._base, "image")
+        point = os.path.join(self._base, "mounted")
+        os.mkdir(point)
+        call("fallocate", "-l", str(size), image)
+        call("mkfs.ext4", "-q", "-F", "-m", "0", image)
+        loop = call("losetup", "--find", "--show", "--direct-io=on", image)
+        try:
+            copy_readahead(self._base, loop)
+            # Inode tables that were never used are not to be zeroed while something is measured.
+            call("mount", "-o", "noinit_itable", loop, point)
+        finally:
+            call("losetup", "-d", loop)     # from now on it goes with the mount
+        self.path, self.is_mounted = point, True
+
+    def close(self):
+        if self.is_mounted:
+            subprocess.run(["umount", self.path], check=False, stderr=subprocess.DEVNULL,
+                           start_new_session=True)
+        remove(self._base)
+
+
+def copy_readahead(path, loop):
+    """The loop device reads ahead as far as the disk below does, not by a default of its own."""
+    name = device_of(path)
+    for queue in (f"/sys/class/block/{name}/queue", f"/sys/class/block/{name}/../queue"):
+        try:
+            with open(f"{queue}/read_ahead_kb", encoding="ascii") as file:
+                value = file.read()
+            with open(f"/sys/class/block/{os.path.basename(loop)}/queue/read_ahead_kb", "w",
+                      encoding="ascii") as file:
+                file.write(value)
+            return
+        except OSError:
+            continue
+
+
+def lock(path):
+    """A descriptor that holds the lock of a folder, or None if a living run has it."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        return None
+    return fd
+
+
+def remove_leftovers(parent):
+    for name in os.listdir(parent):
+        path = os.path.join(parent, name)
+        if not name.startswith(PREFIX) or os.path.islink(path) or not os.path.isdir(path):
+            continue
+        fd = lock(path)
+        if fd is not None:
+            remove(path)
+            os.close(fd)
+
+
+def image_size(needs_bytes, needs_inodes):
+    """With a fifth left free, and room for the journal and the inode tables."""
+    size = max(needs_bytes, needs_inodes * INODE_RATIO)
+    return (size * 5 // 4 + 2 * GIB) // GIB * GIB
+
+
+def space_of(path):
+    """(bytes, inodes) that are free; a file system that does not count inodes has enough."""
+    info = os.statvfs(path)
+    return info.f_bavail * info.f_frsize, info.f_favail if info.f_files else 1 << 62
+
+
+def is_tmpfs(path):
+    if not os.path.isdir(path):
+        return False
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
+        return any(line.split()[4] == path and line.partition(" - ")[2].split()[0] == "tmpfs"
+                   for line in file)

@@ -1,0 +1,188 @@
+/* erase.c - what is at the destination and not in the source.
+ *
+ * No list of what was copied is kept: a directory of the destination is read, and each name in it
+ * is asked for in the source. So deleting needs no memory, whatever the size of the trees. It is a
+ * pass of its own, after the copy (or before it), and does not begin when the source could not be
+ * read completely, unless told to.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+
+#include "engine.h"
+#include "remove.h"
+#include "sys.h"
+
+#include "banned.h"
+
+/* --- other sources --- */
+
+/* Something at this path below a directory, not going through symlinks: 1, 0, or -1 with errno when
+ * that cannot be found out. */
+static int has_path(int dir_fd, const char *path, struct stat *ret_st)
+{
+    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+    int fd = weir__sys_openat2(dir_fd, path, &how);
+    if (fd < 0 && errno == ENOSYS)
+        fd = weir__sys_openat(dir_fd, path, O_PATH | O_NOFOLLOW, 0);
+    bool is_there = fd >= 0 && weir__sys_fstat(fd, ret_st) == 0;
+    weir__sys_close(fd);
+    if (is_there)
+        return 1;
+    return fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) ? 0 : -1;
+}
+
+bool weir__source_has(struct weir__worker *w, const struct weir__dir *dir, const char *name,
+                      bool only_earlier, struct stat *ret_st)
+{
+    const struct weir__copy *run = w->run;
+    const char *path = weir__tell_path_whole(w, WEIR__PATH_SHOWN, dir, name);
+    memset(ret_st, 0, sizeof(*ret_st));
+    if (!path) {
+        weir__tell_source_error(w, dir, name, "cannot look at", ENOMEM);
+        return true;
+    }
+    for (size_t i = 0; i < run->options->sources_count; i++) {
+        const struct weir__source *source = &run->sources[i];
+        if (source == dir->source) {
+            if (only_earlier)
+                return false;
+            continue;
+        }
+        size_t length = strlen(source->name);
+        bool may_have = source->is_contents || (strncmp(path, source->name, length) == 0 &&
+                                                (path[length] == '/' || path[length] == '\0'));
+        if (source->is_missing || !may_have)
+            continue;
+        int has = has_path(source->fd, path[0] != '\0' ? path : ".", ret_st);
+        if (has < 0) /* what may be there is neither deleted nor replaced */
+            weir__tell_source_error(w, dir, name, "cannot look at", errno);
+        if (has != 0)
+            return true;
+    }
+    return false;
+}
+
+/* --- removing --- */
+
+struct erasure {
+    struct weir__worker *w;
+    struct weir__dir *dir;
+    const char *name;
+};
+
+/* The path of something below what is erased, relative to dir; NULL without memory. */
+static const char *path_in(struct erasure *erasure, const char *path)
+{
+    struct weir__buffer *text = &erasure->w->other_path;
+    weir__buffer_truncate(text, 0);
+    if (weir__buffer_puts(text, erasure->name) < 0)
+        return NULL;
+    if (path[0] != '\0' && (weir__buffer_putc(text, '/') < 0 || weir__buffer_puts(text, path) < 0))
+        return NULL;
+    return weir__buffer_text(text);
+}
+
+/* Counts one more deletion, unless that would be too many. */
+static bool claim(struct weir__copy *run)
+{
+    weir_lock_acquire(&run->counts_lock);
+    bool may = run->erased < run->options->delete_max;
+    if (may)
+        run->erased++;
+    else
+        run->counts.delete_limited = true;
+    weir_lock_release(&run->counts_lock);
+    return may;
+}
+
+static bool may_erase(void *arg, const char *path, bool is_dir)
+{
+    struct erasure *erasure = arg;
+    struct weir__worker *w = erasure->w;
+    const char *in_dir = path_in(erasure, path);
+    if (!in_dir || !weir__tell_path_whole(w, WEIR__PATH_SHOWN, erasure->dir, in_dir)) {
+        weir__tell_error(w, erasure->dir, erasure->name, "cannot delete", ENOMEM);
+        return false;
+    }
+    const char *last = strrchr(in_dir, '/');
+    if (path[0] != '\0' && !w->run->options->delete_excluded && w->run->options->filter) {
+        const char *shown = weir__tell_path(w, WEIR__PATH_SHOWN, erasure->dir, in_dir);
+        if (weir__filter_match(w->run->options->filter, shown, last ? last + 1 : in_dir, is_dir) ==
+            WEIR__FILTER_EXCLUDE)
+            return false;
+    }
+    if (!claim(w->run))
+        return false;
+    w->counts.deleted++;
+    struct weir__copy_event event = {
+        .kind = WEIR__EVENT_DELETED, .update = '*', .type = is_dir ? 'd' : 'f'};
+    weir__tell_item(w, erasure->dir, in_dir, &event);
+    return true;
+}
+
+static void failed(void *arg, const char *path, const char *what, int errno_value)
+{
+    struct erasure *erasure = arg;
+    const char *in_dir = path_in(erasure, path);
+    weir__tell_error(erasure->w, erasure->dir, in_dir ? in_dir : erasure->name, what, errno_value);
+}
+
+static void erase(struct weir__worker *w, struct weir__dir *dir, const char *name)
+{
+    struct erasure erasure = {w, dir, name};
+    struct weir__remove_options options = {
+        .may = may_erase,
+        .failed = failed,
+        .arg = &erasure,
+        .cancel = w->stop,
+        .dry_run = w->run->options->dry_run,
+        .device = dir->dst_device,
+        .has_device = w->run->options->one_file_system,
+    };
+    WEIR_CLEANUP(weir_permit_release)
+    struct weir_permit permit = WEIR_PERMIT_NONE;
+    if (weir__worker_admit(w, &w->run->files, 1, &permit) < 0)
+        return;
+    dir->has_changed = true;
+    weir__remove_tree(dir->dst_fd, name, &options, NULL);
+}
+
+void weir__erase_entry(struct weir__worker *w, struct weir__dir *dir, const char *name,
+                       unsigned char type, bool *ret_is_dir)
+{
+    const struct weir__copy_options *options = w->run->options;
+    bool is_dir = type == DT_DIR, is_excluded = false;
+    *ret_is_dir = false;
+    if (weir__name_kind(name) != WEIR__NOT_OURS)
+        return;
+    /* Once there is room for the path, all that is decided by it is decided right. */
+    if ((options->filter || dir->ignore_in_use || w->run->has_overlap) &&
+        !weir__tell_path_whole(w, WEIR__PATH_SHOWN, dir, name)) {
+        weir__tell_source_error(w, dir, name, "cannot look at", ENOMEM);
+        return;
+    }
+    if (options->filter || dir->ignore_in_use)
+        is_excluded = weir__worker_is_excluded(w, dir, name, is_dir);
+    if (w->phase == WEIR__PHASE_CHECK) {
+        *ret_is_dir = is_dir && !is_excluded;
+        return;
+    }
+    if (is_excluded && !options->delete_excluded)
+        return;
+    struct stat st;
+    if (!is_excluded) {
+        if (weir__sys_fstatat(dir->src_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+            *ret_is_dir = is_dir && S_ISDIR(st.st_mode);
+            return;
+        }
+        if (errno != ENOENT) {
+            weir__tell_source_error(w, dir, name, "cannot look at", errno);
+            return;
+        }
+        if (w->run->has_overlap && weir__source_has(w, dir, name, false, &st))
+            return;
+    }
+    erase(w, dir, name);
+}

@@ -1,0 +1,208 @@
+/* list.c - --files-from: the names that a file lists, instead of all that a walk would find.
+ *
+ * The list is read as a stream. The directories on the way to a name are entered, made where they
+ * are missing, and stay entered while the names that follow lie in them; leaving one puts its
+ * metadata back. So a list in the order of a walk costs nothing extra, and memory is that of the
+ * deepest name. A directory that is listed itself is made with its metadata, and what is in it is
+ * copied if it is listed, too, or with -r. New directories have their final names at once, since a
+ * later line may come back to them.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "engine.h"
+#include "sys.h"
+
+#include "banned.h"
+
+#define LINE_MAX_BYTES (1u << 20)
+#define BLOCK          65536u
+
+struct list {
+    struct weir__worker *w;
+    struct weir__dir *top; /* the operand */
+    struct weir__dir *at;  /* where the last name was; holds a reference of each up to top */
+    int fd;
+    bool with_nul;
+    uint64_t number; /* of the line */
+    char *block;
+    size_t used, next;
+    struct weir__buffer line;
+};
+
+/* The next line, without its end. 1, 0 at the end, or -1: told. */
+static int read_line(struct list *list)
+{
+    char end = list->with_nul ? '\0' : '\n';
+    weir__buffer_truncate(&list->line, 0);
+    for (;;) {
+        if (list->next == list->used) {
+            ssize_t n = weir__sys_read(list->fd, list->block, BLOCK);
+            if (n < 0) {
+                weir__tell_source_error(list->w, NULL, list->w->run->options->files_from,
+                                        "cannot read", errno);
+                return -1;
+            }
+            if (n == 0)
+                return weir__buffer_length(&list->line) > 0;
+            list->used = (size_t)n;
+            list->next = 0;
+        }
+        const char *from = list->block + list->next;
+        size_t left = list->used - list->next;
+        const char *stop = memchr(from, end, left);
+        size_t length = stop ? (size_t)(stop - from) : left;
+        list->next += length + (stop != NULL);
+        if (weir__buffer_append(&list->line, from, length) < 0) {
+            weir__tell_source_error(list->w, NULL, list->w->run->options->files_from,
+                                    "cannot read a line longer than 1 MiB in", 0);
+            return -1;
+        }
+        if (stop)
+            return 1;
+    }
+}
+
+static void leave(struct list *list)
+{
+    struct weir__dir *dir = list->at;
+    list->at = (struct weir__dir *)dir->node.parent;
+    weir__dir_drop(list->w, dir);
+}
+
+/* Depth of where we are below the top. */
+static unsigned depth_of(const struct list *list)
+{
+    unsigned depth = 0;
+    for (const struct weir__dir *at = list->at; at != list->top;
+         at = (const struct weir__dir *)at->node.parent)
+        depth++;
+    return depth;
+}
+
+static const struct weir__dir *ancestor(const struct list *list, unsigned up)
+{
+    const struct weir__dir *dir = list->at;
+    while (up-- > 0)
+        dir = (const struct weir__dir *)dir->node.parent;
+    return dir;
+}
+
+/* The next part of a path, empty ones and "." left out; its length, or 0 at the end. */
+static size_t next_part(const char **path)
+{
+    for (;;) {
+        while (**path == '/')
+            (*path)++;
+        size_t length = strcspn(*path, "/");
+        if (length != 1 || **path != '.')
+            return length;
+        (*path)++;
+    }
+}
+
+/* Leaves what does not lie on the way to this path; returns the rest of the path. */
+static const char *leave_what_differs(struct list *list, const char *path)
+{
+    unsigned depth = depth_of(list), shared = 0;
+    const char *rest = path;
+    for (; shared < depth; shared++) {
+        size_t length = next_part(&rest);
+        const struct weir__dir *dir = ancestor(list, depth - shared - 1);
+        const char *after = rest + length;
+        /* Only parts with something behind them are directories on the way. */
+        if (*after != '/' || dir->name_length != length || memcmp(dir->name, rest, length) != 0)
+            break;
+        rest = after;
+    }
+    while (depth-- > shared)
+        leave(list);
+    return rest;
+}
+
+static void do_last(struct list *list, const char *name)
+{
+    struct weir__worker *w = list->w;
+    struct stat st;
+    if (weir__dir_pin(w, list->at) < 0) {
+        weir__tell_source_error(w, list->at, name, "cannot open the directory of", errno);
+        return;
+    }
+    int result = weir__sys_fstatat(list->at->src_fd, name, &st, AT_SYMLINK_NOFOLLOW);
+    if (result < 0)
+        weir__tell_source_error(w, list->at, name, errno == ENOENT ? "cannot find" : "cannot open",
+                                errno);
+    else if (weir__worker_is_wanted(w, list->at, name, (unsigned char)IFTODT(st.st_mode)) &&
+             !S_ISDIR(st.st_mode))
+        weir__entry(w, list->at, name, (unsigned char)IFTODT(st.st_mode));
+    weir__dir_unpin(w, list->at);
+    if (result == 0 && S_ISDIR(st.st_mode) && w->run->options->recursive) {
+        weir__tree_hold(w->tree, &list->at->node);
+        weir__enter(w, list->at, name);
+    } else if (result == 0 && S_ISDIR(st.st_mode)) {
+        struct weir__dir *dir = weir__enter_only(w, list->at, name);
+        if (dir)
+            weir__dir_drop(w, dir);
+    }
+}
+
+static void do_path(struct list *list, const char *path)
+{
+    char name[WEIR__NAME_SIZE];
+    path = leave_what_differs(list, path);
+    for (;;) {
+        size_t length = next_part(&path);
+        if (length == 0)
+            return;
+        if (length > NAME_MAX || (length == 2 && path[0] == '.' && path[1] == '.')) {
+            weir__tell_source_error(list->w, NULL, weir__buffer_text(&list->line),
+                                    length == 2 ? "cannot copy what may lie outside of the source:"
+                                                : "cannot copy, a name is too long:",
+                                    0);
+            return;
+        }
+        memcpy(name, path, length);
+        name[length] = '\0';
+        path += length;
+        const char *more = path;
+        if (next_part(&more) == 0) {
+            do_last(list, name);
+            return;
+        }
+        struct weir__dir *dir = weir__enter_only(list->w, list->at, name);
+        if (!dir)
+            return;
+        list->at = dir;
+    }
+}
+
+int weir__list_main(struct weir__worker *w, struct weir__dir *top)
+{
+    const struct weir__copy_options *options = w->run->options;
+    bool is_input = strcmp(options->files_from, "-") == 0;
+    struct list list = {.w = w, .top = top, .at = top, .with_nul = options->from0};
+    list.fd =
+        is_input ? STDIN_FILENO : weir__sys_openat(AT_FDCWD, options->files_from, O_RDONLY, 0);
+    list.block = weir__base_alloc(1, BLOCK);
+    weir__buffer_init(&list.line, LINE_MAX_BYTES);
+    if (list.fd < 0 || !list.block) {
+        weir__tell_source_error(w, NULL, options->files_from, "cannot open",
+                                list.fd < 0 ? errno : ENOMEM);
+    } else {
+        while (!weir__is_stopped(w) && read_line(&list) > 0) {
+            const char *line = weir__buffer_text(&list.line);
+            /* As in rsync: comments begin with ; or #, and empty lines say nothing. */
+            if (line[0] != '\0' && (options->from0 || (line[0] != '#' && line[0] != ';')))
+                do_path(&list, line);
+        }
+    }
+    while (list.at != top)
+        leave(&list);
+    if (!is_input)
+        weir__sys_close(list.fd);
+    weir__base_free(list.block);
+    weir__buffer_fini(&list.line);
+    return 0;
+}

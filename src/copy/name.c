@@ -1,0 +1,182 @@
+/* name.c - the names of what is not finished yet, and what they tell.
+ *
+ *   .weir-tmp.RUN.NUMBER    a file that is being written, beside its final name
+ *   .weir-dir.NAME.BOOT     a folder that is being built, beside its final name
+ *   .weir-part.NAME         a large file that was cut off, kept with --partial
+ *
+ * RUN and NUMBER are 16 digits each and make the name unique; NAME is a hash of the final name, so
+ * that the next run finds what this one has left; BOOT stands for the boot of the machine, since
+ * what was in memory when the power went is not to be trusted.
+ *
+ * Whoever makes one holds a lock (flock) on it. The kernel drops it when the process dies, however
+ * that happens, so what is not locked belongs to nobody and may be removed or continued. Between
+ * making and locking there is a moment; so the maker looks after locking whether the name is still
+ * there, and makes another one if it is not.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "engine.h"
+#include "remove.h"
+#include "sys.h"
+
+#include "banned.h"
+
+#define FILE_PREFIX ".weir-tmp."
+#define DIR_PREFIX  ".weir-dir."
+#define PART_PREFIX ".weir-part."
+
+/* How often a name is tried again that somebody else took for a leftover. */
+#define MAKE_TRIES 16
+
+/* On the stack, since a sweep may come while the thread's own window is in use. */
+#define SWEEP_WINDOW 16384
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* Lower-case hexadecimal digits, exactly so many. */
+static bool is_hex(const char *text, size_t count)
+{
+    return strspn(text, "0123456789abcdef") >= count;
+}
+
+enum weir__leftover weir__name_kind(const char *name)
+{
+    if (name[0] != '.' || name[1] != 'w')
+        return WEIR__NOT_OURS;
+    size_t length = strlen(name);
+    if (length == strlen(FILE_PREFIX) + 33 && strncmp(name, FILE_PREFIX, 10) == 0 &&
+        is_hex(name + 10, 16) && name[26] == '.' && is_hex(name + 27, 16))
+        return WEIR__TEMP_FILE;
+    if (length == strlen(DIR_PREFIX) + 25 && strncmp(name, DIR_PREFIX, 10) == 0 &&
+        is_hex(name + 10, 16) && name[26] == '.' && is_hex(name + 27, 8))
+        return WEIR__TEMP_DIR;
+    if (length == strlen(PART_PREFIX) + 16 && strncmp(name, PART_PREFIX, 11) == 0 &&
+        is_hex(name + 11, 16))
+        return WEIR__TEMP_PART;
+    return WEIR__NOT_OURS;
+}
+
+void weir__name_file(struct weir__worker *w, char text[WEIR__TEMP_SIZE])
+{
+    snprintf(text, WEIR__TEMP_SIZE, FILE_PREFIX "%016llx.%016llx", (unsigned long long)w->run->id,
+             (unsigned long long)w->temp_next++);
+}
+
+void weir__name_dir(const struct weir__copy *run, const char *name, char text[WEIR__TEMP_SIZE])
+{
+    snprintf(text, WEIR__TEMP_SIZE, DIR_PREFIX "%016llx.%08x", (unsigned long long)hash_of(name),
+             run->boot);
+}
+
+void weir__name_part(const char *name, char text[WEIR__TEMP_SIZE])
+{
+    snprintf(text, WEIR__TEMP_SIZE, PART_PREFIX "%016llx", (unsigned long long)hash_of(name));
+}
+
+bool weir__name_is_of_this_boot(const struct weir__copy *run, const char *name)
+{
+    char boot[16];
+    snprintf(boot, sizeof(boot), ".%08x", run->boot);
+    return strcmp(name + 26, boot) == 0;
+}
+
+uint32_t weir__name_boot(void)
+{
+    char text[64] = "";
+    int fd = weir__sys_openat(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY, 0);
+    if (fd >= 0 && weir__sys_read(fd, text, sizeof(text) - 1) < 0)
+        text[0] = '\0';
+    weir__sys_close(fd);
+    return (uint32_t)hash_of(text);
+}
+
+int weir__name_make_file(struct weir__worker *w, int dir_fd, mode_t mode,
+                         char text[WEIR__TEMP_SIZE])
+{
+    for (int i = 0; i < MAKE_TRIES; i++) {
+        weir__name_file(w, text);
+        int fd = weir__sys_openat(dir_fd, text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+        if (fd < 0 && errno == EEXIST)
+            continue;
+        if (fd < 0)
+            break;
+        struct stat st;
+        errno = 0;
+        if (weir__sys_flock(fd, LOCK_EX | LOCK_NB) == 0 && weir__sys_fstat(fd, &st) == 0 &&
+            st.st_nlink == 1)
+            return fd;
+        int saved = errno;
+        weir__sys_unlinkat(dir_fd, text, 0);
+        weir__sys_close(fd);
+        if (saved == ENOLCK || saved == EOPNOTSUPP || saved == EIO) {
+            errno = saved;
+            break;
+        }
+        errno = EAGAIN;
+    }
+    text[0] = '\0';
+    return -1;
+}
+
+/* Whether nobody works at it. The lock is taken to find out, and let go of by closing. */
+static bool is_dead(int dir_fd, const char *name, enum weir__leftover kind)
+{
+    int flags = kind == WEIR__TEMP_DIR ? O_RDONLY | O_DIRECTORY : O_RDONLY;
+    struct stat st;
+    if (weir__sys_fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    /* Links and special files cannot be locked, nor should a device be opened to find that out;
+     * whoever is about to rename one makes it again. */
+    if (kind == WEIR__TEMP_FILE && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return true;
+    int fd = weir__sys_openat(dir_fd, name, flags | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    bool is_dead =
+        weir__sys_fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) == (kind == WEIR__TEMP_DIR) &&
+        (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) && weir__sys_flock(fd, LOCK_EX | LOCK_NB) == 0;
+    weir__sys_close(fd);
+    return is_dead;
+}
+
+static void sweep_one(struct weir__worker *w, struct weir__dir *dir, const char *name, bool is_end)
+{
+    enum weir__leftover kind = weir__name_kind(name);
+    if (kind == WEIR__NOT_OURS || (kind == WEIR__TEMP_PART && w->run->options->partial))
+        return;
+    /* A folder of this boot is continued if the name that it stands for comes up. Whether it does
+     * is known when the directory is complete. */
+    if (kind == WEIR__TEMP_DIR && weir__name_is_of_this_boot(w->run, name) && !is_end) {
+        dir->has_leftovers = true;
+        return;
+    }
+    if (w->run->options->dry_run || !is_dead(dir->dst_fd, name, kind))
+        return;
+    struct weir__remove_options options = {.cancel = w->stop};
+    if (weir__remove_tree(dir->dst_fd, name, &options, NULL) == 0)
+        w->counts.leftovers_removed++;
+}
+
+void weir__name_sweep(struct weir__worker *w, struct weir__dir *dir, bool is_end)
+{
+    _Alignas(struct weir__dirent) char window[SWEEP_WINDOW];
+    int fd = weir__sys_openat(dir->dst_fd, ".", O_RDONLY | O_DIRECTORY, 0);
+    ssize_t size = 0;
+    while (fd >= 0 && (size = weir__sys_getdents(fd, window, sizeof(window))) > 0) {
+        for (ssize_t at = 0; at < size;) {
+            const struct weir__dirent *entry = (const void *)(window + at);
+            at += entry->d_reclen;
+            sweep_one(w, dir, entry->d_name, is_end);
+        }
+    }
+    weir__sys_close(fd);
+}

@@ -1,0 +1,19 @@
+/* operands.h - the sources and the destination as the user named them.
+ *
+ * Ownership: all that is opened belongs to the run and is closed by weir__operands_fini().
+ */
+#ifndef WEIR_COPY_OPERANDS_H
+#define WEIR_COPY_OPERANDS_H
+
+#include "engine.h"
+
+/* Opens the sources. One that is not there is told and counted; only NoMemory and an empty name are
+ * returned. */
+WEIR_MUST_USE int weir__operands_sources(struct weir__copy *run);
+
+/* Opens DST or its folder, anew on every call, and refuses what cannot work: told, negative. */
+WEIR_MUST_USE int weir__operands_destination(struct weir__copy *run);
+
+void weir__operands_fini(struct weir__copy *run);
+
+#endif
