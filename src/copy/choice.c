@@ -18,7 +18,7 @@
 
 #include "banned.h"
 
-static const struct weir_lock_class choice_class = {"copy_choice", 600};
+static const struct weir_lock_class choice_class = {"copy-choice", 600};
 
 struct pair {
     dev_t in, out;

@@ -90,7 +90,7 @@ struct weir__links {
     struct weir__spill_item items[BATCH];
 };
 
-static const struct weir_lock_class links_class = {"copy_links", 500};
+static const struct weir_lock_class links_class = {"copy-links", 500};
 
 /* --- memory; all of these under the lock unless they say otherwise --- */
 

@@ -105,6 +105,16 @@ need_tools() {
     done
 }
 
+# Removes trees in which directories may be read-only, which stops all but root. A symlink goes itself:
+# chmod would follow it.
+remove() {
+    local tree
+    for tree; do
+        [[ ! -d $tree || -L $tree ]] || is_root || chmod -R u+rwx -- "$tree"
+        rm -rf --one-file-system -- "$tree"
+    done
+}
+
 # An empty folder with a name of its own; everybody may pass through it.
 fresh() {
     local made

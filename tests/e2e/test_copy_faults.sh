@@ -91,7 +91,7 @@ for descriptors in 64 32; do
     )
     status=$(<"$work/status")
     faithful "$descriptors descriptors" src dst
-    rm -rf dst
+    remove dst
 done
 mkdir -p wide && "$TREEGEN" --only wide --wide 3000 wide/src
 (
@@ -103,7 +103,7 @@ status=$(<"$work/status")
 point '64 descriptors and 1024 in flight: ends well' ended 0
 point '64 descriptors and 1024 in flight: all is there' same wide/src wide/dst
 point '64 descriptors and 1024 in flight: a note says so' grep -qiE 'descriptor|open files' "$work/err"
-rm -rf src wide
+remove src wide
 
 # A full disk: what fits is there and whole, the rest is told, and nothing is left over.
 if mount_tmpfs size=6m; then
@@ -122,7 +122,7 @@ if mount_tmpfs size=6m; then
         note "$there there, $told told"
         point "full disk, $form: some fit" test "$there" -gt 5
         point "full disk, $form: each that did not is named" test $((there + told)) -ge 40
-        rm -rf "$full/dst"
+        remove "$full/dst"
     done
     # A file larger than the disk.
     head -c 20000000 /dev/zero | tr '\0' b >large
@@ -252,7 +252,7 @@ ln new/0/letter-0 new/1/linked && ln -s letter-1 new/1/symlink
 probed -- -H new/ timed/
 took_ms=$(sed 's/.* ms //' "$work/how")
 note "a whole run takes $took_ms ms"
-rm -rf timed
+remove timed
 
 # Kills a run at a random moment. A run that was faster shows how soon the next has to be killed.
 cut_off() { # arguments of weir copy
@@ -283,7 +283,7 @@ for ((i = 1; i <= 5 * deaths && killed < deaths; i++)); do
         [[ $(ls -A place) == dst ]]; } >"$work/second" 2>&1; then
         break
     fi
-    rm -rf place changed
+    remove place changed
 done
 note "seed $seed: $killed died in $((i - 1)) runs, $leftovers left something behind"
 if [[ ! -e place ]]; then
@@ -293,11 +293,11 @@ else
         < <(echo "round $i, killed after $at_ms ms" && cat "$work/half" "$work/second" 2>/dev/null)
 fi
 point 'sudden death: some did die' test "$killed" -gt 0
-rm -rf place changed
+remove place changed
 
 # Without --delete too: a new tree that was cut off has nothing that the source has no more.
 for ((i = 1; i <= 20; i++)); do
-    rm -rf place && mkdir place
+    remove place && mkdir place
     cut_off -H new/ place/dst/ && [[ -n $(ls -A place) && ! -e place/dst ]] && break
 done
 if [[ -n $(ls -A place) && ! -e place/dst ]]; then
@@ -312,7 +312,7 @@ if [[ -n $(ls -A place) && ! -e place/dst ]]; then
 else
     skip 'a tree that was cut off is completed' 'every run was too fast to be cut off'
 fi
-rm -rf place changed
+remove place changed
 
 # A run that is alive keeps its temporaries while another one works beside it.
 mkdir place
@@ -334,11 +334,11 @@ copy -H new/ place/dst/
 point 'after both: ends well' ended 0
 point 'after both: all is the same' same new place/dst
 point 'after both: no temporaries' no_leftovers place
-rm -rf place
+remove place
 
 # What a dead run has left beside a directory that was made by other means is found as well.
 for ((i = 1; i <= 20; i++)); do
-    rm -rf place && mkdir place
+    remove place && mkdir place
     cut_off -H new/ place/dst/ && [[ -n $(ls -A place) && ! -e place/dst ]] && break
 done
 if [[ -n $(ls -A place) && ! -e place/dst ]]; then
@@ -350,7 +350,7 @@ if [[ -n $(ls -A place) && ! -e place/dst ]]; then
 else
     skip 'leftovers beside a directory that exists' 'every run was too fast to be cut off'
 fi
-rm -rf place
+remove place
 
 # Interrupted: what is in flight is finished or removed, and the end is by the signal.
 mkdir place
@@ -358,7 +358,7 @@ probed --when "$base/place" --signal INT@400 -- --bwlimit=4M new/ place/dst/
 point 'SIGINT: ends by it' went 'signal 2'
 point 'SIGINT: what is there is whole' all_whole place n 9000
 point 'SIGINT: a summary is printed' grep -qi 'interrupted' "$work/err"
-rm -rf place && mkdir -p place/dst
+remove place && mkdir -p place/dst
 probed --signal INT@400 -- --bwlimit=4M new/ place/dst/
 point 'SIGINT, into a directory that exists: ends by it' went 'signal 2'
 point 'SIGINT, into a directory that exists: what is there is whole' all_whole place n 9000
@@ -368,7 +368,7 @@ copy -H new/ place/dst/
 point 'SIGINT: the next run ends well' ended 0
 point 'SIGINT: and completes it' same new place/dst
 point 'SIGINT: and leaves nothing else' no_leftovers place
-rm -rf place && mkdir place
+remove place && mkdir place
 probed --signal INT@400 --signal INT@450 -- --bwlimit=4M new/ place/dst/
 point 'SIGINT twice: ends by it' went 'signal 2'
 point 'SIGINT twice: at once' test "$(sed 's/.* ms //' "$work/how")" -lt 5000
@@ -376,11 +376,11 @@ point 'SIGINT twice: what is there is whole' all_whole place n 9000
 copy -H new/ place/dst/
 point 'SIGINT twice: the next run completes it' same new place/dst
 point 'SIGINT twice: and leaves nothing else' no_leftovers place
-rm -rf place && mkdir place
+remove place && mkdir place
 probed --signal TERM@400 -- --bwlimit=4M new/ place/dst/
 point 'SIGTERM: ends by it' went 'signal 15'
 point 'SIGTERM: what is there is whole' all_whole place n 9000
-rm -rf place
+remove place
 
 # --partial keeps the beginning of a large file; without it nothing stays.
 mkdir place from && head -c 80000000 /dev/urandom >from/large
@@ -393,7 +393,7 @@ point 'a large file with --partial: the next run ends well' ended 0
 point 'a large file with --partial: and completes it' cmp from/large place/large
 point 'a large file with --partial: and leaves nothing else' test "$(ls -A place)" = large
 # A beginning that is not that of the source any more is not taken.
-rm -rf place && mkdir place
+remove place && mkdir place
 probed --signal INT@700 -- --partial --bwlimit=20M from/large place/
 head -c 80000000 /dev/urandom >from/large
 copy --partial from/large place/

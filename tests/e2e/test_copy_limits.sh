@@ -62,9 +62,9 @@ for part in names types modes times sizes sparse links xattrs acls symlinks deep
         point "$part, $limits: ends well" ended 0
         point "$part, $limits: all is the same" same src dst
         point "$part, $limits: never more than one" test "$(in_flight_max)" = 1
-        chmod -R u+rwx dst && rm -rf dst
+        remove dst
     done
-    chmod -R u+rwx src && rm -rf src
+    remove src
 done
 
 # Everything at once, by few and by many, within small limits of every kind.
@@ -79,13 +79,13 @@ for limits in '--max-files-in-flight=1 --max-bytes-in-flight=1M' '--max-files-in
     allowed=$(sed -n 's/.*--max-files-in-flight=\([0-9]*\).*/\1/p' <<<"$limits")
     point "all, $limits: never more than allowed" \
         test "$(in_flight_max)" -ge 1 -a "$(in_flight_max)" -le "${allowed:-1024}"
-    chmod -R u+rwx dst && rm -rf dst
+    remove dst
 done
 # An update with deletions, one at a time.
 "$TREEGEN" --seed $((seed + 1)) --without deep "${readable[@]}" dst 2>/dev/null
 copy -HAXS --delete --max-files-in-flight=1 src/ dst/
 faithful 'all onto another tree, one at a time' src dst
-chmod -R u+rwx src dst && rm -rf src dst
+remove src dst
 limit_s=300
 is_long && limit_s=3600
 
@@ -106,8 +106,8 @@ if has_inodes $((3 * wide)); then
     point "$wide deletions: ends well" ended 0
     point "$wide deletions: all are gone" test -z "$(ls -A dst)"
     small_enough "$wide deletions"
-    rm -rf dst
-    rm -rf src
+    remove dst
+    remove src
 else
     skip "$wide entries" 'there are not enough inodes'
 fi
@@ -130,7 +130,7 @@ if has_inodes $((3 * linked)); then
     small_enough "$linked hard links, a small table"
     is_sanitized || point "$linked hard links, a small table: it spilled" \
         test "$(tail -n 1 "$work/out" | jq '.spilled_bytes')" -gt 0
-    rm -rf pair both dst
+    remove pair both dst
 else
     skip "$linked hard links" 'there are not enough inodes'
 fi
@@ -146,7 +146,7 @@ for form in '' '--max-files-in-flight=1'; do
     small_enough "$depth deep, '$form'"
     measured -HAXS -i "${options[@]}" src/ dst/
     point "$depth deep, '$form': again, nothing to do" test ! -s "$work/out" -a "$status" -eq 0
-    rm -rf dst
+    remove dst
 done
 (
     ulimit -n 64
@@ -160,7 +160,7 @@ mkdir empty
 measured --delete empty/ dst/
 point "$depth deep: deleted" test "$status" -eq 0 -a -z "$(ls -A dst)"
 small_enough "$depth deep: deleted"
-rm -rf src dst
+remove src dst
 
 # Large files: memory is that of the buffers.
 cd "$(fresh)"
@@ -171,7 +171,7 @@ for way in auto range ring plain; do
     point "large files by way of '$way': ends well" ended 0
     point "large files by way of '$way': all is the same" same src dst
     small_enough "large files by way of '$way'"
-    rm -rf dst
+    remove dst
 done
 
 finish
