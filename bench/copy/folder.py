@@ -1,13 +1,16 @@
 """Where the trees are while they are measured, gone at the end.
 
 An ext4 without a journal is no place to measure on: there the kernel does not give out an inode
-again for a while after it was deleted, and looks at each of those before it finds a free one, so
-that making files shortly after removing as many takes up to twenty times longer; with the mount
-option discard every file that is removed waits for the disk as well. Both hit whoever comes after a
-removal, and in a benchmark everybody does. Some virtual machines have such a root. There the trees
-are put on an ext4 with a journal, as mkfs.ext4 makes it, in an image file that is mounted through a
-loop device with direct input and output. That mount is in a name space of its own, so that it ends
-with the benchmark, however that ends.
+again for some minutes after it was deleted, and looks at each of those before it finds a free one,
+so that making files after removing as many takes up to twenty times longer. That hits whoever comes
+after a removal, and in a benchmark everybody does. Some virtual machines have such a root. There,
+
+- for warm scenarios, which do not wait for the disk, the trees are on an ext4 with a journal, as
+  mkfs.ext4 makes it, in an image file that is mounted through a loop device. The mount is in a name
+  space of its own, so that it ends with the benchmark, however that ends;
+- for cold ones the folder is marked as the top of a hierarchy (chattr +T), so that each destination
+  is made far from those that were removed. A loop device would make every single read slower, and
+  so favour those who read many files at once.
 """
 import fcntl
 import os
@@ -58,7 +61,9 @@ def device_of(path):
 
 
 def can_have_image():
-    return os.geteuid() == 0 and all(shutil.which(tool) for tool in TOOLS)
+    """Not every root may: one in a container often has no mounts of its own."""
+    return os.geteuid() == 0 and all(shutil.which(tool) for tool in TOOLS) and subprocess.run(
+        ["unshare", "--mount", "true"], check=False, stderr=subprocess.DEVNULL).returncode == 0
 
 
 def enter_name_space():
@@ -80,16 +85,25 @@ class Folder:
         self.path = self._base
         self.is_mounted = False
         self.shape = None       # of the source that is there
-        if image_bytes:
-            try:
+        self._destinations = 0
+        try:
+            if image_bytes:
                 self._mount(image_bytes)
-            except BaseException:
-                self.close()
-                raise
+            else:
+                subprocess.run(["chattr", "+T", self.path], check=False,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def source(self):
         return os.path.join(self.path, "source")
+
+    def new_destination(self):
+        """A name that has not been there yet: where it is made may depend on it."""
+        self._destinations += 1
+        return os.path.join(self.path, f"copy-{self._destinations}")
 
     def _mount(self, size):
         image = os.path.join(self._base, "image")

@@ -151,33 +151,48 @@ class Bench:
             subprocess.run(probe, check=False, stdin=subprocess.DEVNULL,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    def prepare(self, scenario, folder, destination):
-        """A destination as the task wants it, and everything on the disk."""
-        remove(os.path.join(folder.path, "fpsync"))
-        if scenario.task != "again":
-            remove(destination)
+    def prepare(self, scenario, folder):
+        """A destination as the task wants it, not made yet if it is to be new, and all on the
+        disk."""
+        destination = folder.new_destination()
         if scenario.task == "into":
             self.helper("skeleton", folder.source, destination)
         self.helper("settle", folder.path)
+        return destination
 
-    def fill(self, scenario, folder, destination):
-        """For a run with nothing to do, an exact copy; tells which files it consists of."""
-        if scenario.task != "again":
-            return ""
-        remove(destination)
+    def fill(self, folder):
+        """For runs with nothing to do: an exact copy, and what tells its files from others."""
+        destination = folder.new_destination()
         answer = subprocess.run(["cp", "-a", folder.source, destination], check=False,
-                                stderr=subprocess.PIPE, text=True)
+                                start_new_session=True, stderr=subprocess.PIPE, text=True)
         if answer.returncode != 0:
             raise Failed(answer.stderr.strip())
         self.helper("settle", folder.path)
-        return json.loads(self.helper("compare", folder.source, destination))["files_mark"]
+        return destination, json.loads(
+            self.helper("compare", folder.source, destination))["files_mark"]
+
+    def run_new(self, scenario, row, folder):
+        destination = self.prepare(scenario, folder)
+        row.problem = self.run_once(scenario, row, folder, destination)
+        remove(destination)
+
+    def run_again(self, scenario, row, folder, filled):
+        """All share one destination, until somebody has written to it."""
+        if not filled:
+            filled.extend(self.fill(folder))
+        destination, mark = filled
+        row.problem = self.run_once(scenario, row, folder, destination)
+        if not row.problem and row.files_mark != mark:
+            row.problem = "wrote files that were up to date"
+        if row.problem:
+            remove(destination)
+            filled.clear()
 
     def run(self, scenario, contenders, folder):
         """The rows of a scenario. One that fails is out for the rest of it."""
         self.make_source(folder, scenario.shape)
-        destination = os.path.join(folder.path, "copy")
         rows = [Row(c) for c in contenders]
-        mark = self.fill(scenario, folder, destination)
+        filled = []
         for number in range(self.rounds):
             for i in range(len(rows)):
                 row = rows[(i + number) % len(rows)]
@@ -185,13 +200,12 @@ class Bench:
                     continue
                 self.say(f"{scenario.name}: round {number + 1} of {self.rounds}: "
                          f"{row.contender.name}")
-                self.prepare(scenario, folder, destination)
-                row.problem = self.run_once(scenario, row, folder, destination)
-                if mark and not row.problem and row.files_mark != mark:
-                    row.problem = "wrote files that were up to date"
-                if mark and row.problem:
-                    mark = self.fill(scenario, folder, destination)
-        remove(destination)
-        remove(os.path.join(folder.path, "fpsync"))
+                if scenario.task == "again":
+                    self.run_again(scenario, row, folder, filled)
+                else:
+                    self.run_new(scenario, row, folder)
+                remove(os.path.join(folder.path, "fpsync"))
+        for path in filled[:1]:
+            remove(path)
         self.say("")
         return rows

@@ -78,10 +78,10 @@ def line_of(row, ours, ours_name):
             not_kept]
 
 
-def print_scenario(scenario, rows, rounds, is_quick):
+def print_scenario(scenario, rows, place, rounds, is_quick):
     print(f"\n### {scenario.name}: {scenario.title}{' (a tenth of it)' if is_quick else ''}\n")
     ours = ours_of(rows)
-    print(f"{rounds} round{'s' if rounds > 1 else ''}; median (least..greatest) of them"
+    print(f"On {place}. {rounds} round{'s' if rounds > 1 else ''}; median (least..greatest) of them"
           + ("; / weir is the median of the ratios to weir copy in each round: above 1, it took "
              "longer than weir" if ours else "") + ".\n")
     others = others_share(rows)
@@ -94,13 +94,15 @@ def print_scenario(scenario, rows, rounds, is_quick):
                 [False, True, True, True, True, True, False])
 
 
-def print_targets(targets, is_quick):
+def print_targets(targets, results, is_quick):
     print("\n### Targets\n")
     if not targets:
         print("None was measured: weir took no part.")
         return
     if is_quick:
         print("A quick run: its figures say that the benchmark works and nothing more.\n")
+    if any(others_share(rows) > OTHERS_SHARE_MAX for rows in results.values()):
+        print("Others kept the processors busy: of these, only memory and CPU are to be trusted.\n")
     lines = []
     for target in targets:
         bound = "below" if target["is_at_most"] else "at least"
@@ -175,6 +177,10 @@ def mount_of(path):
     return answer.stdout.strip() or "unknown"
 
 
+def place_of(folder):
+    return mount_of(folder.path) + (" in an image file" if folder.is_mounted else "")
+
+
 def commit(here):
     def git(*arguments):
         return subprocess.run(["git", "-C", here, *arguments], text=True, check=False,
@@ -186,7 +192,7 @@ def commit(here):
     return head.stdout.strip() + (" with changes" if changed else "")
 
 
-def about(here, folder, parent, command, contenders):
+def about(here, path, command, contenders):
     memory_kib = int(read_first("/proc/meminfo", "MemTotal").split()[0])
     uname = platform.uname()
     return {
@@ -198,8 +204,7 @@ def about(here, folder, parent, command, contenders):
         "cores": len(os.sched_getaffinity(0)),
         "memory_mb": round(memory_kib * 1024 / 1e6),
         "kernel": f"{uname.system} {uname.release} {uname.machine}",
-        "file_system": mount_of(folder.path) + (
-            f" in an image file on {mount_of(parent)}" if folder.is_mounted else ""),
+        "file_system": mount_of(path),
         "load_at_start": f"{os.getloadavg()[0]:.1f}",
         "versions": {c.package: c.version() for c in contenders if c.package},
     }
@@ -222,8 +227,8 @@ def print_about(facts, notes, options):
     sys.stdout.flush()
 
 
-def print_json(facts, is_quick, rounds, scenarios, results, targets, notes):
-    tables = [{"name": s.name, "title": s.title,
+def print_json(facts, is_quick, rounds, scenarios, results, kinds, targets, notes):
+    tables = [{"name": s.name, "title": s.title, "file_system": kinds[s.name],
                "rows": [{"contender": r.contender.name, "kind": r.contender.kind,
                          "problem": r.problem, "not_kept": r.not_kept, **r.samples}
                         for r in results[s.name]]} for s in scenarios if s.name in results]

@@ -60,11 +60,12 @@ class Scenario:
 SCENARIOS = [
     Scenario("small", "100,000 files of 1 to 8 KiB in 1,000 directories, to a new directory, warm",
              SMALL, has_others=True, has_variants=True),
-    Scenario("small-cold", "the same after dropping the caches", SMALL, is_cold=True,
+    Scenario("small-cold", "100,000 files of 1 to 8 KiB in 1,000 directories, to a new directory, "
+             "after dropping the caches", SMALL, is_cold=True,
              has_others=True, has_variants=True),
-    Scenario("existing", "the same 100,000 files into directories that exist, warm", SMALL,
+    Scenario("existing", "the 100,000 files of small into directories that exist, warm", SMALL,
              task="into", has_variants=True),
-    Scenario("again", "the same 100,000 files with nothing to do, warm", SMALL, task="again",
+    Scenario("again", "the 100,000 files of small with nothing to do, warm", SMALL, task="again",
              has_variants=True),
     Scenario("medium", "10,000 files of 64 KiB in 100 directories, warm", MEDIUM, has_others=True),
     Scenario("medium-cold", "10,000 files of 64 KiB after dropping the caches", MEDIUM,

@@ -100,8 +100,8 @@ struct weir__copy_options {
     bool count;       /* find out beside the copy how much there is, for a progress line */
 };
 
-/* What the run tells; called by any of its threads, several at once. May wait, but not for the run.
- */
+/* What the run tells; called by any of its threads, several at once, and also before
+ * weir__copy_start() has returned. May wait, but not for the run. */
 struct weir__copy_hooks {
     void (*event)(void *arg, const struct weir__copy_event *event);
     void *arg;

@@ -29,8 +29,8 @@
 
 #define PAGE          4096u
 #define EXT4_MAGIC    0xef53
-#define RESERVE_MIN   (1u << 20) /* below, the extra call costs what it saves */
-#define ZERO_UNIT     4096u      /* where the file system's own is odd */
+#define RESERVE_MIN   (512u << 10) /* below, the extra call costs what it saves */
+#define ZERO_UNIT     4096u        /* where the file system's own is odd */
 #define ZERO_UNIT_MAX (64u << 10)
 #define WAY_BIT(way)  (1u << (way))
 

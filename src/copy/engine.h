@@ -376,6 +376,7 @@ void weir__name_dir(const struct weir__copy *run, const char *name, char text[WE
 void weir__name_part(const char *name, char text[WEIR__TEMP_SIZE]);
 bool weir__name_is_of_this_boot(const struct weir__copy *run, const char *name);
 uint32_t weir__name_boot(void);
+bool weir__name_has_no_locks(int errno_value);
 /* Makes a file under a temporary name and marks it as being written. -1 with errno. */
 int weir__name_make_file(struct weir__worker *w, int dir_fd, mode_t mode,
                          char text[WEIR__TEMP_SIZE]);
@@ -383,6 +384,9 @@ int weir__name_make_file(struct weir__worker *w, int dir_fd, mode_t mode,
 void weir__name_sweep(struct weir__worker *w, struct weir__dir *dir, bool is_end);
 
 /* --- erase.c --- */
+/* Removes what stands under a name at the destination, within --max-delete and the rules that
+ * protect. Needs a permit. True: it is gone. */
+bool weir__erase(struct weir__worker *w, struct weir__dir *dir, const char *name);
 /* Whether another source (an earlier one, or any) has something at the shown path. */
 bool weir__source_has(struct weir__worker *w, const struct weir__dir *dir, const char *name,
                       bool only_earlier, struct stat *ret_st);

@@ -3,8 +3,8 @@
  * Entering takes a permit, opens the directory at the source, makes or opens it at the destination,
  * and gives the permit back before anything in it is admitted: a directory that kept its permit
  * while its children need some would wait for itself. When everything in it is complete, whoever
- * completed the last part finishes it, under a permit again: owner, attributes, mode, times, and,
- * if it was built under a temporary name, its own.
+ * completed the last part finishes it: owner, attributes, mode, times, and, if it was built under a
+ * temporary name, its own. That needs no permit: a thread finishes one directory at a time.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -166,7 +166,8 @@ bool weir__dir_make(struct weir__worker *w, struct weir__dir *parent, struct wei
     if (!dir->is_temporary)
         return true;
     dir->lock_fd = weir__sys_openat(dir->dst_fd, ".", OPEN_DIR, 0);
-    if (dir->lock_fd < 0 || weir__sys_flock(dir->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+    if (dir->lock_fd < 0 ||
+        (weir__sys_flock(dir->lock_fd, LOCK_EX | LOCK_NB) < 0 && !weir__name_has_no_locks(errno))) {
         weir__tell_error_detail(w, parent, dir->name, "cannot make directory",
                                 errno == EWOULDBLOCK ? "another copy is building it" : NULL,
                                 errno == EWOULDBLOCK ? 0 : errno);
@@ -410,6 +411,24 @@ void weir__dir_fill(struct weir__worker *w, struct weir__dir *dir)
 
 /* --- finishing --- */
 
+/* What has the name now, if anything, changes places with the directory and then goes, so that the
+ * name is never without both. */
+static int rename_to(int parent_fd, const char *temp, const char *name, bool replaces)
+{
+    if (replaces) {
+        if (weir__sys_renameat2(parent_fd, temp, parent_fd, name, RENAME_EXCHANGE) == 0)
+            return weir__sys_unlinkat(parent_fd, temp, 0);
+        if (errno == EINVAL && weir__sys_unlinkat(parent_fd, name, 0) < 0)
+            return -1;
+        if (errno != EINVAL && errno != ENOENT)
+            return -1;
+    }
+    int result = weir__sys_renameat2(parent_fd, temp, parent_fd, name, RENAME_NOREPLACE);
+    if (result < 0 && (errno == EINVAL || errno == ENOSYS))
+        result = weir__sys_renameat2(parent_fd, temp, parent_fd, name, 0);
+    return result;
+}
+
 /* Gives a directory that was built under a temporary name its own. */
 static void install(struct weir__worker *w, struct weir__dir *dir)
 {
@@ -420,18 +439,7 @@ static void install(struct weir__worker *w, struct weir__dir *dir)
         weir__tell_error(w, dir, NULL, "cannot open the directory of", errno);
         return;
     }
-    int result = 0;
-    if (dir->replaces)
-        result = weir__sys_unlinkat(parent->dst_fd, dir->name, 0);
-    if (result < 0 && errno == ENOENT)
-        result = 0;
-    if (result == 0) {
-        result =
-            weir__sys_renameat2(parent->dst_fd, temp, parent->dst_fd, dir->name, RENAME_NOREPLACE);
-        if (result < 0 && (errno == EINVAL || errno == ENOSYS))
-            result = weir__sys_renameat2(parent->dst_fd, temp, parent->dst_fd, dir->name, 0);
-    }
-    if (result < 0)
+    if (rename_to(parent->dst_fd, temp, dir->name, dir->replaces) < 0)
         weir__tell_error(w, dir, NULL, "cannot give its final name to", errno);
     weir__dir_unpin(w, parent);
 }
@@ -516,9 +524,10 @@ static void finish(struct weir__worker *w, struct weir__dir *dir)
     /* What was deleted from the contents of an operand was deleted from DST. */
     if (dir->is_top && dir->has_changed)
         parent_of(parent_of(dir))->has_changed = true;
-    if (dir->kind == WEIR__DIR_OPERAND || (dir->kind == WEIR__DIR_BASE && !is_described(w, dir)))
+    if (dir->kind == WEIR__DIR_OPERAND)
         return;
-    if (dir->is_given_up || weir__is_stopped(w) || !needs_finish(w, dir)) {
+    if (dir->is_given_up || (dir->kind == WEIR__DIR_BASE && !is_described(w, dir)) ||
+        weir__is_stopped(w) || !needs_finish(w, dir)) {
         restore(w, dir);
         return;
     }

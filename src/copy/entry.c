@@ -10,7 +10,6 @@
 
 #include "alloc.h"
 #include "engine.h"
-#include "remove.h"
 #include "sys.h"
 
 #include "banned.h"
@@ -246,12 +245,10 @@ bool weir__entry_make_way(struct weir__worker *w, struct weir__job *job)
     if ((errno != ENOTEMPTY && errno != EEXIST) ||
         w->run->options->delete_when == WEIR__DELETE_NEVER)
         return false;
-    struct weir__remove_options options = {.cancel = w->stop};
-    uint64_t removed = 0;
-    int result = weir__remove_tree(dir_fd, job->dst_name, &options, &removed);
-    w->counts.deleted += removed;
+    if (weir__erase(w, job->dir, job->dst_name))
+        return true;
     errno = ENOTEMPTY;
-    return result == 0;
+    return false;
 }
 
 bool weir__entry_install(struct weir__worker *w, struct weir__job *job)

@@ -129,7 +129,7 @@ static void failed(void *arg, const char *path, const char *what, int errno_valu
     weir__tell_error(erasure->w, erasure->dir, in_dir ? in_dir : erasure->name, what, errno_value);
 }
 
-static void erase(struct weir__worker *w, struct weir__dir *dir, const char *name)
+bool weir__erase(struct weir__worker *w, struct weir__dir *dir, const char *name)
 {
     struct erasure erasure = {w, dir, name};
     struct weir__remove_options options = {
@@ -141,12 +141,16 @@ static void erase(struct weir__worker *w, struct weir__dir *dir, const char *nam
         .device = dir->dst_device,
         .has_device = w->run->options->one_file_system,
     };
+    dir->has_changed = true;
+    return weir__remove_tree(dir->dst_fd, name, &options, NULL) == 0;
+}
+
+static void erase_admitted(struct weir__worker *w, struct weir__dir *dir, const char *name)
+{
     WEIR_CLEANUP(weir_permit_release)
     struct weir_permit permit = WEIR_PERMIT_NONE;
-    if (weir__worker_admit(w, &w->run->files, 1, &permit) < 0)
-        return;
-    dir->has_changed = true;
-    weir__remove_tree(dir->dst_fd, name, &options, NULL);
+    if (weir__worker_admit(w, &w->run->files, 1, &permit) == 0)
+        weir__erase(w, dir, name);
 }
 
 void weir__erase_entry(struct weir__worker *w, struct weir__dir *dir, const char *name,
@@ -184,5 +188,5 @@ void weir__erase_entry(struct weir__worker *w, struct weir__dir *dir, const char
         if (w->run->has_overlap && weir__source_has(w, dir, name, false, &st))
             return;
     }
-    erase(w, dir, name);
+    erase_admitted(w, dir, name);
 }

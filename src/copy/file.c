@@ -15,6 +15,7 @@
 
 #include "engine.h"
 #include "sys.h"
+#include "temporary.h"
 
 #include "banned.h"
 
@@ -99,7 +100,7 @@ static int open_part(struct weir__worker *w, struct weir__job *job, mode_t mode)
         return -1;
     struct stat st;
     if (weir__sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
-        weir__sys_flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        (weir__sys_flock(fd, LOCK_EX | LOCK_NB) < 0 && !weir__name_has_no_locks(errno))) {
         weir__sys_close(fd);
         errno = EBUSY;
         return -1;
@@ -339,8 +340,34 @@ static void write_small(struct weir__worker *w, struct weir__job *job, size_t co
         fail(w, job, false, errno);
         return;
     }
+    /* Fewer bytes than the size says, with nothing changed: files of the kernel are like that. */
     job->moved.plain += count;
-    job->is_short = count != (size_t)job->st.st_size;
+    complete(w, job);
+}
+
+/* A file of size 0 that has content, as in /proc: read until it ends. */
+static void move_unsized(struct weir__worker *w, struct weir__job *job)
+{
+    char *bytes = weir__mover_buffer(&w->mover);
+    uint64_t at = 0;
+    ssize_t n;
+    if (!open_target(w, job)) {
+        give_up(w, job);
+        return;
+    }
+    for (n = weir__sys_pread(job->in, bytes, WEIR__DATA_SMALL, 0); n > 0;
+         n = weir__sys_pread(job->in, bytes, WEIR__DATA_SMALL, (off_t)at)) {
+        if (weir__is_stopped(w) || weir__temporary_write(job->out, bytes, (size_t)n, at) < 0) {
+            fail(w, job, false, weir__is_stopped(w) ? ECANCELED : errno);
+            return;
+        }
+        at += (uint64_t)n;
+    }
+    if (n < 0) {
+        fail(w, job, true, errno);
+        return;
+    }
+    job->moved.plain += at;
     complete(w, job);
 }
 
@@ -349,6 +376,10 @@ static void read_small(struct weir__worker *w, struct weir__job *job, bool may_p
     char *bytes = weir__mover_buffer(&w->mover);
     size_t size = (size_t)job->st.st_size;
     ssize_t n = 0;
+    if (size == 0 && (n = weir__sys_pread(job->in, bytes, 1, 0)) > 0) {
+        move_unsized(w, job);
+        return;
+    }
     if (size > 0 && may_put_off && !w->no_now) {
         n = weir__sys_pread_now(job->in, bytes, size, 0);
         if (n < 0 && errno == EOPNOTSUPP)
@@ -469,19 +500,20 @@ static bool move_pieces(struct weir__worker *w, struct weir__job *job)
     return is_last;
 }
 
-void weir__file_help(struct weir__worker *w, struct weir__job *job)
+/* The directory of a file that several threads move is pinned until the last of them is done. */
+static void complete_shared(struct weir__worker *w, struct weir__job *job)
 {
     struct weir__dir *dir = job->dir;
-    if (!move_pieces(w, job))
-        return;
-    if (weir__dir_pin(w, dir) < 0) {
-        fail(w, job, false, errno);
-        return;
-    }
     weir__tree_hold(w->tree, &dir->node);
     end_of_data(w, job);
     weir__dir_unpin(w, dir);
     weir__dir_drop(w, dir);
+}
+
+void weir__file_help(struct weir__worker *w, struct weir__job *job)
+{
+    if (move_pieces(w, job))
+        complete_shared(w, job);
 }
 
 /* Asks idle threads for a hand, one for each piece that could be theirs. */
@@ -510,16 +542,21 @@ static void move_large(struct weir__worker *w, struct weir__job *job)
 {
     job->big.next = resume_at(w, job);
     job->big.helpers = 1;
-    struct weir__job *kept = job;
-    if ((uint64_t)job->st.st_size - job->big.next >= SHARED_SIZE) {
+    struct weir__job *kept = NULL;
+    if ((uint64_t)job->st.st_size - job->big.next >= SHARED_SIZE &&
+        weir__dir_pin(w, job->dir) == 0) {
         kept = weir__entry_keep(w, job);
-        if (kept)
-            ask_for_help(w, kept);
-        else
-            kept = job;
+        if (!kept)
+            weir__dir_unpin(w, job->dir);
     }
+    if (!kept) {
+        move_pieces(w, job);
+        end_of_data(w, job);
+        return;
+    }
+    ask_for_help(w, kept);
     if (move_pieces(w, kept))
-        end_of_data(w, kept);
+        complete_shared(w, kept);
 }
 
 /* --- the beginning --- */

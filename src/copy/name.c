@@ -99,6 +99,12 @@ uint32_t weir__name_boot(void)
     return (uint32_t)hash_of(text);
 }
 
+/* A file system without locks: what is left there cannot be told from what is alive, and stays. */
+bool weir__name_has_no_locks(int errno_value)
+{
+    return errno_value == ENOLCK || errno_value == EOPNOTSUPP || errno_value == ENOSYS;
+}
+
 int weir__name_make_file(struct weir__worker *w, int dir_fd, mode_t mode,
                          char text[WEIR__TEMP_SIZE])
 {
@@ -111,13 +117,13 @@ int weir__name_make_file(struct weir__worker *w, int dir_fd, mode_t mode,
             break;
         struct stat st;
         errno = 0;
-        if (weir__sys_flock(fd, LOCK_EX | LOCK_NB) == 0 && weir__sys_fstat(fd, &st) == 0 &&
-            st.st_nlink == 1)
+        if ((weir__sys_flock(fd, LOCK_EX | LOCK_NB) == 0 || weir__name_has_no_locks(errno)) &&
+            weir__sys_fstat(fd, &st) == 0 && st.st_nlink == 1)
             return fd;
         int saved = errno;
         weir__sys_unlinkat(dir_fd, text, 0);
         weir__sys_close(fd);
-        if (saved == ENOLCK || saved == EOPNOTSUPP || saved == EIO) {
+        if (saved == EIO) {
             errno = saved;
             break;
         }
@@ -135,8 +141,10 @@ static bool is_dead(int dir_fd, const char *name, enum weir__leftover kind)
     if (weir__sys_fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
     /* Links and special files cannot be locked, nor should a device be opened to find that out;
-     * whoever is about to rename one makes it again. */
-    if (kind == WEIR__TEMP_FILE && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+     * whoever is about to rename one makes it again. And what has the name of a folder and is none
+     * has changed places with the finished folder, and only its end is missing. */
+    if (kind == WEIR__TEMP_DIR ? !S_ISDIR(st.st_mode)
+                               : !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
         return true;
     int fd = weir__sys_openat(dir_fd, name, flags | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
@@ -148,6 +156,12 @@ static bool is_dead(int dir_fd, const char *name, enum weir__leftover kind)
     return is_dead;
 }
 
+static bool is_folder(int dir_fd, const char *name)
+{
+    struct stat st;
+    return weir__sys_fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
 static void sweep_one(struct weir__worker *w, struct weir__dir *dir, const char *name, bool is_end)
 {
     enum weir__leftover kind = weir__name_kind(name);
@@ -155,7 +169,8 @@ static void sweep_one(struct weir__worker *w, struct weir__dir *dir, const char 
         return;
     /* A folder of this boot is continued if the name that it stands for comes up. Whether it does
      * is known when the directory is complete. */
-    if (kind == WEIR__TEMP_DIR && weir__name_is_of_this_boot(w->run, name) && !is_end) {
+    if (kind == WEIR__TEMP_DIR && weir__name_is_of_this_boot(w->run, name) && !is_end &&
+        is_folder(dir->dst_fd, name)) {
         dir->has_leftovers = true;
         return;
     }

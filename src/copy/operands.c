@@ -169,25 +169,30 @@ void weir__operands_fini(struct weir__copy *run)
 
 /* --- the destination --- */
 
-/* Whether the open directory lies in, or is, the one with this device and inode. */
-static bool lies_in(int fd, const struct stat *ancestor)
+/* Whether the open directory lies in, or is, the one with this device and inode: 1, 0, or -1 with
+ * errno. */
+static int lies_in(int fd, const struct stat *ancestor)
 {
     struct stat st, above;
     int at = weir__sys_openat(fd, ".", O_PATH | O_DIRECTORY, 0);
-    bool lies = false;
-    for (unsigned i = 0; at >= 0 && i < ANCESTORS_MAX && weir__sys_fstat(at, &st) == 0; i++) {
-        lies = st.st_dev == ancestor->st_dev && st.st_ino == ancestor->st_ino;
-        if (lies)
+    int result = at >= 0 && weir__sys_fstat(at, &st) == 0 ? 0 : -1;
+    for (unsigned i = 0; result == 0 && i < ANCESTORS_MAX; i++) {
+        if (st.st_dev == ancestor->st_dev && st.st_ino == ancestor->st_ino) {
+            result = 1;
             break;
+        }
         int up = weir__sys_openat(at, "..", O_PATH | O_DIRECTORY, 0);
         weir__sys_close(at);
         at = up;
-        if (at < 0 || weir__sys_fstat(at, &above) < 0 ||
-            (above.st_dev == st.st_dev && above.st_ino == st.st_ino))
+        if (at < 0 || weir__sys_fstat(at, &above) < 0)
+            result = -1;
+        else if (above.st_dev == st.st_dev && above.st_ino == st.st_ino)
             break;
+        else
+            st = above;
     }
     weir__sys_close(at);
-    return lies;
+    return result;
 }
 
 /* Copying a directory into itself would never end. */
@@ -211,7 +216,10 @@ static int check_itself(struct weir__copy *run)
         if (is_same)
             return refuse(run, source->text, "cannot copy",
                           "source and destination are the same directory", 0);
-        if (lies_in(run->base_fd, &source->st))
+        int lies = lies_in(run->base_fd, &source->st);
+        if (lies < 0)
+            return refuse(run, run->options->destination, "cannot look above", NULL, errno);
+        if (lies > 0)
             return refuse(run, source->text, "cannot copy",
                           "the destination lies in it: a directory cannot be copied into itself",
                           0);

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <weir/cancel.h>
+
 #include "copy.h"
 #include "copy_tree.h"
 #include "tap.h"
@@ -11,6 +13,7 @@ static struct weir__copy_stats stats;
 static struct weir__copy *running;
 static char told[512]; /* the last error */
 static unsigned stop_after;
+static struct weir_cancel started; /* fires when running is known */
 
 /* One thread copies where this is used, so that it needs no lock. */
 static void event(void *arg, const struct weir__copy_event *seen)
@@ -19,8 +22,11 @@ static void event(void *arg, const struct weir__copy_event *seen)
     if (seen->kind == WEIR__EVENT_ERROR)
         snprintf(told, sizeof(told), "%s '%s': %s", seen->what, seen->path,
                  seen->detail ? seen->detail : strerror(seen->errno_value));
-    if (seen->kind == WEIR__EVENT_ITEM && stop_after > 0 && --stop_after == 0)
+    if (seen->kind == WEIR__EVENT_ITEM && stop_after > 0 && --stop_after == 0) {
+        struct weir_deadline until_started = weir_deadline_until(&started);
+        weir_deadline_sleep(&until_started);
         weir__copy_stop(running);
+    }
 }
 
 static void start_from(const char *const *sources, size_t count)
@@ -48,13 +54,17 @@ static void start(void)
 static int copy(void)
 {
     struct weir__copy_hooks hooks = {.event = event, .wanted = 1u << WEIR__EVENT_ITEM};
+    weir_cancel_init(&started, NULL);
     int result = weir__copy_start(&running, &options, &hooks);
     if (result < 0)
         return result;
+    weir_cancel_fire(&started);
     struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, NULL);
     CHECK_EQ(weir__copy_wait(running, &deadline), 0);
     CHECK_EQ(weir__copy_wait(running, &deadline), 0); /* it stays done */
-    return weir__copy_finish(running, &stats);
+    result = weir__copy_finish(running, &stats);
+    weir_cancel_fini(&started);
+    return result;
 }
 
 static void expect_exact(void)
@@ -150,11 +160,8 @@ TEST(a_new_file_beside_one_in_place_gets_its_owner)
     }
     start();
     CHECK_EQ(mkdir("d", 0755), 0);
-    tree_file("s/other", 10, 9);
-    tree_file("d/other", 5, 10);
-    tree_age("s/other", 5);
-    CHECK_EQ(chown("d/other", 1, 2) | chown("s/other", 1, 2), 0);
-    tree_age("s", 1);
+    tree_file("d/small", 5, 10); /* comes first, since its inode was made first */
+    CHECK_EQ(chown("d/small", 1, 2) | chown("s/big", 1, 2), 0);
     options.in_place = true;
     expect_exact();
 }
