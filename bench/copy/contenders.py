@@ -19,7 +19,7 @@ class Contender:
         self.package = package      # of Debian 12, or None
         self.commands = commands    # task -> function of (source, destination, folder)
         self.is_exact = is_exact    # any difference is a fault, not a property
-        self.kind = kind            # weir, variant (of weir), peer, other (peer), rare (not in Debian)
+        self.kind = kind            # weir, variant (of weir), peer, other, rare (not in Debian)
         # Run before a cold run, so that the tree is cold and not the program.
         self.probes = probes if probes is not None else [[p, "--version"] for p in programs]
 
@@ -90,8 +90,8 @@ def weirs(weir, before):
     return rows
 
 
-# rclone checks nothing but size and time on a second run, as rsync does. fpsync refuses -a and walks
-# by itself; these options are the rest of -a.
+# rclone checks nothing but size and time on a second run, as rsync does. fpsync refuses -a and
+# walks by itself; these options are the rest of -a.
 RCLONE = ("rclone", "copy", "--config", "", "--metadata", "--links", "--create-empty-src-dirs")
 FPSYNC = "mkdir {folder}/fpsync; fpsync -n 2 -t {folder}/fpsync -d {folder}/fpsync " \
          "-o '-lptgoD --numeric-ids' {src}/ {dst}/"
@@ -112,7 +112,8 @@ PEERS = [
 
 OTHERS = [
     Contender("rsync -aHAX", ["rsync"], "rsync",
-              same(slashes("rsync", "-aHAX"), "new", "into", "again"), is_exact=True, kind="other"),
+              same(slashes("rsync", "-aHAX"), "new", "into", "again"), is_exact=True,
+              kind="other"),
     Contender("cpio -p", ["cpio", "find"], "cpio",
               {"new": shell("mkdir {dst}; cd {src}; find . -depth -print0 | "
                             "cpio -0pdm --quiet {dst}")}, kind="other"),

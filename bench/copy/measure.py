@@ -129,7 +129,8 @@ class Bench:
         if sample["timed_out"]:
             return f"not done after {self.seconds_max} s"
         if sample["status"] != 0:
-            how = f"exit {sample['status']}" if sample["status"] > 0 else f"signal {sample['signal']}"
+            number = sample["status"]
+            how = f"exit {number}" if number > 0 else f"signal {sample['signal']}"
             return f"{how}: {sample['said']}".replace(folder.path + "/", "")
         if not os.path.isdir(destination):
             return "made no destination"

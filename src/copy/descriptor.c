@@ -205,7 +205,7 @@ static int open_below(struct weir__worker *w, struct weir__dir *dir)
     char temp[WEIR__TEMP_SIZE];
     const char *name = dir->name;
     if (dir->is_temporary) {
-        weir__name_dir(w->run, dir->name, temp);
+        weir__name_dir(w->run, dir->name, dir->salt, temp);
         name = temp;
     }
     int fds[2];

@@ -109,6 +109,8 @@ struct weir__dir {
     bool replaces;     /* something else has the final name and must go first */
     bool is_unread;    /* could not be listed: metadata alone */
     bool is_given_up;  /* could not be entered: nothing is put back */
+    bool is_continued; /* a dead run's, or in one: what the source has not goes */
+    uint8_t salt;      /* of its temporary name */
     bool is_second;    /* an earlier source has it, too, and describes it */
     bool inherits_acl;
     bool is_opened_up;  /* was made writable for us */
@@ -198,11 +200,12 @@ struct weir__copy {
     bool has_overlap;                        /* two sources may have the same path */
     const struct weir__source *described_by; /* whose metadata DST gets, or NULL */
     struct weir__dir *base;
-    char *base_path;                 /* what paths at the destination begin with when shown */
-    int base_fd;                     /* DST, or the folder that DST is to be in */
-    char base_name[WEIR__NAME_SIZE]; /* the name of DST in base, else "" */
-    bool is_dst_made;                /* DST is a new folder in base */
-    bool is_dst_file;                /* DST is the name of a file in base */
+    char *base_path;                   /* what paths at the destination begin with when shown */
+    int base_fd;                       /* DST, or the folder that DST is to be in */
+    char base_name[WEIR__NAME_SIZE];   /* the name of DST in base, else "" */
+    char beside_name[WEIR__NAME_SIZE]; /* the name of DST where it lies */
+    bool is_dst_made;                  /* DST is a new folder in base */
+    bool is_dst_file;                  /* DST is the name of a file in base */
     dev_t dst_device;
     ino_t dst_inode; /* of DST or base: never copied into itself */
     uint64_t id;     /* of this run, in temporary names */
@@ -372,7 +375,11 @@ int weir__dir_open_source(struct weir__worker *w, int dir_fd, const char *name, 
 enum weir__leftover { WEIR__NOT_OURS, WEIR__TEMP_FILE, WEIR__TEMP_DIR, WEIR__TEMP_PART };
 enum weir__leftover weir__name_kind(const char *name);
 void weir__name_file(struct weir__worker *w, char text[WEIR__TEMP_SIZE]);
-void weir__name_dir(const struct weir__copy *run, const char *name, char text[WEIR__TEMP_SIZE]);
+#define WEIR__SALTS 8u
+void weir__name_dir(const struct weir__copy *run, const char *name, unsigned salt,
+                    char text[WEIR__TEMP_SIZE]);
+/* Removes it if it belongs to a dead run. */
+void weir__name_remove_dead(struct weir__worker *w, int dir_fd, const char *name);
 void weir__name_part(const char *name, char text[WEIR__TEMP_SIZE]);
 bool weir__name_is_of_this_boot(const struct weir__copy *run, const char *name);
 uint32_t weir__name_boot(void);
@@ -387,6 +394,8 @@ void weir__name_sweep(struct weir__worker *w, struct weir__dir *dir, bool is_end
 /* Removes what stands under a name at the destination, within --max-delete and the rules that
  * protect. Needs a permit. True: it is gone. */
 bool weir__erase(struct weir__worker *w, struct weir__dir *dir, const char *name);
+/* Removes what a dead run brought into a folder and this one does not. */
+void weir__erase_strays(struct weir__worker *w, struct weir__dir *dir);
 /* Whether another source (an earlier one, or any) has something at the shown path. */
 bool weir__source_has(struct weir__worker *w, const struct weir__dir *dir, const char *name,
                       bool only_earlier, struct stat *ret_st);

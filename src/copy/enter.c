@@ -107,6 +107,14 @@ static void read_ignore(struct weir__worker *w, struct weir__dir *dir)
 
 /* --- the destination side --- */
 
+/* DST itself is described by the first operand whose contents it holds. Several may share it, so
+ * its metadata is put back when all of them are complete, and not by one of them. */
+static bool is_described(const struct weir__worker *w, const struct weir__dir *dir)
+{
+    return w->run->described_by && !w->run->is_dst_file &&
+           (dir->kind == WEIR__DIR_MADE || (dir->kind == WEIR__DIR_BASE && !w->run->is_dst_made));
+}
+
 /* Remembers what the open directory at the destination is. */
 bool weir__dir_know(struct weir__worker *w, struct weir__dir *parent, struct weir__dir *dir)
 {
@@ -118,7 +126,9 @@ bool weir__dir_know(struct weir__worker *w, struct weir__dir *parent, struct wei
     dir->dst_device = st.st_dev;
     dir->dst_inode = st.st_ino;
     dir->has_dst = true;
-    if (!dir->is_made && !w->run->rules.may_chown && (st.st_mode & S_IRWXU) != S_IRWXU &&
+    /* Only what is in the transfer may be changed, were it for a moment. */
+    bool is_ours = dir->kind == WEIR__DIR_PLAIN || is_described(w, dir);
+    if (is_ours && !dir->is_made && !w->run->rules.may_chown && (st.st_mode & S_IRWXU) != S_IRWXU &&
         !w->run->options->dry_run) {
         dir->old_mode = st.st_mode & 07777;
         dir->is_opened_up = weir__sys_fchmod(dir->dst_fd, dir->old_mode | S_IRWXU) == 0;
@@ -157,6 +167,8 @@ bool weir__dir_make(struct weir__worker *w, struct weir__dir *parent, struct wei
         /* A list may come back to a directory that it had before. */
         weir__tell_error(w, parent, dir->name, "cannot make directory", errno);
         return false;
+    } else {
+        dir->is_continued = dir->is_temporary;
     }
     dir->dst_fd = weir__sys_openat(parent->dst_fd, name, OPEN_DIR, 0);
     if (dir->dst_fd < 0) {
@@ -176,6 +188,17 @@ bool weir__dir_make(struct weir__worker *w, struct weir__dir *parent, struct wei
     return true;
 }
 
+/* A temporary name that the source has no entry of. */
+static void name_beside(struct weir__worker *w, const struct weir__dir *parent,
+                        struct weir__dir *dir, char temp[WEIR__TEMP_SIZE])
+{
+    struct stat st;
+    do
+        weir__name_dir(w->run, dir->name, dir->salt, temp);
+    while (weir__sys_fstatat(parent->src_fd, temp, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ++dir->salt < WEIR__SALTS);
+}
+
 /* What stands at the destination, if anything, and what is to be done about it. */
 static bool open_destination(struct weir__worker *w, struct weir__dir *parent,
                              struct weir__dir *dir)
@@ -186,6 +209,7 @@ static bool open_destination(struct weir__worker *w, struct weir__dir *parent,
         /* The contents of an operand: what stands there is DST, which has been made or opened. */
         dir->is_new = parent->is_new;
         dir->is_made = parent->is_made;
+        dir->is_continued = parent->is_continued;
         if (!parent->has_dst)
             return true;
         dir->dst_fd = weir__sys_openat(parent->dst_fd, ".", OPEN_DIR, 0);
@@ -204,14 +228,16 @@ static bool open_destination(struct weir__worker *w, struct weir__dir *parent,
         return false;
     }
     if (is_there && S_ISDIR(st.st_mode)) {
+        dir->is_continued = parent->is_continued;
         dir->dst_fd = open_closed(parent->dst_fd, dir->name);
         if (dir->dst_fd >= 0)
             return weir__dir_know(w, parent, dir);
         weir__tell_error(w, parent, dir->name, "cannot open directory", errno);
         return false;
     }
-    if (w->run->options->existing) {
-        weir__tell_skipped(w, parent, dir->name, "not at the destination");
+    if (w->run->options->existing || (is_there && w->run->options->ignore_existing)) {
+        weir__tell_skipped(w, parent, dir->name,
+                           is_there ? "exists at the destination" : "not at the destination");
         return false;
     }
     dir->replaces = is_there;
@@ -223,7 +249,7 @@ static bool open_destination(struct weir__worker *w, struct weir__dir *parent,
     const char *name = dir->name;
     if (!w->run->options->files_from && !w->run->options->in_place) {
         dir->is_temporary = true;
-        weir__name_dir(w->run, dir->name, temp);
+        name_beside(w, parent, dir, temp);
         name = temp;
     } else if (is_there && weir__sys_unlinkat(parent->dst_fd, dir->name, 0) < 0) {
         weir__tell_error(w, parent, dir->name, "cannot replace", errno);
@@ -406,6 +432,8 @@ void weir__dir_fill(struct weir__worker *w, struct weir__dir *dir)
         read_ignore(w, dir);
     if (is_copy && !dir->is_new && dir->has_dst)
         weir__name_sweep(w, dir, false);
+    if (is_copy && dir->is_continued && dir->has_dst)
+        weir__erase_strays(w, dir);
     weir__worker_list(w, dir);
 }
 
@@ -434,7 +462,7 @@ static void install(struct weir__worker *w, struct weir__dir *dir)
 {
     struct weir__dir *parent = parent_of(dir);
     char temp[WEIR__TEMP_SIZE];
-    weir__name_dir(w->run, dir->name, temp);
+    weir__name_dir(w->run, dir->name, dir->salt, temp);
     if (weir__dir_pin(w, parent) < 0) {
         weir__tell_error(w, dir, NULL, "cannot open the directory of", errno);
         return;
@@ -442,14 +470,6 @@ static void install(struct weir__worker *w, struct weir__dir *dir)
     if (rename_to(parent->dst_fd, temp, dir->name, dir->replaces) < 0)
         weir__tell_error(w, dir, NULL, "cannot give its final name to", errno);
     weir__dir_unpin(w, parent);
-}
-
-/* DST itself is described by the first operand whose contents it holds. Several may share it, so
- * its metadata is put back when all of them are complete, and not by one of them. */
-static bool is_described(const struct weir__worker *w, const struct weir__dir *dir)
-{
-    return w->run->described_by && !w->run->is_dst_file &&
-           (dir->kind == WEIR__DIR_MADE || (dir->kind == WEIR__DIR_BASE && !w->run->is_dst_made));
 }
 
 static void apply(struct weir__worker *w, struct weir__dir *dir, int src_fd, const struct stat *st,
@@ -502,7 +522,7 @@ static void restore(struct weir__worker *w, struct weir__dir *dir)
     if (!is_made || weir__dir_pin(w, parent) < 0)
         return;
     char temp[WEIR__TEMP_SIZE];
-    weir__name_dir(w->run, dir->name, temp);
+    weir__name_dir(w->run, dir->name, dir->salt, temp);
     weir__sys_unlinkat(parent->dst_fd, dir->is_temporary ? temp : dir->name, AT_REMOVEDIR);
     weir__dir_unpin(w, parent);
 }

@@ -70,6 +70,7 @@ struct erasure {
     struct weir__worker *w;
     struct weir__dir *dir;
     const char *name;
+    uint64_t claimed, gone;
 };
 
 /* The path of something below what is erased, relative to dir; NULL without memory. */
@@ -85,8 +86,10 @@ static const char *path_in(struct erasure *erasure, const char *path)
 }
 
 /* Counts one more deletion, unless that would be too many. */
-static bool claim(struct weir__copy *run)
+static bool claim(void *arg)
 {
+    struct erasure *erasure = arg;
+    struct weir__copy *run = erasure->w->run;
     weir_lock_acquire(&run->counts_lock);
     bool may = run->erased < run->options->delete_max;
     if (may)
@@ -94,6 +97,7 @@ static bool claim(struct weir__copy *run)
     else
         run->counts.delete_limited = true;
     weir_lock_release(&run->counts_lock);
+    erasure->claimed += may;
     return may;
 }
 
@@ -113,13 +117,19 @@ static bool may_erase(void *arg, const char *path, bool is_dir)
             WEIR__FILTER_EXCLUDE)
             return false;
     }
-    if (!claim(w->run))
-        return false;
+    return true;
+}
+
+static void gone(void *arg, const char *path, bool is_dir)
+{
+    struct erasure *erasure = arg;
+    struct weir__worker *w = erasure->w;
+    const char *in_dir = path_in(erasure, path);
+    erasure->gone++;
     w->counts.deleted++;
     struct weir__copy_event event = {
         .kind = WEIR__EVENT_DELETED, .update = '*', .type = is_dir ? 'd' : 'f'};
     weir__tell_item(w, erasure->dir, in_dir, &event);
-    return true;
 }
 
 static void failed(void *arg, const char *path, const char *what, int errno_value)
@@ -131,9 +141,11 @@ static void failed(void *arg, const char *path, const char *what, int errno_valu
 
 bool weir__erase(struct weir__worker *w, struct weir__dir *dir, const char *name)
 {
-    struct erasure erasure = {w, dir, name};
+    struct erasure erasure = {.w = w, .dir = dir, .name = name};
     struct weir__remove_options options = {
         .may = may_erase,
+        .claim = claim,
+        .gone = gone,
         .failed = failed,
         .arg = &erasure,
         .cancel = w->stop,
@@ -142,7 +154,12 @@ bool weir__erase(struct weir__worker *w, struct weir__dir *dir, const char *name
         .has_device = w->run->options->one_file_system,
     };
     dir->has_changed = true;
-    return weir__remove_tree(dir->dst_fd, name, &options, NULL) == 0;
+    int result = weir__remove_tree(dir->dst_fd, name, &options, NULL);
+    /* What could not be removed was claimed in vain. */
+    weir_lock_acquire(&w->run->counts_lock);
+    w->run->erased -= erasure.claimed - erasure.gone;
+    weir_lock_release(&w->run->counts_lock);
+    return result == 0;
 }
 
 static void erase_admitted(struct weir__worker *w, struct weir__dir *dir, const char *name)
@@ -159,8 +176,10 @@ void weir__erase_entry(struct weir__worker *w, struct weir__dir *dir, const char
     const struct weir__copy_options *options = w->run->options;
     bool is_dir = type == DT_DIR, is_excluded = false;
     *ret_is_dir = false;
-    if (weir__name_kind(name) != WEIR__NOT_OURS)
-        return;
+    struct stat st;
+    if (weir__name_kind(name) != WEIR__NOT_OURS && w->phase != WEIR__PHASE_CHECK &&
+        weir__sys_fstatat(dir->src_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return; /* the leftover, or the work, of a copy: the sweep knows which */
     /* Once there is room for the path, all that is decided by it is decided right. */
     if ((options->filter || dir->ignore_in_use || w->run->has_overlap) &&
         !weir__tell_path_whole(w, WEIR__PATH_SHOWN, dir, name)) {
@@ -175,7 +194,6 @@ void weir__erase_entry(struct weir__worker *w, struct weir__dir *dir, const char
     }
     if (is_excluded && !options->delete_excluded)
         return;
-    struct stat st;
     if (!is_excluded) {
         if (weir__sys_fstatat(dir->src_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
             *ret_is_dir = is_dir && S_ISDIR(st.st_mode);
@@ -189,4 +207,43 @@ void weir__erase_entry(struct weir__worker *w, struct weir__dir *dir, const char
             return;
     }
     erase_admitted(w, dir, name);
+}
+
+/* --- folders of dead runs --- */
+
+/* On the stack, since the thread's own window may be in use. */
+#define STRAYS_WINDOW 16384
+
+static bool is_stray(struct weir__worker *w, struct weir__dir *dir, const char *name,
+                     unsigned char type)
+{
+    struct stat st;
+    if (weir__sys_fstatat(dir->src_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT;
+    return (w->run->options->filter || dir->ignore_in_use) &&
+           weir__worker_is_excluded(w, dir, name, type == DT_DIR);
+}
+
+void weir__erase_strays(struct weir__worker *w, struct weir__dir *dir)
+{
+    _Alignas(struct weir__dirent) char window[STRAYS_WINDOW];
+    struct weir__remove_options options = {.cancel = w->stop};
+    int fd = weir__sys_openat(dir->dst_fd, ".", O_RDONLY | O_DIRECTORY, 0);
+    ssize_t size = 0;
+    while (fd >= 0 && (size = weir__sys_getdents(fd, window, sizeof(window))) > 0) {
+        for (ssize_t at = 0; at < size;) {
+            const struct weir__dirent *entry = (const void *)(window + at);
+            at += entry->d_reclen;
+            if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+                !is_stray(w, dir, entry->d_name, entry->d_type))
+                continue;
+            if (weir__remove_tree(dir->dst_fd, entry->d_name, &options, NULL) == 0)
+                w->counts.leftovers_removed++;
+            else
+                weir__tell_error(w, dir, entry->d_name, "cannot remove the leftover", EEXIST);
+        }
+    }
+    if (fd < 0 || size < 0)
+        weir__tell_error(w, dir, NULL, "cannot list", errno);
+    weir__sys_close(fd);
 }

@@ -94,11 +94,13 @@ static void learn_owner(struct weir__worker *w, const struct weir__job *job)
 static int open_part(struct weir__worker *w, struct weir__job *job, mode_t mode)
 {
     int dir_fd = job->dir->dst_fd;
+    struct stat st;
     weir__name_part(job->dst_name, job->temp);
+    if (weir__sys_fstatat(job->dir->src_fd, job->temp, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return weir__name_make_file(w, dir_fd, mode, job->temp); /* it is the source's */
     int fd = weir__sys_openat(dir_fd, job->temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode);
     if (fd < 0)
         return -1;
-    struct stat st;
     if (weir__sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
         (weir__sys_flock(fd, LOCK_EX | LOCK_NB) < 0 && !weir__name_has_no_locks(errno))) {
         weir__sys_close(fd);
@@ -107,7 +109,6 @@ static int open_part(struct weir__worker *w, struct weir__job *job, mode_t mode)
     }
     job->is_part = true;
     job->is_blank = st.st_size == 0;
-    (void)w;
     return fd;
 }
 
@@ -243,6 +244,20 @@ static void again(struct weir__worker *w, struct weir__job *job)
     weir__file(w, job);
 }
 
+/* Without perms nobody else sets the mode; what was made with less, while it was ours, gets the
+ * rest now that it is its owner's. */
+static bool open_up(struct weir__worker *w, struct weir__job *job)
+{
+    const struct weir__meta_rules *rules = &w->run->rules;
+    if (rules->perms || job->is_in_place || job->dir->inherits_acl)
+        return true;
+    mode_t mode = weir__meta_mode(rules, &job->st, job->has_old ? &job->old : NULL);
+    if (mode == job->made_mode || weir__sys_fchmod(job->out, mode) == 0)
+        return true;
+    weir__tell_error(w, job->dir, job->dst_name, "cannot change the mode of", errno);
+    return false;
+}
+
 /* All bytes are there: everything else, then the name. */
 static void complete(struct weir__worker *w, struct weir__job *job)
 {
@@ -268,6 +283,10 @@ static void complete(struct weir__worker *w, struct weir__job *job)
         return;
     }
     weir__entry_metadata(w, job, &to, &existing);
+    if (!open_up(w, job)) {
+        give_up(w, job);
+        return;
+    }
     if (w->run->options->fsync == WEIR__FSYNC_FILE && weir__sys_fsync(job->out) < 0) {
         fail(w, job, false, errno);
         return;
@@ -542,6 +561,13 @@ static void move_large(struct weir__worker *w, struct weir__job *job)
 {
     job->big.next = resume_at(w, job);
     job->big.helpers = 1;
+    /* Where there will be holes, file systems that reserve ahead must know where the file ends. */
+    bool has_holes = w->run->options->sparse == WEIR__SPARSE_MAKE ||
+                     (uint64_t)job->st.st_blocks * 512 < (uint64_t)job->st.st_size;
+    if (job->is_blank && has_holes && weir__sys_ftruncate(job->out, job->st.st_size) < 0) {
+        fail(w, job, false, errno);
+        return;
+    }
     struct weir__job *kept = NULL;
     if ((uint64_t)job->st.st_size - job->big.next >= SHARED_SIZE &&
         weir__dir_pin(w, job->dir) == 0) {

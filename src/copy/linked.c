@@ -133,10 +133,11 @@ static int step(struct weir__worker *w, int dir_fd, const char *name)
 {
     const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW;
     char temp[WEIR__TEMP_SIZE];
-    weir__name_dir(w->run, name, temp);
     int fd = weir__sys_openat(dir_fd, name, flags, 0);
-    if (fd < 0 && errno == ENOENT)
+    for (unsigned salt = 0; fd < 0 && errno == ENOENT && salt < WEIR__SALTS; salt++) {
+        weir__name_dir(w->run, name, salt, temp);
         fd = weir__sys_openat(dir_fd, temp, flags, 0);
+    }
     /* Renamed between the two looks. */
     if (fd < 0 && errno == ENOENT)
         fd = weir__sys_openat(dir_fd, name, flags, 0);

@@ -206,7 +206,9 @@ static void publish(struct weir__links *links)
     links->spilled = weir__spill_count(links->spill);
     if (before > 0 && links->spilled == 0)
         memset(links->filter, 0, links->filter_bits / 8);
-    links->spilled_bytes = weir__spill_bytes(links->spill);
+    uint64_t spilled = weir__spill_bytes(links->spill);
+    if (spilled > links->spilled_bytes)
+        links->spilled_bytes = spilled;
 }
 
 /* --- the turn --- */

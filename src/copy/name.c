@@ -1,7 +1,8 @@
 /* name.c - the names of what is not finished yet, and what they tell.
  *
  *   .weir-tmp.RUN.NUMBER    a file that is being written, beside its final name
- *   .weir-dir.NAME.BOOT     a folder that is being built, beside its final name
+ *   .weir-dir.NAME.BOOT     a folder that is being built, beside its final name (and when the
+ *                           source has that very name: the next number)
  *   .weir-part.NAME         a large file that was cut off, kept with --partial
  *
  * RUN and NUMBER are 16 digits each and make the name unique; NAME is a hash of the final name, so
@@ -71,10 +72,11 @@ void weir__name_file(struct weir__worker *w, char text[WEIR__TEMP_SIZE])
              (unsigned long long)w->temp_next++);
 }
 
-void weir__name_dir(const struct weir__copy *run, const char *name, char text[WEIR__TEMP_SIZE])
+void weir__name_dir(const struct weir__copy *run, const char *name, unsigned salt,
+                    char text[WEIR__TEMP_SIZE])
 {
-    snprintf(text, WEIR__TEMP_SIZE, DIR_PREFIX "%016llx.%08x", (unsigned long long)hash_of(name),
-             run->boot);
+    snprintf(text, WEIR__TEMP_SIZE, DIR_PREFIX "%016llx.%08x",
+             (unsigned long long)(hash_of(name) + salt), run->boot);
 }
 
 void weir__name_part(const char *name, char text[WEIR__TEMP_SIZE])
@@ -165,7 +167,14 @@ static bool is_folder(int dir_fd, const char *name)
 static void sweep_one(struct weir__worker *w, struct weir__dir *dir, const char *name, bool is_end)
 {
     enum weir__leftover kind = weir__name_kind(name);
+    struct stat st;
     if (kind == WEIR__NOT_OURS || (kind == WEIR__TEMP_PART && w->run->options->partial))
+        return;
+    /* Somebody's leftover at the source is something to copy like anything else. */
+    for (size_t i = 0; dir->kind == WEIR__DIR_BASE && i < w->run->options->sources_count; i++)
+        if (strcmp(name, w->run->sources[i].name) == 0)
+            return;
+    if (dir->src_fd >= 0 && weir__sys_fstatat(dir->src_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         return;
     /* A folder of this boot is continued if the name that it stands for comes up. Whether it does
      * is known when the directory is complete. */
@@ -174,10 +183,15 @@ static void sweep_one(struct weir__worker *w, struct weir__dir *dir, const char 
         dir->has_leftovers = true;
         return;
     }
-    if (w->run->options->dry_run || !is_dead(dir->dst_fd, name, kind))
+    weir__name_remove_dead(w, dir->dst_fd, name);
+}
+
+void weir__name_remove_dead(struct weir__worker *w, int dir_fd, const char *name)
+{
+    if (w->run->options->dry_run || !is_dead(dir_fd, name, weir__name_kind(name)))
         return;
     struct weir__remove_options options = {.cancel = w->stop};
-    if (weir__remove_tree(dir->dst_fd, name, &options, NULL) == 0)
+    if (weir__remove_tree(dir_fd, name, &options, NULL) == 0)
         w->counts.leftovers_removed++;
 }
 

@@ -289,3 +289,17 @@ int weir__operands_destination(struct weir__copy *run)
     }
     return result < 0 ? result : check_itself(run);
 }
+
+int weir__operands_beside(struct weir__copy *run, char name[WEIR__NAME_SIZE])
+{
+    const char *text = run->options->destination, *last;
+    size_t length, start = split(text, &length, &last);
+    if (length == start || length - start > NAME_MAX || is_dots(last, length - start))
+        return -1;
+    memcpy(name, last, length - start);
+    name[length - start] = '\0';
+    char *folder = copy_text(text, start, start > 0 ? "" : ".");
+    int fd = folder ? weir__sys_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0) : -1;
+    weir__base_free(folder);
+    return fd;
+}

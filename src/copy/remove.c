@@ -74,20 +74,23 @@ static enum outcome remove_dir(struct weir__remove_walk *walk, const char *name)
 
 static enum outcome remove_file(struct weir__remove_walk *walk, const char *name)
 {
-    if (walk->options->dry_run) {
-        weir__remove_note_removed(walk);
+    int result = 0;
+    if (walk->options->claim && !walk->options->claim(walk->options->arg)) {
+        weir__remove_note_stuck(walk);
         return DONE;
     }
-    int result;
-    do
-        result = weir__sys_unlinkat(weir__remove_here(walk), name, 0);
-    while (result != 0 && weir__remove_unlock(walk, walk->depth));
-    if (result == 0)
+    if (!walk->options->dry_run)
+        do
+            result = weir__sys_unlinkat(weir__remove_here(walk), name, 0);
+        while (result != 0 && weir__remove_unlock(walk, walk->depth));
+    if (result == 0) {
         weir__remove_note_removed(walk);
-    else if (errno == EISDIR)
+        weir__remove_gone(walk, name, false);
+    } else if (errno == EISDIR) {
         return OTHER_KIND;
-    else if (errno != ENOENT)
+    } else if (errno != ENOENT) {
         weir__remove_failed(walk, name, "cannot remove");
+    }
     return DONE;
 }
 
@@ -153,9 +156,10 @@ static void finish_dir(struct weir__remove_walk *walk)
         return;
     if (!weir__remove_open_above(walk))
         return;
-    if (level->stuck > 0) {
+    if (level->stuck > 0 || (walk->options->claim && !walk->options->claim(walk->options->arg))) {
         weir__remove_pop(walk, false);
     } else if (weir__remove_rmdir(walk) == 0) {
+        weir__remove_gone(walk, NULL, true);
         weir__remove_pop(walk, true);
         weir__remove_note_removed(walk);
     } else if (errno == ENOENT) {

@@ -31,6 +31,11 @@ struct weir__remove_options {
      * from a directory into something else or back, and for what it kept if the directory must be
      * read again. May be NULL. */
     bool (*may)(void *arg, const char *path, bool is_dir);
+    /* Called right before an entry goes, so that deletions can be limited. False: keep it. May be
+     * NULL. */
+    bool (*claim)(void *arg);
+    /* Called for each that is gone (or would be), a directory after what was in it. May be NULL. */
+    void (*gone)(void *arg, const char *path, bool is_dir);
     /* Called for each that could not be removed, what being "cannot remove" or the like; the rest
      * goes on. May be NULL. */
     void (*failed)(void *arg, const char *path, const char *what, int errno_value);

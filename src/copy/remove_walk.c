@@ -161,6 +161,18 @@ bool weir__remove_may(struct weir__remove_walk *walk, const char *name, bool is_
     return may;
 }
 
+void weir__remove_gone(struct weir__remove_walk *walk, const char *name, bool is_dir)
+{
+    char kept[4] = "";
+    int error = 0;
+    if (!walk->options->gone)
+        return;
+    size_t length = name ? path_append(walk, name, &error) : weir__buffer_length(&walk->path);
+    walk->options->gone(walk->options->arg, path_clip(walk, kept), is_dir);
+    path_unclip(walk, kept);
+    weir__buffer_truncate(&walk->path, length);
+}
+
 /* --- modes --- */
 
 bool weir__remove_is_locked(const struct stat *st)

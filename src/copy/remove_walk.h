@@ -65,6 +65,8 @@ struct weir__remove_level *weir__remove_last(struct weir__remove_walk *walk);
 /* Asks whether an entry may go, tells that one stays because of errno, or that of the directory
  * itself something failed. */
 bool weir__remove_may(struct weir__remove_walk *walk, const char *name, bool is_dir);
+/* Tells that it is gone; name NULL: the directory that we are in. */
+void weir__remove_gone(struct weir__remove_walk *walk, const char *name, bool is_dir);
 void weir__remove_failed(struct weir__remove_walk *walk, const char *name, const char *what);
 void weir__remove_tell(struct weir__remove_walk *walk, const char *what, int errno_value);
 

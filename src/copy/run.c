@@ -18,6 +18,7 @@
 #include "alloc.h"
 #include "engine.h"
 #include "operands.h"
+#include "remove.h"
 #include "sys.h"
 
 #include "banned.h"
@@ -164,6 +165,28 @@ static bool is_in_pass(const struct weir__worker *w, size_t source)
     return !run->has_overlap || run->pass == source || w->phase == WEIR__PHASE_COUNT;
 }
 
+/* A folder that a dead run had begun keeps what this run's operands bring, too. What is in those is
+ * looked at when they are entered; what else it holds goes. */
+static void keep_operands(struct weir__worker *w, struct weir__dir *dir)
+{
+    struct weir__copy *run = w->run;
+    size_t count = run->options->sources_count;
+    if (count == 1 && run->sources[0].is_contents)
+        return;
+    DIR *names = fdopendir(weir__sys_openat(dir->dst_fd, ".", O_RDONLY | O_DIRECTORY, 0));
+    for (struct dirent *entry; names && (entry = readdir(names));) {
+        bool is_kept = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        for (size_t i = 0; i < count && !run->described_by; i++)
+            is_kept = is_kept || strcmp(entry->d_name, run->sources[i].name) == 0;
+        if (!is_kept &&
+            weir__remove_tree(dir->dst_fd, entry->d_name,
+                              &(struct weir__remove_options){.cancel = w->stop}, NULL) < 0)
+            weir__tell_error(w, dir, entry->d_name, "cannot remove the leftover", EEXIST);
+    }
+    if (names)
+        closedir(names);
+}
+
 /* DST as a folder that this run makes, under its temporary name. */
 static struct weir__dir *make_destination(struct weir__worker *w)
 {
@@ -179,14 +202,31 @@ static struct weir__dir *make_destination(struct weir__worker *w)
     dir->is_temporary =
         !run->options->dry_run && !run->options->files_from && !run->options->in_place;
     if (dir->is_temporary) {
-        weir__name_dir(run, run->base_name, temp);
+        weir__name_dir(run, run->base_name, 0, temp);
         name = temp;
     }
     if (!run->options->dry_run &&
         (!weir__dir_make(w, run->base, dir, name) || !weir__dir_know(w, run->base, dir)))
         dir->is_given_up = true;
+    if (dir->is_continued && !dir->is_given_up)
+        keep_operands(w, dir);
     weir__dir_opened(w, dir);
     return dir;
+}
+
+/* What dead runs left in DST, and beside it when they were to make it. */
+static void sweep_destination(struct weir__worker *w)
+{
+    struct weir__copy *run = w->run;
+    char temp[WEIR__TEMP_SIZE];
+    if (!run->described_by) /* else its contents are paired with a source, which has a say */
+        weir__name_sweep(w, run->base, false);
+    int fd = weir__operands_beside(run, run->beside_name);
+    if (fd < 0)
+        return;
+    weir__name_dir(run, run->beside_name, 0, temp);
+    weir__name_remove_dead(w, fd, temp);
+    weir__sys_close(fd);
 }
 
 /* One operand: the folder that it lies in, paired with DST, and its name on the stack. */
@@ -213,6 +253,7 @@ static int start_operand(struct weir__worker *w, struct weir__dir *target, size_
     dir->has_dst = target->has_dst;
     dir->is_new = target->is_new;
     dir->is_made = target->is_made;
+    dir->is_continued = target->is_continued;
     dir->inherits_acl = target->inherits_acl;
     dir->dst_device = target->dst_device;
     dir->dst_inode = target->dst_inode;
@@ -327,7 +368,7 @@ static int start_pass(struct weir__copy *run)
     if (is_known && run->is_dst_made)
         target = run->phase == WEIR__PHASE_COPY ? make_destination(w) : NULL;
     else if (is_known && run->phase == WEIR__PHASE_COPY)
-        weir__name_sweep(w, run->base, false);
+        sweep_destination(w);
     for (size_t i = 0; is_known && target && result == 0 && i < run->options->sources_count; i++)
         result = start_operand(w, target, i);
     if (target && target != run->base) {

@@ -154,7 +154,14 @@ void weir__special(struct weir__worker *w, struct weir__job *job)
     }
     bool is_made = w->run->options->dry_run ||
                    (job->dir->is_new ? make_at_once(w, job, target) : make_beside(w, job, target));
-    if (is_made)
+    if (is_made) {
+        if (job->has_old)
+            job->changes |= WEIR__CHANGE_CONTENT;
+        if (job->has_old && target && !w->run->rules.times)
+            job->changes |= WEIR__CHANGE_TIME_NOW;
+        else if (job->has_old && target && w->run->rules.omit_link_times)
+            job->changes |= WEIR__CHANGE_TIME;
         weir__entry_made(w, job, 'c', target);
+    }
     weir__entry_end(w, job, is_made);
 }

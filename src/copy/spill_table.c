@@ -319,7 +319,7 @@ static int copy_strangers(struct weir__spill_table *table, struct weir__spill_pa
 static int grow(struct weir__spill_table *table, struct weir_cancel *cancel)
 {
     bool is_crowded = table->now.live > slots_of(&table->now) / 2;
-    struct weir__spill_pages to;
+    struct weir__spill_pages to = {.fd = -1};
     int error = pages_open(table, &to, table->now.pages_log2 + is_crowded);
     if (error)
         return error;

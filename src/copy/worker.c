@@ -178,10 +178,6 @@ static unsigned char type_of(int dir_fd, const struct weir__dirent *entry)
 bool weir__worker_is_wanted(struct weir__worker *w, struct weir__dir *dir, const char *name,
                             unsigned char type)
 {
-    if (weir__name_kind(name) != WEIR__NOT_OURS) {
-        weir__tell_skipped(w, dir, name, "the leftover of a copy");
-        return false;
-    }
     if ((w->run->options->filter || dir->ignore_in_use) &&
         weir__worker_is_excluded(w, dir, name, type == DT_DIR)) {
         weir__tell_skipped(w, dir, name, "excluded");

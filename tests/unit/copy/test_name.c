@@ -54,7 +54,7 @@ TEST(names_say_what_they_are)
     CHECK_EQ(weir__name_kind(text), WEIR__TEMP_FILE);
     weir__name_file(&worker, text);
     CHECK_STR(text, ".weir-tmp.0123456789abcdef.0003000000000001");
-    weir__name_dir(&run, "a", text);
+    weir__name_dir(&run, "a", 0, text);
     CHECK_STR(text, ".weir-dir.af63dc4c8601ec8c.feedbeef");
     CHECK_EQ(weir__name_kind(text), WEIR__TEMP_DIR);
     CHECK(weir__name_is_of_this_boot(&run, text));
@@ -158,7 +158,7 @@ TEST(what_is_to_be_gone_on_with_stays)
     char text[WEIR__TEMP_SIZE], path[TREE_PATH_MAX];
     bool has_leftovers = false;
     start();
-    weir__name_dir(&run, "name", text);
+    weir__name_dir(&run, "name", 0, text);
     tree_join(path, "d", text);
     CHECK_EQ(mkdir(path, 0700), 0);
     tree_file("d/.weir-part.0123456789abcdee", 5, 1);
@@ -175,7 +175,7 @@ TEST(a_folder_that_somebody_builds_stays)
 {
     char text[WEIR__TEMP_SIZE], path[TREE_PATH_MAX];
     start();
-    weir__name_dir(&run, "name", text);
+    weir__name_dir(&run, "name", 0, text);
     tree_join(path, "d", text);
     CHECK_EQ(mkdir(path, 0700), 0);
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
