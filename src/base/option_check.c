@@ -50,11 +50,12 @@ static void check_extras(const struct weir__usage *usage, const struct weir__opt
     WEIR__REQUIRE((!option->implied && !option->negated) || weir__option_takes_value(option),
                   "option", name,
                   "an implied or negated value belongs to an option that takes one");
-    WEIR__REQUIRE((option->kind == WEIR__KIND_GROUP) == (option->members != NULL), "option", name,
-                  "members belong to a group, and to nothing else");
+    WEIR__REQUIRE(option->kind == WEIR__KIND_TOGGLE ||
+                      (option->kind == WEIR__KIND_GROUP) == (option->members != NULL),
+                  "option", name, "members belong to a group or a toggle, and to nothing else");
     for (const char *const *member = option->members; member && *member; member++)
         WEIR__REQUIRE(is_toggle(usage, *member), "option", name,
-                      "the members of a group are toggles of its table");
+                      "its members are toggles of its table");
 }
 
 static void check_option(const struct weir__usage *usage, const struct weir__option *option)
@@ -85,6 +86,25 @@ static void check_option(const struct weir__usage *usage, const struct weir__opt
         WEIR__REQUIRE(strcmp(other->name, name) != 0 &&
                           (option->letter == '\0' || other->letter != option->letter),
                       "option", name, "its name or letter is taken");
+}
+
+/* What is refused must be written as people would write it, and must not be offered. */
+static void check_refused(const struct weir__usage *usage, const struct weir__refused *refused)
+{
+    WEIR__REQUIRE(is_help_line(refused->why), "options", refused->names,
+                  "they need one line that says why they are refused, without a full stop");
+    for (const char *at = refused->names; *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        bool is_long = length > 2 && at[1] == '-';
+        WEIR__REQUIRE(at[0] == '-' && (is_long || (length == 2 && is_letter(at[1]))), "options",
+                      refused->names, "each is a dash and a letter, or two dashes and a name");
+        for (const struct weir__option *o = usage->options; o && o->name; o++)
+            WEIR__REQUIRE(is_long ? strlen(o->name) != length - 2 ||
+                                        memcmp(o->name, at + 2, length - 2) != 0
+                                  : o->letter != at[1],
+                          "options", refused->names, "one of them is offered");
+        at += length;
+    }
 }
 
 static void check_stored(const struct weir__option *option, const char *text, void *values)
@@ -122,6 +142,8 @@ void weir__options_check(const struct weir__usage *usage, const char *command)
                   "it needs a description");
     for (const struct weir__option *o = usage->options; o && o->name; o++)
         check_option(usage, o);
+    for (const struct weir__refused *r = usage->refused; r && r->names; r++)
+        check_refused(usage, r);
     unsigned varying = 0;
     for (const struct weir__operand *o = usage->operands; o && o->name; o++) {
         WEIR__REQUIRE(is_help_line(o->help), "operand", o->name, "it needs one line of help");

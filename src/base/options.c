@@ -68,8 +68,38 @@ static const struct weir__option *find_long(const struct weir__usage *usage, con
     return found && weir__option_is_negatable(found) ? found : NULL;
 }
 
+/* Why an option, written with its dashes, is not offered; NULL when the table does not say. */
+static const char *find_refused(const struct weir__usage *usage, const char *option, size_t length)
+{
+    for (const struct weir__refused *r = usage->refused; r && r->names; r++) {
+        for (const char *at = r->names; *at; at += strspn(at, " ")) {
+            size_t here = strcspn(at, " ");
+            if (here == length && memcmp(at, option, length) == 0)
+                return r->why;
+            at += here;
+        }
+    }
+    return NULL;
+}
+
+/* The same for a long name, which may be the opposite of one in the table, or of a letter. */
+static const char *find_refused_long(const struct weir__usage *usage, const char *argument,
+                                     size_t length)
+{
+    char positive[WEIR__SUGGEST_MAX + 4];
+    const char *why = find_refused(usage, argument, length);
+    if (why || length <= 5 || length > WEIR__SUGGEST_MAX || memcmp(argument, "--no-", 5) != 0)
+        return why;
+    int size = snprintf(positive, sizeof(positive), "%s%.*s", length == 6 ? "-" : "--",
+                        (int)length - 5, argument + 5);
+    return find_refused(usage, positive, (size_t)size);
+}
+
 static int unknown_long(struct reader *reader, const char *name, size_t length)
 {
+    const char *why = find_refused_long(reader->usage, name - 2, length + 2);
+    if (why)
+        return complain(reader->parsed, "option '--%.*s' %s", (int)length, name, why);
     char word[WEIR__SUGGEST_MAX + 2];
     snprintf(word, sizeof(word), "%.*s", (int)(length < sizeof(word) ? length : sizeof(word)),
              name);
@@ -99,6 +129,11 @@ static int unknown_letter(struct reader *reader, const char *argument, const cha
         find_long(reader->usage, argument + 1, strcspn(argument + 1, "="), &negated))
         return complain(reader->parsed, "unknown option '%s': did you mean '-%s'?",
                         WEIR__CLIPPED(argument), WEIR__CLIPPED(argument));
+    const char *why = find_refused(reader->usage, (char[]){'-', *at}, 2);
+    if (!why && *at == 'h')
+        why = "asks for help and stands alone";
+    if (why)
+        return complain(reader->parsed, "option '-%c' %s", *at, why);
     if ((unsigned char)*at >= 0x80)
         return complain(reader->parsed, "unknown option '%s': see --help for those there are",
                         WEIR__CLIPPED(argument));
@@ -118,14 +153,16 @@ static int store(struct reader *reader, const struct weir__option *option, const
     return result;
 }
 
-/* Of options without a value: a group sets all of its members. */
+/* Of options without a value: a group sets all of its members. A toggle that needs others sets them
+ * together with itself; taken back, it says nothing about them. */
 static void set(struct reader *reader, const struct weir__option *option, bool value)
 {
-    if (option->kind != WEIR__KIND_GROUP) {
+    bool is_group = option->kind == WEIR__KIND_GROUP;
+    if (!is_group)
         weir__option_set(option, value, reader->values);
+    if (!is_group && !value)
         return;
-    }
-    for (const char *const *name = option->members; *name; name++)
+    for (const char *const *name = option->members; name && *name; name++)
         weir__option_set(find_name(reader->usage, *name, strlen(*name)), value, reader->values);
 }
 
@@ -190,11 +227,11 @@ static int letter_alone(struct reader *reader, const struct weir__option *option
 /* One argument of short options: flags, of which the last may take the rest as its value. */
 static int read_letters(struct reader *reader, const char *argument)
 {
+    if (strcmp(argument, "-h") == 0) {
+        reader->parsed->help = WEIR__HELP_SHORT;
+        return 0;
+    }
     for (const char *at = argument + 1; *at; at++) {
-        if (*at == 'h') {
-            reader->parsed->help = WEIR__HELP_SHORT;
-            return 0;
-        }
         const struct weir__option *option = find_letter(reader->usage, *at);
         if (!option)
             return unknown_letter(reader, argument, at);

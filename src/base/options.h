@@ -15,7 +15,7 @@
  *     };
  *
  * The macros refuse a field of the wrong type at compile time. -h and --help are known to every
- * command and stand in no table.
+ * command and stand in no table; -h stands alone, never among other letters.
  *
  * Understood: --name=value, --name value, -n value, -nvalue, -abc for flags, --no-name for toggles
  * and groups (and --no-n for their letters), operands anywhere, "--" before operands that begin
@@ -25,6 +25,9 @@
  * An option with an .implied value may stand alone; then its value comes by "=" only
  * (--sparse=make) and its letter takes none, since what follows could as well be an operand or
  * other letters.
+ *
+ * A table may also name options that people know from other programs and that are not offered:
+ * whoever gives one reads why, and what to do instead, rather than the nearest name.
  *
  * Options may share one list, which then keeps all their values in the order of the command line
  * and tells for each by which option it came.
@@ -85,11 +88,13 @@ struct weir__option {
     uint64_t initial;    /* of numbers: the default, instead of .preset; UINT64_MAX is not shown */
     const char *implied; /* what the name or the letter alone stands for; NULL: a value is needed */
     const char *negated; /* what --no-name stands for; NULL: only toggles and groups have that */
-    const char *const *members; /* of WEIR__KIND_GROUP: names of toggles, ended by NULL */
-    size_t given;               /* WEIR__GIVEN(): set when the option itself was met */
-    const char *section;        /* help and man page begin a section before this option; or NULL */
-    const char *help;           /* one line, no full stop */
-    const char *detail;         /* more sentences for --help and the man page, or NULL */
+    /* Names of toggles, ended by NULL. Of WEIR__KIND_GROUP: those it stands for; of
+     * WEIR__KIND_TOGGLE, or NULL: those that --name, but not --no-name, sets as well. */
+    const char *const *members;
+    size_t given;        /* WEIR__GIVEN(): set when the option itself was met */
+    const char *section; /* help and man page begin a section before this option; or NULL */
+    const char *help;    /* one line, no full stop */
+    const char *detail;  /* more sentences for --help and the man page, or NULL */
 };
 
 struct weir__operand {
@@ -107,12 +112,20 @@ struct weir__example {
     const char *text; /* what it does: lower case, no full stop */
 };
 
+/* Options that are known and not offered. */
+struct weir__refused {
+    const char *names; /* "-b --backup --suffix"; NULL ends a table. --no-backup counts, too */
+    const char *why;   /* behind "option '-b' ": one line, no full stop. That of -h is used when it
+                        * stands among other letters */
+};
+
 /* All that is known about one command. */
 struct weir__usage {
     const char *description;              /* sentences; an empty line begins a new paragraph */
     const struct weir__example *examples; /* three or more */
     const struct weir__operand *operands; /* or NULL */
     const struct weir__option *options;   /* or NULL */
+    const struct weir__refused *refused;  /* or NULL */
     size_t values_size;                   /* of the struct that the options describe */
     bool has_findings;                    /* it may end with Findings, which is exit status 1 */
 };

@@ -3,6 +3,7 @@
  * The table is long because the options are those that people know from rsync and cp; what they
  * mean together is checked in copy_check.c, and what is printed is the business of copy_report.c.
  */
+#include <string.h>
 #include <unistd.h>
 
 #include <weir/error.h>
@@ -30,6 +31,7 @@ COMMAND(copy);
 static const char *const archive_parts[] = {"recursive", "links",   "perms",    "times", "group",
                                             "owner",     "devices", "specials", NULL};
 static const char *const device_parts[] = {"devices", "specials", NULL};
+static const char *const acl_parts[] = {"perms", NULL};
 
 /* In the order of the enums of copy.h. */
 static const char *const sparse_words[] = {"keep", "make", "never", NULL};
@@ -66,7 +68,8 @@ static const struct weir__option options[] = {
      .help = "copy fifos and sockets"},
     {WEIR__OPTION_TOGGLE(V, copy.hard_links), .name = "hard-links", .letter = 'H',
      .help = "keep hard links, also between the sources given"},
-    {WEIR__OPTION_TOGGLE(V, copy.acls), .name = "acls", .letter = 'A', .help = "keep ACLs"},
+    {WEIR__OPTION_TOGGLE(V, copy.acls), .name = "acls", .letter = 'A', .members = acl_parts,
+     .help = "keep ACLs; implies --perms"},
     {WEIR__OPTION_TOGGLE(V, copy.xattrs), .name = "xattrs", .letter = 'X',
      .help = "keep extended attributes, of every namespace that you may read"},
     {WEIR__OPTION_TOGGLE(V, copy.atimes), .name = "atimes", .letter = 'U',
@@ -218,6 +221,57 @@ static const struct weir__option options[] = {
     WEIR__OPTIONS_END,
 };
 
+/* What people know from rsync and cp. A nearest name would mislead them: most are not spelled
+ * wrongly, but meant. */
+static const struct weir__refused refused[] = {
+    {"-h", "asks for help here, and stands alone; sizes are printed for people anyway: leave it "
+           "out"},
+    {"--human-readable --no-h", "is not needed: sizes are printed for people anyway"},
+    {"-b --backup --backup-dir --suffix", "is not offered: what is replaced is not kept"},
+    {"-R",
+     "is not offered: directories are gone into anyway, which is -R of cp; instead of rsync's "
+     "use '--files-from', which keeps the directories of names"},
+    {"--relative --no-implied-dirs --parents",
+     "is not offered: use '--files-from', which keeps directories"},
+    {"-L --copy-links --dereference -k --copy-dirlinks --copy-unsafe-links --safe-links "
+     "--munge-links",
+     "is not offered: symlinks are copied as they are, or left out by '--no-links'"},
+    {"-K --keep-dirlinks", "is not offered: a symlink where a directory belongs is replaced"},
+    {"-d --no-dereference", "is not needed: symlinks are copied as they are; for hard links use "
+                            "'-H'"},
+    {"--dirs", "is not offered: use '--files-from', where a directory stands for itself"},
+    {"--link-dest --copy-dest --compare-dest", "is not offered: there is one destination"},
+    {"-F --filter -C --cvs-exclude",
+     "is not offered: use '--include' and '--exclude', or '--gitignore'"},
+    {"-f",
+     "is not offered: use '--include' and '--exclude'; what is in the way is replaced anyway, "
+     "which is -f of cp"},
+    {"--force", "is not needed: what is in the way is replaced, a full directory with '--delete'"},
+    {"--remove-source-files", "is not offered: the source is never changed"},
+    {"-m --prune-empty-dirs -E --executability -N --crtimes --list-only --info --debug "
+     "--out-format --log-file --fake-super --append --append-verify --usermap --groupmap",
+     "is not offered"},
+    {"-T", "is not offered: temporary names are made beside the final ones; instead of -T of cp "
+           "end the source with a slash"},
+    {"--temp-dir --partial-dir --delay-updates",
+     "is not offered: temporary names are made beside the final ones"},
+    {"--no-target-directory", "is not offered: end the source with a slash, as in 'SOURCE/'"},
+    {"--target-directory", "is not offered: the destination comes last"},
+    {"--mkpath", "is not offered: make the directory first, with 'mkdir -p'"},
+    {"-e --rsh --rsync-path", "is not offered: copies are local"},
+    {"-W --whole-file -z --compress --numeric-ids",
+     "is not needed: local copies are whole, uncompressed and by number anyway: leave it out"},
+    {"--inc-recursive --i-r", "is not needed: directories are read while others are copied"},
+    {"--del --delete-during --delete-delay",
+     "is not offered: use '--delete', which deletes after the copying, or '--delete-before'"},
+    {"-P", "is not offered: use '--partial --progress'"},
+    {"--no-preserve",
+     "is not offered: use '--no-perms', '--no-owner', '--no-group' or '--no-times'"},
+    {"--preserve", "is not needed: all of -a is kept anyway; more is kept by '-H', '-A' and '-X'"},
+    {"--no-clobber", "is not offered: use '--ignore-existing'"},
+    {NULL, NULL},
+};
+
 static const struct weir__operand operands[] = {
     {.name = "SOURCE",
      .min = 1,
@@ -261,6 +315,7 @@ const struct weir__usage usage_copy = {
     .examples = examples,
     .operands = operands,
     .options = options,
+    .refused = refused,
     .values_size = sizeof(V),
 };
 
@@ -311,27 +366,48 @@ static void watch(struct weir__copy *run, struct weir__report *report)
     }
 }
 
-static int refused(int error, uint64_t errors_told)
+static int cannot_start(int error, uint64_t errors_told)
 {
     if (errors_told == 0)
         weir__log(WEIR__LOG_ERROR, "cannot start: %s", weir_error_text(error));
     return error;
 }
 
+/* Between the run and the report, whose hooks arg is: a directory that was named and is left out
+ * does not pass without a word, while whatever else is left out was asked to be. */
+static void hear(void *arg, const struct weir__copy_event *event)
+{
+    const struct weir__copy_hooks *report = arg;
+    bool is_skipped = event->kind == WEIR__EVENT_SKIPPED;
+    if (!is_skipped || (report->wanted & 1u << WEIR__EVENT_SKIPPED) != 0)
+        report->event(report->arg, event);
+    if (!is_skipped || !event->detail || strcmp(event->detail, "a directory") != 0)
+        return;
+    struct weir__copy_event note = {.kind = WEIR__EVENT_NOTE,
+                                    .path = event->path,
+                                    .detail = "a directory, and left out: give '-r'"};
+    report->event(report->arg, &note);
+}
+
 static int run_copy(const struct weir__copy_options *copy, const struct weir__report_options *how)
 {
     struct weir__report *report;
-    struct weir__copy_hooks hooks;
+    struct weir__copy_hooks told;
     struct weir__copy *run;
     uint64_t errors;
-    int result = weir__report_start(&report, how, &hooks);
+    int result = weir__report_start(&report, how, &told);
     if (result)
-        return refused(result, 0);
+        return cannot_start(result, 0);
+    struct weir__copy_hooks hooks = {
+        .event = hear, .arg = &told, .wanted = told.wanted | 1u << WEIR__EVENT_SKIPPED};
+    /* To hear of all that is left out has a price, and here nothing is for want of -r. */
+    if (copy->recursive || copy->files_from)
+        hooks = told;
     weir__program_catch_signals();
     result = weir__copy_start(&run, copy, &hooks);
     if (result) {
         result = weir__report_finish(report, NULL, result, &errors);
-        return refused(result, errors);
+        return cannot_start(result, errors);
     }
     watch(run, report);
     struct weir__copy_stats stats;

@@ -1,6 +1,8 @@
 /* copy_check.c - conflicts between options, rules in their order, names of users. */
 #include "copy_check.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <weir/error.h>
@@ -8,6 +10,7 @@
 #include "filter.h"
 #include "log.h"
 #include "meta.h"
+#include "sys.h"
 #include "text.h"
 
 #include "banned.h"
@@ -74,6 +77,35 @@ static const char *check_input(const struct weir__copy_values *v)
     return readers > 1 ? "only one of '--files-from', '--exclude-from' and '--include-from' can "
                          "read standard input"
                        : NULL;
+}
+
+/* HOST:NAME, HOST::NAME or rsync://HOST/NAME: a colon before any slash. What is there under the
+ * first part of the name is local, whatever it looks like. */
+static bool looks_remote(const char *operand)
+{
+    char first[NAME_MAX + 1];
+    struct stat st;
+    size_t length = strcspn(operand, "/");
+    if (!memchr(operand, ':', length))
+        return false;
+    if (length > NAME_MAX)
+        return true;
+    snprintf(first, sizeof(first), "%.*s", (int)length, operand);
+    return weir__sys_fstatat(AT_FDCWD, first, &st, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
+static int check_local(char **operands, int operands_count)
+{
+    for (int i = 0; i < operands_count; i++) {
+        if (!looks_remote(operands[i]))
+            continue;
+        weir__log(WEIR__LOG_ERROR,
+                  "'%s' looks like a name on another machine, and copies are local: for a local "
+                  "name write './%s'",
+                  WEIR__CLIPPED(operands[i]), WEIR__CLIPPED(operands[i]));
+        return -WEIR_E_USAGE;
+    }
+    return 0;
 }
 
 static int check(const struct weir__copy_values *v, int operands_count)
@@ -158,6 +190,8 @@ int weir__copy_plan_init(struct weir__copy_plan *plan, const struct weir__copy_v
     if (deletes(values))
         o->delete_when = values->delete_before ? WEIR__DELETE_BEFORE : WEIR__DELETE_AFTER;
     int result = check(values, operands_count);
+    if (result == 0)
+        result = check_local(operands, operands_count);
     if (result == 0)
         result = add_chmod(plan, values);
     if (result == 0)

@@ -6,6 +6,7 @@
  *   enter.c    a directory: opened here, made there, finished when all in it is complete
  *   entry.c    anything but a directory: found, compared, told
  *   file.c     a regular file: opened, moved, checked, named
+ *   large.c    the data of one that several threads may move
  *   special.c  symlinks, devices, fifos, sockets
  *   linked.c   hard links
  *   descriptor.c  open directories: at most so many, closed and opened again
@@ -150,6 +151,7 @@ struct weir__job {
     bool is_in_place, is_kept;          /* kept: on the heap, with a reference of its directory */
     bool is_changed_once;               /* the source changed while it was read */
     bool is_part;                       /* temp is kept when it is cut off */
+    bool is_nameless;                   /* the target has no name yet */
     bool is_blank;                      /* what is written to has no data yet */
     struct stat st, old;
     struct weir__data_result moved;
@@ -244,8 +246,10 @@ struct weir__worker {
     uint64_t temp_next;
     char *window; /* WEIR__WINDOW_SIZE bytes of directory entries */
     struct weir__item *items;
-    bool no_now;     /* reads that do not wait are not supported */
-    bool no_noatime; /* opening without touching the access time is not allowed */
+    bool no_now;        /* reads that do not wait are not supported */
+    bool no_noatime;    /* opening without touching the access time is not allowed */
+    bool no_nameless;   /* the file system makes no files without a name */
+    bool no_empty_path; /* linking by a descriptor alone is not allowed */
 };
 
 /* --- tell.c --- */
@@ -342,6 +346,8 @@ bool weir__entry_metadata(struct weir__worker *w, struct weir__job *job,
 /* A directory stands where something else shall be: it goes if it is empty, or with --delete. False
  * with errno. */
 bool weir__entry_make_way(struct weir__worker *w, struct weir__job *job);
+/* Leaves it alone if a rule says so; true: told, and ended. */
+bool weir__entry_skip(struct weir__worker *w, struct weir__job *job);
 /* Sets job->changes: what differs from the one that is replaced, for those who want to know. */
 void weir__entry_find_changes(struct weir__worker *w, struct weir__job *job);
 /* Gives what was made under job->temp its final name. */
@@ -350,6 +356,16 @@ bool weir__entry_install(struct weir__worker *w, struct weir__job *job);
 /* --- file.c --- */
 void weir__file(struct weir__worker *w, struct weir__job *job);
 void weir__file_late(struct weir__worker *w, struct weir__job *job);
+/* A failure of a move; one that was asked for by a stop is not an error. Ends the job. */
+void weir__file_fail(struct weir__worker *w, struct weir__job *job, bool is_read_side,
+                     int errno_value);
+/* All bytes are there: everything else, then the name. Ends the job. */
+void weir__file_complete(struct weir__worker *w, struct weir__job *job);
+
+/* --- large.c --- */
+void weir__large(struct weir__worker *w, struct weir__job *job);
+/* Sets the size of what has been moved, and completes it. */
+void weir__large_end(struct weir__worker *w, struct weir__job *job);
 void weir__file_help(struct weir__worker *w, struct weir__job *job);
 
 /* --- special.c --- */
@@ -387,6 +403,10 @@ bool weir__name_has_no_locks(int errno_value);
 /* Makes a file under a temporary name and marks it as being written. -1 with errno. */
 int weir__name_make_file(struct weir__worker *w, int dir_fd, mode_t mode,
                          char text[WEIR__TEMP_SIZE]);
+/* Makes a file without a name; -1 where that cannot be had. */
+int weir__name_make_nameless(struct weir__worker *w, int dir_fd, mode_t mode);
+/* Gives it its final name (or, where that is taken, a temporary one). False: told. */
+bool weir__name_link(struct weir__worker *w, struct weir__job *job);
 /* Removes what dead runs left in a directory of the destination. */
 void weir__name_sweep(struct weir__worker *w, struct weir__dir *dir, bool is_end);
 

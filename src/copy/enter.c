@@ -154,13 +154,33 @@ static int open_closed(int parent_fd, const char *name)
     return fd;
 }
 
+/* Nobody but us looks into it before it is complete; but where an ACL is inherited, and decides
+ * what the mode becomes, it must be told the mode when it is made. */
+static mode_t mode_to_make(const struct weir__worker *w, const struct weir__dir *parent,
+                           const struct weir__dir *dir)
+{
+    if (w->run->rules.perms || !parent->inherits_acl)
+        return S_IRWXU;
+    return S_IRWXU | (dir->kind == WEIR__DIR_PLAIN ? dir->st.st_mode & 0777 : 0777);
+}
+
+/* The mode that a directory which was made without perms shall keep. */
+static mode_t mode_to_keep(const struct weir__worker *w, const struct weir__dir *dir,
+                           const struct stat *st, const struct stat *existing)
+{
+    if (parent_of(dir) && parent_of(dir)->inherits_acl)
+        return existing->st_mode & 07777 & (~(mode_t)S_IRWXU | (st->st_mode & S_IRWXU));
+    /* The bit that hands the group down was handed down itself. */
+    return weir__meta_mode(&w->run->rules, st, NULL) | (existing->st_mode & S_ISGID);
+}
+
 /* Makes the directory under this name and opens it. A folder that a dead run left under the
  * temporary name is continued. */
 bool weir__dir_make(struct weir__worker *w, struct weir__dir *parent, struct weir__dir *dir,
                     const char *name)
 {
     dir->is_new = false;
-    if (weir__sys_mkdirat(parent->dst_fd, name, S_IRWXU) == 0) {
+    if (weir__sys_mkdirat(parent->dst_fd, name, mode_to_make(w, parent, dir)) == 0) {
         dir->is_made = true;
         dir->is_new = !w->run->options->files_from;
     } else if (errno != EEXIST || !(dir->is_temporary || w->run->options->files_from)) {
@@ -235,7 +255,7 @@ static bool open_destination(struct weir__worker *w, struct weir__dir *parent,
         weir__tell_error(w, parent, dir->name, "cannot open directory", errno);
         return false;
     }
-    if (w->run->options->existing || (is_there && w->run->options->ignore_existing)) {
+    if (is_there ? w->run->options->ignore_existing : w->run->options->existing) {
         weir__tell_skipped(w, parent, dir->name,
                            is_there ? "exists at the destination" : "not at the destination");
         return false;
@@ -303,7 +323,8 @@ static bool is_foreign(const struct weir__worker *w, const struct weir__dir *dir
 
 static bool is_itself(struct weir__worker *w, struct weir__dir *dir)
 {
-    if (dir->src_device != w->run->dst_device || dir->src_inode != w->run->dst_inode)
+    if (dir->is_unread || w->run->dst_inode == 0 || dir->src_device != w->run->dst_device ||
+        dir->src_inode != w->run->dst_inode)
         return false;
     weir__tell_error_detail(w, dir, NULL, "cannot copy", "it is the destination itself", 0);
     return true;
@@ -483,8 +504,8 @@ static void apply(struct weir__worker *w, struct weir__dir *dir, int src_fd, con
     if (!rules.perms && dir->is_opened_up)
         existing->st_mode = (existing->st_mode & S_IFMT) | dir->old_mode;
     if (!rules.perms && (dir->is_made || dir->is_temporary)) {
-        mode_t mode = weir__meta_mode(&rules, st, NULL);
-        if (weir__sys_fchmod(dir->dst_fd, mode) < 0)
+        mode_t mode = mode_to_keep(w, dir, st, existing);
+        if (mode != (existing->st_mode & 07777) && weir__sys_fchmod(dir->dst_fd, mode) < 0)
             weir__tell_error(w, dir, NULL, "cannot change the mode of", errno);
         existing->st_mode = (existing->st_mode & S_IFMT) | mode;
     }
@@ -504,7 +525,9 @@ static void put_metadata(struct weir__worker *w, struct weir__dir *dir)
         apply(w, dir, w->run->described_by->fd, &w->run->described_by->st, &existing);
     else if (dir->kind == WEIR__DIR_PLAIN)
         apply(w, dir, dir->is_second ? -1 : dir->src_fd, &dir->st, &existing);
-    else if (weir__sys_fchmod(dir->dst_fd, 0777 & ~w->run->rules.umask) < 0)
+    else if (!parent_of(dir)->inherits_acl &&
+             weir__sys_fchmod(dir->dst_fd,
+                              (0777 & ~w->run->rules.umask) | (existing.st_mode & S_ISGID)) < 0)
         weir__tell_error(w, dir, NULL, "cannot change the mode of", errno);
 }
 

@@ -14,6 +14,9 @@
 
 #include "banned.h"
 
+/* What getdents writes for "." and "..", which is all that an empty directory has. */
+#define EMPTY_SIZE 48
+
 void weir__entry_init(struct weir__job *job, struct weir__dir *dir, const char *name,
                       const char *dst_name, unsigned char type)
 {
@@ -285,23 +288,63 @@ static const char *reason_to_skip(const struct weir__worker *w, const struct wei
     return NULL;
 }
 
+bool weir__entry_skip(struct weir__worker *w, struct weir__job *job)
+{
+    const char *why = reason_to_skip(w, job);
+    if (why)
+        tell_skipped(w, job, why);
+    return why != NULL;
+}
+
+/* A name of the source's own inode, as in a tree made by cp -al, is up to date by nature. Of a file
+ * that the user names, onto itself, it is a mistake. */
+static bool is_itself(struct weir__worker *w, struct weir__job *job)
+{
+    if (!job->has_old || job->old.st_dev != job->st.st_dev || job->old.st_ino != job->st.st_ino)
+        return false;
+    bool is_named = job->dir->kind == WEIR__DIR_OPERAND;
+    if (is_named) {
+        weir__tell_error_detail(w, job->dir, job->dst_name, "cannot copy",
+                                "source and destination are the same file", 0);
+    } else {
+        struct weir__copy_event event = {
+            .kind = WEIR__EVENT_SAME, .update = '.', .type = weir__tell_type(job->st.st_mode)};
+        w->counts.unchanged++;
+        count_settled(w, job);
+        weir__tell_item(w, job->dir, job->name, &event);
+    }
+    weir__entry_end(w, job, !is_named);
+    return true;
+}
+
+/* A dry run finds out what would be in the way. */
+static bool would_fail(struct weir__worker *w, struct weir__job *job)
+{
+    char names[1024];
+    const struct weir__copy_options *options = w->run->options;
+    if (!options->dry_run || !job->has_old || !S_ISDIR(job->old.st_mode) ||
+        options->delete_when != WEIR__DELETE_NEVER)
+        return false;
+    int fd =
+        weir__sys_openat(job->dir->dst_fd, job->dst_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    ssize_t size = fd < 0 ? 0 : weir__sys_getdents(fd, names, sizeof(names));
+    weir__sys_close(fd);
+    if (fd >= 0 && size <= EMPTY_SIZE)
+        return false;
+    weir__tell_error(w, job->dir, job->dst_name, "cannot replace the directory",
+                     fd < 0 ? errno : ENOTEMPTY);
+    weir__entry_end(w, job, false);
+    return true;
+}
+
 void weir__entry_known(struct weir__worker *w, struct weir__job *job)
 {
     if (!look_up(w, job)) {
         weir__entry_end(w, job, false);
         return;
     }
-    if (job->has_old && job->old.st_dev == job->st.st_dev && job->old.st_ino == job->st.st_ino) {
-        weir__tell_error_detail(w, job->dir, job->dst_name, "cannot copy",
-                                "source and destination are the same file", 0);
-        weir__entry_end(w, job, false);
+    if (weir__entry_skip(w, job) || is_itself(w, job) || would_fail(w, job))
         return;
-    }
-    const char *why = reason_to_skip(w, job);
-    if (why) {
-        tell_skipped(w, job, why);
-        return;
-    }
     if (S_ISREG(job->st.st_mode)) {
         if (is_content_same(w, job)) {
             settle(w, job);

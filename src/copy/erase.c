@@ -136,7 +136,11 @@ static void failed(void *arg, const char *path, const char *what, int errno_valu
 {
     struct erasure *erasure = arg;
     const char *in_dir = path_in(erasure, path);
-    weir__tell_error(erasure->w, erasure->dir, in_dir ? in_dir : erasure->name, what, errno_value);
+    in_dir = in_dir ? in_dir : erasure->name;
+    if (errno_value == EXDEV && erasure->w->run->options->one_file_system)
+        weir__tell_skipped(erasure->w, erasure->dir, in_dir, "on another file system");
+    else
+        weir__tell_error(erasure->w, erasure->dir, in_dir, what, errno_value);
 }
 
 bool weir__erase(struct weir__worker *w, struct weir__dir *dir, const char *name)

@@ -1,9 +1,7 @@
 /* file.c - the content of a regular file: from an open source to a final name.
  *
  * Small files are read in one call and written in one call. A read that would have to wait for the
- * disk is started and the file put off (worker.c). Large files go through the mover, piece by
- * piece, and threads that are idle are asked to take pieces; whoever ends the last piece completes
- * the file.
+ * disk is started and the file put off (worker.c). Large files: large.c.
  *
  * System calls for a small file in a new directory, when its data are in memory: open, fstat, read,
  * open, write, fstat, utimens, close, close. The second fstat tells whether the source changed
@@ -19,12 +17,6 @@
 
 #include "banned.h"
 
-/* Below this a file is not worth sharing. */
-#define SHARED_SIZE (2 * WEIR__DATA_PIECE)
-
-/* A block that a resumed file is compared by. */
-#define RESUME_BLOCK (WEIR__DATA_SMALL / 2)
-
 /* Takes away what was begun, unless it is to be continued. */
 static void abandon_target(struct weir__worker *w, struct weir__job *job)
 {
@@ -36,7 +28,7 @@ static void abandon_target(struct weir__worker *w, struct weir__job *job)
         weir__sys_unlinkat(job->dir->dst_fd, job->dst_name, 0);
     (void)w;
     job->temp[0] = '\0';
-    job->has_target = false;
+    job->has_target = job->is_nameless = false;
 }
 
 static void give_up(struct weir__worker *w, struct weir__job *job)
@@ -46,7 +38,8 @@ static void give_up(struct weir__worker *w, struct weir__job *job)
 }
 
 /* A failure of a move; one that was asked for by a stop is not an error. */
-static void fail(struct weir__worker *w, struct weir__job *job, bool is_read_side, int errno_value)
+void weir__file_fail(struct weir__worker *w, struct weir__job *job, bool is_read_side,
+                     int errno_value)
 {
     if (errno_value != ECANCELED || !weir__is_stopped(w)) {
         if (is_read_side)
@@ -141,8 +134,11 @@ static int open_one(struct weir__worker *w, struct weir__job *job)
         return open_in_place(w, job, mode);
     if (options->partial && (uint64_t)job->st.st_size > WEIR__DATA_SMALL)
         return open_part(w, job, mode);
-    if (!job->dir->is_new)
-        return weir__name_make_file(w, job->dir->dst_fd, mode, job->temp);
+    if (!job->dir->is_new) {
+        int fd = job->has_old ? -1 : weir__name_make_nameless(w, job->dir->dst_fd, mode);
+        job->is_nameless = fd >= 0;
+        return fd >= 0 ? fd : weir__name_make_file(w, job->dir->dst_fd, mode, job->temp);
+    }
     return weir__sys_openat(job->dir->dst_fd, job->dst_name,
                             (options->verify ? O_RDWR : O_WRONLY) | O_CREAT | O_EXCL | O_NOFOLLOW,
                             mode);
@@ -161,7 +157,7 @@ static bool open_target(struct weir__worker *w, struct weir__job *job)
         job->temp[0] = '\0';
         return false;
     }
-    job->has_target = true;
+    job->has_target = !job->is_nameless;
     learn_owner(w, job);
     return true;
 }
@@ -259,11 +255,11 @@ static bool open_up(struct weir__worker *w, struct weir__job *job)
 }
 
 /* All bytes are there: everything else, then the name. */
-static void complete(struct weir__worker *w, struct weir__job *job)
+void weir__file_complete(struct weir__worker *w, struct weir__job *job)
 {
     struct stat now, existing;
     if (weir__sys_fstat(job->in, &now) < 0) {
-        fail(w, job, true, errno);
+        weir__file_fail(w, job, true, errno);
         return;
     }
     bool has_changed = job->is_short || is_changed(&job->st, &now);
@@ -279,7 +275,7 @@ static void complete(struct weir__worker *w, struct weir__job *job)
     }
     struct weir__meta_place to = {.fd = job->out, .dir = job->dir->dst_fd, .name = job->dst_name};
     if (!know_made(w, job, &existing)) {
-        fail(w, job, false, errno);
+        weir__file_fail(w, job, false, errno);
         return;
     }
     weir__entry_metadata(w, job, &to, &existing);
@@ -288,10 +284,11 @@ static void complete(struct weir__worker *w, struct weir__job *job)
         return;
     }
     if (w->run->options->fsync == WEIR__FSYNC_FILE && weir__sys_fsync(job->out) < 0) {
-        fail(w, job, false, errno);
+        weir__file_fail(w, job, false, errno);
         return;
     }
-    if (job->temp[0] != '\0' && !weir__entry_install(w, job)) {
+    if ((job->is_nameless && !weir__name_link(w, job)) ||
+        (job->temp[0] != '\0' && !weir__entry_install(w, job))) {
         give_up(w, job);
         return;
     }
@@ -323,7 +320,7 @@ static bool write_all(struct weir__worker *w, struct weir__job *job, const char 
     for (size_t done = 0; done < count;) {
         ssize_t n = weir__sys_pwrite(job->out, bytes + done, count - done, (off_t)done);
         if (n <= 0) {
-            fail(w, job, false, n < 0 ? errno : EIO);
+            weir__file_fail(w, job, false, n < 0 ? errno : EIO);
             return false;
         }
         done += (size_t)n;
@@ -336,7 +333,7 @@ static void write_small(struct weir__worker *w, struct weir__job *job, size_t co
 {
     struct weir_deadline deadline = weir__stop_deadline(w);
     if (weir__mover_pace(&w->mover, count, &deadline) < 0) {
-        fail(w, job, false, ECANCELED);
+        weir__file_fail(w, job, false, ECANCELED);
         return;
     }
     unsigned tries = job->tries;
@@ -348,7 +345,7 @@ static void write_small(struct weir__worker *w, struct weir__job *job, size_t co
         /* What was put off has been completed meanwhile, in the same buffer. */
         ssize_t n = read_all(job->in, weir__mover_buffer(&w->mover), (size_t)job->st.st_size);
         if (n < 0) {
-            fail(w, job, true, errno);
+            weir__file_fail(w, job, true, errno);
             return;
         }
         count = (size_t)n;
@@ -356,12 +353,12 @@ static void write_small(struct weir__worker *w, struct weir__job *job, size_t co
     if (!write_all(w, job, weir__mover_buffer(&w->mover), count))
         return;
     if ((job->is_in_place || job->is_part) && weir__sys_ftruncate(job->out, (off_t)count) < 0) {
-        fail(w, job, false, errno);
+        weir__file_fail(w, job, false, errno);
         return;
     }
     /* Fewer bytes than the size says, with nothing changed: files of the kernel are like that. */
     job->moved.plain += count;
-    complete(w, job);
+    weir__file_complete(w, job);
 }
 
 /* A file of size 0 that has content, as in /proc: read until it ends. */
@@ -377,17 +374,17 @@ static void move_unsized(struct weir__worker *w, struct weir__job *job)
     for (n = weir__sys_pread(job->in, bytes, WEIR__DATA_SMALL, 0); n > 0;
          n = weir__sys_pread(job->in, bytes, WEIR__DATA_SMALL, (off_t)at)) {
         if (weir__is_stopped(w) || weir__temporary_write(job->out, bytes, (size_t)n, at) < 0) {
-            fail(w, job, false, weir__is_stopped(w) ? ECANCELED : errno);
+            weir__file_fail(w, job, false, weir__is_stopped(w) ? ECANCELED : errno);
             return;
         }
         at += (uint64_t)n;
     }
     if (n < 0) {
-        fail(w, job, true, errno);
+        weir__file_fail(w, job, true, errno);
         return;
     }
     job->moved.plain += at;
-    complete(w, job);
+    weir__file_complete(w, job);
 }
 
 static void read_small(struct weir__worker *w, struct weir__job *job, bool may_put_off)
@@ -412,7 +409,7 @@ static void read_small(struct weir__worker *w, struct weir__job *job, bool may_p
     if (n < (ssize_t)size)
         n = read_all(job->in, bytes, size);
     if (n < 0)
-        fail(w, job, true, errno);
+        weir__file_fail(w, job, true, errno);
     else
         write_small(w, job, (size_t)n);
 }
@@ -435,156 +432,6 @@ void weir__file_late(struct weir__worker *w, struct weir__job *job)
     weir__dir_drop(w, dir);
 }
 
-/* --- large files --- */
-
-/* How much of a file that was cut off agrees with the source. */
-static uint64_t resume_at(struct weir__worker *w, struct weir__job *job)
-{
-    char *from = weir__mover_buffer(&w->mover), *to = from + RESUME_BLOCK;
-    uint64_t at = 0;
-    while (job->is_part && !job->is_blank && !weir__is_stopped(w)) {
-        ssize_t n = weir__sys_pread(job->out, to, RESUME_BLOCK, (off_t)at);
-        ssize_t m = weir__sys_pread(job->in, from, RESUME_BLOCK, (off_t)at);
-        if (n != RESUME_BLOCK || m != RESUME_BLOCK || memcmp(from, to, RESUME_BLOCK) != 0)
-            break;
-        at += RESUME_BLOCK;
-    }
-    return at;
-}
-
-static void end_of_data(struct weir__worker *w, struct weir__job *job)
-{
-    if (job->big.is_failed) {
-        fail(w, job, job->big.is_read_side, job->big.errno_value);
-        return;
-    }
-    if (weir__sys_ftruncate(job->out, job->st.st_size) < 0) {
-        fail(w, job, false, errno);
-        return;
-    }
-    complete(w, job);
-}
-
-/* The next piece that nobody has taken, or 0 bytes. */
-static uint64_t take_piece(struct weir__copy *run, struct weir__job *job, uint64_t *ret_at)
-{
-    weir_lock_acquire(&run->big_lock);
-    uint64_t size = (uint64_t)job->st.st_size, at = job->big.next;
-    uint64_t length = size - at < WEIR__DATA_PIECE ? size - at : WEIR__DATA_PIECE;
-    if (job->big.is_failed)
-        length = 0;
-    job->big.next += length;
-    weir_lock_release(&run->big_lock);
-    *ret_at = at;
-    return length;
-}
-
-static void note_piece(struct weir__worker *w, struct weir__job *job, int result, int errno_value,
-                       uint64_t copied, bool is_short, const struct weir__data_result *moved)
-{
-    struct weir__copy *run = w->run;
-    w->counts.bytes_done += copied;
-    weir__tell_counts(w);
-    weir_lock_acquire(&run->big_lock);
-    job->big.counted += copied;
-    job->moved.range += moved->range;
-    job->moved.ring += moved->ring;
-    job->moved.plain += moved->plain;
-    job->moved.holes += moved->holes;
-    job->is_short = job->is_short || is_short;
-    if (result < 0 && !job->big.is_failed) {
-        job->big.is_failed = true;
-        job->big.errno_value = errno_value;
-        job->big.is_read_side = moved->is_read_side;
-    }
-    weir_lock_release(&run->big_lock);
-}
-
-/* Moves pieces until none is left; true when this thread is the last one at the file. */
-static bool move_pieces(struct weir__worker *w, struct weir__job *job)
-{
-    struct weir__copy *run = w->run;
-    struct weir_deadline deadline = weir__stop_deadline(w);
-    uint64_t at, length;
-    while ((length = take_piece(run, job, &at)) > 0) {
-        struct weir__data_result moved = {0};
-        uint64_t copied = 0;
-        int result = weir__mover_copy(&w->mover, job->in, job->out, at, length, job->is_blank,
-                                      &copied, &moved, &deadline);
-        note_piece(w, job, result, errno, copied, result == 0 && copied < length, &moved);
-    }
-    weir_lock_acquire(&run->big_lock);
-    bool is_last = --job->big.helpers == 0;
-    weir_lock_release(&run->big_lock);
-    return is_last;
-}
-
-/* The directory of a file that several threads move is pinned until the last of them is done. */
-static void complete_shared(struct weir__worker *w, struct weir__job *job)
-{
-    struct weir__dir *dir = job->dir;
-    weir__tree_hold(w->tree, &dir->node);
-    end_of_data(w, job);
-    weir__dir_unpin(w, dir);
-    weir__dir_drop(w, dir);
-}
-
-void weir__file_help(struct weir__worker *w, struct weir__job *job)
-{
-    if (move_pieces(w, job))
-        complete_shared(w, job);
-}
-
-/* Asks idle threads for a hand, one for each piece that could be theirs. */
-static void ask_for_help(struct weir__worker *w, struct weir__job *job)
-{
-    uint64_t pieces = ((uint64_t)job->st.st_size - job->big.next) / WEIR__DATA_PIECE;
-    for (; pieces > 1 && weir__tree_is_idle_wanted(w->tree); pieces--) {
-        struct weir__segment *segment = weir__segment_new(WEIR__SEGMENT_HELP, &job->dir->node, 0);
-        if (!segment)
-            return;
-        segment->help = job;
-        weir_lock_acquire(&w->run->big_lock);
-        job->big.helpers++;
-        weir_lock_release(&w->run->big_lock);
-        if (!weir__tree_offer(w->tree, segment)) {
-            weir_lock_acquire(&w->run->big_lock);
-            job->big.helpers--;
-            weir_lock_release(&w->run->big_lock);
-            weir__segment_free(segment);
-            return;
-        }
-    }
-}
-
-static void move_large(struct weir__worker *w, struct weir__job *job)
-{
-    job->big.next = resume_at(w, job);
-    job->big.helpers = 1;
-    /* Where there will be holes, file systems that reserve ahead must know where the file ends. */
-    bool has_holes = w->run->options->sparse == WEIR__SPARSE_MAKE ||
-                     (uint64_t)job->st.st_blocks * 512 < (uint64_t)job->st.st_size;
-    if (job->is_blank && has_holes && weir__sys_ftruncate(job->out, job->st.st_size) < 0) {
-        fail(w, job, false, errno);
-        return;
-    }
-    struct weir__job *kept = NULL;
-    if ((uint64_t)job->st.st_size - job->big.next >= SHARED_SIZE &&
-        weir__dir_pin(w, job->dir) == 0) {
-        kept = weir__entry_keep(w, job);
-        if (!kept)
-            weir__dir_unpin(w, job->dir);
-    }
-    if (!kept) {
-        move_pieces(w, job);
-        end_of_data(w, job);
-        return;
-    }
-    ask_for_help(w, kept);
-    if (move_pieces(w, kept))
-        complete_shared(w, kept);
-}
-
 /* --- the beginning --- */
 
 static bool may_reflink(const struct weir__worker *w, const struct weir__job *job)
@@ -605,7 +452,7 @@ static bool reflink(struct weir__worker *w, struct weir__job *job)
     }
     if (weir__mover_reflink(&w->mover, job->in, job->out) == 0) {
         job->moved.reflinked = (uint64_t)job->st.st_size;
-        end_of_data(w, job);
+        weir__large_end(w, job);
         return true;
     }
     if (w->run->options->reflink == WEIR__REFLINK_ALWAYS) {
@@ -675,7 +522,7 @@ void weir__file(struct weir__worker *w, struct weir__job *job)
         return;
     }
     if (open_target(w, job))
-        move_large(w, job);
+        weir__large(w, job);
     else
         give_up(w, job);
 }

@@ -110,6 +110,8 @@ static bool make_link(struct weir__worker *w, struct weir__job *job,
         weir__entry_end(w, job, false);
         return true;
     }
+    if (weir__entry_skip(w, job))
+        return true;
     bool is_same = is_there_already(job, place);
     if (!is_same)
         weir__entry_find_changes(w, job);
@@ -128,18 +130,24 @@ static bool make_link(struct weir__worker *w, struct weir__job *job,
 
 /* --- finding the place --- */
 
+static bool is_elsewhere(int errno_value)
+{
+    return errno_value == ENOENT || errno_value == ENOTDIR || errno_value == ELOOP;
+}
+
 /* One name down: as it will be called, or as it is called while it is built. */
 static int step(struct weir__worker *w, int dir_fd, const char *name)
 {
     const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW;
     char temp[WEIR__TEMP_SIZE];
     int fd = weir__sys_openat(dir_fd, name, flags, 0);
-    for (unsigned salt = 0; fd < 0 && errno == ENOENT && salt < WEIR__SALTS; salt++) {
+    /* Until it is complete, something else may have the name that it will replace. */
+    for (unsigned salt = 0; fd < 0 && is_elsewhere(errno) && salt < WEIR__SALTS; salt++) {
         weir__name_dir(w->run, name, salt, temp);
         fd = weir__sys_openat(dir_fd, temp, flags, 0);
     }
     /* Renamed between the two looks. */
-    if (fd < 0 && errno == ENOENT)
+    if (fd < 0 && is_elsewhere(errno))
         fd = weir__sys_openat(dir_fd, name, flags, 0);
     return fd;
 }

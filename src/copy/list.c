@@ -122,7 +122,30 @@ static const char *leave_what_differs(struct list *list, const char *path)
     return rest;
 }
 
-static void do_last(struct list *list, const char *name)
+/* What is in a directory, but not what is in those in it; with -r, all. */
+static void do_contents(struct list *list, const char *name)
+{
+    struct weir__worker *w = list->w;
+    if (strcmp(name, ".") == 0)
+        w->run->described_by = &w->run->sources[0]; /* DST was asked for by name */
+    if (w->run->options->recursive) {
+        weir__tree_hold(w->tree, &list->at->node);
+        weir__enter(w, list->at, name);
+        return;
+    }
+    struct weir__dir *dir = weir__enter_only(w, list->at, name);
+    if (!dir)
+        return;
+    if (weir__dir_pin(w, dir) == 0) {
+        weir__worker_list(w, dir);
+        weir__dir_unpin(w, dir);
+    } else {
+        weir__tell_source_error(w, dir, NULL, "cannot open again", errno);
+    }
+    weir__dir_drop(w, dir);
+}
+
+static void do_last(struct list *list, const char *name, bool with_contents)
 {
     struct weir__worker *w = list->w;
     struct stat st;
@@ -138,9 +161,8 @@ static void do_last(struct list *list, const char *name)
              !S_ISDIR(st.st_mode))
         weir__entry(w, list->at, name, (unsigned char)IFTODT(st.st_mode));
     weir__dir_unpin(w, list->at);
-    if (result == 0 && S_ISDIR(st.st_mode) && w->run->options->recursive) {
-        weir__tree_hold(w->tree, &list->at->node);
-        weir__enter(w, list->at, name);
+    if (result == 0 && S_ISDIR(st.st_mode) && (with_contents || w->run->options->recursive)) {
+        do_contents(list, name);
     } else if (result == 0 && S_ISDIR(st.st_mode)) {
         struct weir__dir *dir = weir__enter_only(w, list->at, name);
         if (dir)
@@ -151,6 +173,17 @@ static void do_last(struct list *list, const char *name)
 static void do_path(struct list *list, const char *path)
 {
     char name[WEIR__NAME_SIZE];
+    const char *start = path;
+    if (next_part(&start) == 0) {
+        while (list->at != list->top)
+            leave(list);
+        do_contents(list, ".");
+        return;
+    }
+    if (strstr(path, "/./")) {
+        weir__tell_source_error(list->w, NULL, path, "cannot copy, '/./' has no meaning here:", 0);
+        return;
+    }
     path = leave_what_differs(list, path);
     for (;;) {
         size_t length = next_part(&path);
@@ -168,7 +201,7 @@ static void do_path(struct list *list, const char *path)
         path += length;
         const char *more = path;
         if (next_part(&more) == 0) {
-            do_last(list, name);
+            do_last(list, name, *path == '/');
             return;
         }
         struct weir__dir *dir = weir__enter_only(list->w, list->at, name);
@@ -192,7 +225,10 @@ int weir__list_main(struct weir__worker *w, struct weir__dir *top)
                                 list.fd < 0 ? errno : ENOMEM);
     } else {
         while (!weir__is_stopped(w) && read_line(&list) > 0) {
+            size_t length = weir__buffer_length(&list.line);
             const char *line = weir__buffer_text(&list.line);
+            if (!options->from0 && length > 0 && line[length - 1] == '\r')
+                weir__buffer_truncate(&list.line, length - 1);
             /* As in rsync: comments begin with ; or #, and empty lines say nothing. */
             if (line[0] != '\0' && (options->from0 || (line[0] != '#' && line[0] != ';')))
                 do_path(&list, line);

@@ -150,7 +150,8 @@ int weir__operands_sources(struct weir__copy *run)
             return result;
         for (size_t j = 0; j < i; j++)
             run->has_overlap = run->has_overlap || overlap(&run->sources[i], &run->sources[j]);
-        if (!run->described_by && run->sources[i].is_contents && !run->sources[i].is_missing)
+        if (!run->described_by && run->sources[i].is_contents && !run->sources[i].is_missing &&
+            run->options->recursive && !run->options->files_from)
             run->described_by = &run->sources[i];
     }
     return 0;

@@ -264,6 +264,11 @@ static int start_operand(struct weir__worker *w, struct weir__dir *target, size_
                           &dir->node, strlen(name) + 3);
     int result = -WEIR_E_NO_MEMORY;
     bool is_wanted = run->phase == WEIR__PHASE_COPY || source->is_dir;
+    if (is_wanted && !source->is_contents && run->options->filter &&
+        weir__worker_is_excluded(w, dir, source->name, source->is_dir)) {
+        is_wanted = false;
+        weir__tell_skipped(w, dir, source->name, "excluded");
+    }
     if (source->is_dir && !run->options->recursive && !run->options->files_from) {
         is_wanted = false;
         weir__tell_skipped(w, dir, source->name, "a directory");

@@ -157,7 +157,7 @@ void weir__special(struct weir__worker *w, struct weir__job *job)
     if (is_made) {
         if (job->has_old)
             job->changes |= WEIR__CHANGE_CONTENT;
-        if (job->has_old && target && !w->run->rules.times)
+        if (job->has_old && !w->run->rules.times)
             job->changes |= WEIR__CHANGE_TIME_NOW;
         else if (job->has_old && target && w->run->rules.omit_link_times)
             job->changes |= WEIR__CHANGE_TIME;

@@ -223,6 +223,17 @@ static void push_dirs(struct weir__worker *w, struct weir__dir *dir, struct weir
                                 result == -WEIR_E_NO_MEMORY ? ENOMEM : errno);
 }
 
+/* Directories in one that a list names with a slash: made, and not entered. */
+static void make_dirs(struct weir__worker *w, struct weir__dir *dir, const struct weir__item *items,
+                      size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct weir__dir *made = weir__enter_only(w, dir, items[i].entry->d_name);
+        if (made)
+            weir__dir_drop(w, made);
+    }
+}
+
 /* Gives names to a thread that has nothing to do. */
 static bool share(struct weir__worker *w, struct weir__dir *dir, const struct weir__item *items,
                   size_t count)
@@ -292,7 +303,10 @@ static void do_window(struct weir__worker *w, struct weir__dir *dir, int fd, siz
         item->inode = entry->d_ino;
         item->entry = entry;
     }
-    push_dirs(w, dir, w->items + WEIR__WINDOW_MAX - dirs, dirs);
+    if (w->run->options->files_from && !w->run->options->recursive)
+        make_dirs(w, dir, w->items + WEIR__WINDOW_MAX - dirs, dirs);
+    else
+        push_dirs(w, dir, w->items + WEIR__WINDOW_MAX - dirs, dirs);
     do_files(w, dir, w->items, files);
 }
 

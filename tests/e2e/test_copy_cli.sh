@@ -126,8 +126,71 @@ refuses "'--quiet' prints errors alone: *" -qi
 refuses "'--quiet' prints errors alone: *" --quiet --json
 refuses "'--quiet' and '--progress' *" -q --progress
 refuses "unknown option '--delete-befor': did you mean '--delete-before'\\?" --delete-befor
-refuses "unknown option '-z': *" -az
+refuses "unknown option '-Y': *" -aY
 refuses "unknown option '--no-checksum': *" --no-checksum
+# Known from rsync and cp: the reason, and never the nearest name.
+while IFS='|' read -r option why; do
+    refuses "option '$option' $why" "$option"
+    [[ $err != *'did you mean'* ]] || fail "without a nearest name: $option" "$err"
+done <<'EOF'
+--backup|is not offered*
+-b|is not offered*
+--backup-dir|is not offered*
+--suffix|is not offered*
+-R|is not offered*'--files-from'*
+--relative|is not offered*'--files-from'*
+--parents|is not offered*'--files-from'*
+-L|is not offered*symlinks*
+--copy-links|is not offered*symlinks*
+--copy-unsafe-links|is not offered*symlinks*
+--safe-links|is not offered*symlinks*
+-k|is not offered*
+-K|is not offered*
+--link-dest|is not offered*
+--copy-dest|is not offered*
+--compare-dest|is not offered*
+-f|is not offered*'--include' and '--exclude'*
+-F|is not offered*'--include' and '--exclude'*
+--filter|is not offered*'--include' and '--exclude'*
+--remove-source-files|is not offered*
+-m|is not offered
+--prune-empty-dirs|is not offered
+-E|is not offered
+--executability|is not offered
+-T|is not offered*
+--temp-dir|is not offered*
+--mkpath|is not offered*
+--list-only|is not offered
+--info|is not offered
+--debug|is not offered
+--fake-super|is not offered
+-W|is not needed*
+--whole-file|is not needed*
+--no-whole-file|is not needed*
+--no-W|is not needed*
+-z|is not needed*
+--compress|is not needed*
+--numeric-ids|is not needed*
+--del|is not offered*'--delete'*'--delete-before'
+--delete-during|is not offered*'--delete'*'--delete-before'
+--delete-delay|is not offered*'--delete'*'--delete-before'
+--inc-recursive|is not needed*
+--no-inc-recursive|is not needed*
+--preserve|is not needed*
+--no-preserve|is not offered*'--no-perms'*
+-d|is not needed*
+--no-clobber|is not offered*'--ignore-existing'
+-P|is not offered*'--partial --progress'
+--human-readable|is not needed*
+EOF
+refuses "option '--link-dest' is not offered*" --link-dest=../old
+refuses "option '-z' is not needed*" -avz
+for text in link-dest numeric-ids no-clobber; do
+    run bash -c '"$0" copy --help | grep -c -e "--$1"' "$WEIR" "$text"
+    is "and help does not offer it: $text" "$out" 0
+done
+refuses "option '-h' asks for help here, and stands alone; sizes *: leave it out" -avh
+refuses "option '-h' asks for help here, and stands alone; *" -hv
 long=$(printf '%0300d' 0)
 refuses "option '--chown': '${long:0:80}...': *" --chown="${long}x"
 copy --exclude-from="$dir/none" "$dir/src" "$dir/refused"
@@ -141,6 +204,69 @@ copy "$dir/src" "$dir/src/sub"
 expect 'a tree into itself' 2 '' "weir copy: cannot copy '$dir/src': *"
 copy '' "$dir/refused"
 expect 'an empty source' 2 '' 'weir copy: cannot copy*'
+
+## names on other machines
+
+far() { # the operand that is refused, operands
+    local wanted=$1
+    shift
+    run env --chdir="$dir" "$weir" copy "$@"
+    expect "refuses $*" 2 '' "weir copy: '$wanted' looks like a name on another machine, and copies are local: for a local name write './$wanted'"
+}
+weir=$(readlink -f "$WEIR")
+far host:D src/ host:D
+far host:D/sub src/ host:D/sub
+far host:/D src/ host:/D
+far me@host::mod/x src/ me@host::mod/x
+far rsync://host/D src/ rsync://host/D
+far host:src host:src D
+far rsync://host/src src rsync://host/src D
+is 'and nothing was made' "$(cd "$dir" && compgen -G '*[:D]*' || true)" ''
+run env --chdir="$dir" "$weir" copy src/ ./host:D
+expect 'a local name with a colon' 0 '' ''
+run env --chdir="$dir" "$weir" copy src/ host:D
+expect 'what is there is local' 0 '' ''
+run env --chdir="$dir" "$weir" copy src/one host:D/new
+expect 'and what is to be in it' 0 '' ''
+run env --chdir="$dir" "$weir" copy host:D/ src/sub/a:b
+expect 'a colon behind a slash is nothing special' 0 '' ''
+rm -rf "$dir/host:D" "$dir/src/sub/a:b"
+touch -d '2001-02-03 04:05:06.789' "$dir/src/sub"
+
+## directories without -r
+
+for option in --no-r --no-recursive --no-archive; do
+    copy $option "$dir/src" "$dir/left"
+    expect "a directory is not left out without a word: $option" 0 '' \
+        "weir copy: 'src': a directory, and left out: give '-r'"
+    rm -rf "$dir/left"
+done
+copy --no-r "$dir/src/" "$dir/left"
+expect 'nor are the contents of one' 0 '' "weir copy: '.': a directory, and left out: give '-r'"
+rm -rf "$dir/left"
+copy -q --no-r "$dir/src" "$dir/left"
+expect 'unless quiet' 0 '' ''
+rm -rf "$dir/left"
+copy --no-r --exclude=zwei "$dir/src/one" "$dir/src/zwei" "$dir/left"
+expect 'and other things are, as told' 0 '' ''
+rm -rf "$dir/left"
+
+## -A brings -p, and of the two the last wins
+
+modes() { # options
+    rm -rf "$dir/moded"
+    touch "$dir/moded"
+    chmod 600 "$dir/moded"
+    copy "$@" "$dir/mode" "$dir/moded"
+    stat -c %a "$dir/moded"
+}
+touch "$dir/mode"
+chmod 751 "$dir/mode"
+is 'neither' "$(modes --no-archive)" 600
+is '-A alone' "$(modes --no-archive -A)" 751
+is '-A behind --no-perms' "$(modes --no-perms -A)" 751
+is '--no-perms behind it' "$(modes --no-archive -A --no-acls --no-perms)" 600
+is '--no-acls says nothing about it' "$(modes --no-acls)" 751
 
 ## what goes together
 

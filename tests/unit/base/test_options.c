@@ -334,8 +334,13 @@ TEST(help_stops_the_reading)
     CHECK_EQ(PARSE("--help", "--nonsense"), 0);
     CHECK_EQ(parsed.help, WEIR__HELP_LONG);
     CHECK_EQ(parsed.operands_count, 0);
-    CHECK_EQ(PARSE("-jh"), 0);
-    CHECK_EQ(parsed.help, WEIR__HELP_SHORT);
+    /* Among other letters it may as well be meant as something else. */
+    CHECK_WRONG("option '-h' asks for help and stands alone", "-jh");
+    CHECK_WRONG("option '-h' asks for help and stands alone", "-hj");
+    CHECK_WRONG("option '-h' asks for help and stands alone", "-hh");
+    CHECK_WRONG("unknown option '-help': did you mean '--help'?", "-help");
+    CHECK_OK("-th");
+    CHECK_STR(values.text, "h");
     CHECK_WRONG("option '--help' takes no value", "--help=x");
     CHECK_EQ(PARSE("s", "t", "--", "--help"), 0);
     CHECK_EQ(parsed.help, WEIR__HELP_NONE);
@@ -354,6 +359,57 @@ TEST(unknown_options_find_the_nearest)
     CHECK_WRONG("unknown option '-z': see --help for those there are", "-jz");
     CHECK_WRONG("unknown option '-size=1': did you mean '--size=1'?", "-size=1");
     CHECK_WRONG("unknown option '-\xc3\xa4': see --help for those there are", "-\xc3\xa4");
+}
+
+TEST(options_that_are_refused_say_why)
+{
+    static const struct weir__refused refused[] = {
+        {"-b --backup --josn", "is not offered: keep copies"},
+        {"-h --no-clobber", "is something else"},
+        {NULL, NULL},
+    };
+    struct weir__usage with = usage;
+    with.refused = refused;
+    weir__options_check(&with, "test");
+#define CHECK_REFUSED(message, ...)                                                                \
+    do {                                                                                           \
+        CHECK_EQ(parse_with(&with, (const char *const[]){__VA_ARGS__, NULL}), -WEIR_E_USAGE);      \
+        CHECK_STR(parsed.error, message);                                                          \
+    } while (0)
+    CHECK_REFUSED("option '-b' is not offered: keep copies", "-b");
+    CHECK_REFUSED("option '-b' is not offered: keep copies", "-jab");
+    CHECK_REFUSED("option '--backup' is not offered: keep copies", "--backup");
+    CHECK_REFUSED("option '--backup' is not offered: keep copies", "--backup=x");
+    CHECK_REFUSED("option '--no-backup' is not offered: keep copies", "--no-backup");
+    CHECK_REFUSED("option '--no-b' is not offered: keep copies", "--no-b");
+    CHECK_REFUSED("option '--josn' is not offered: keep copies", "--josn");
+    CHECK_REFUSED("option '--no-clobber' is something else", "--no-clobber");
+    CHECK_REFUSED("option '-h' is something else", "-jh");
+    CHECK_REFUSED("unknown option '--clobber': see --help for those there are", "--clobber");
+    CHECK_REFUSED("unknown option '--jsno': did you mean '--json'?", "--jsno");
+    CHECK_REFUSED("unknown option '--backu': see --help for those there are", "--backu");
+    CHECK_EQ(parse_with(&with, (const char *const[]){"-h", NULL}), 0);
+    CHECK_EQ(parsed.help, WEIR__HELP_SHORT);
+    CHECK_EQ(parse_with(&with, (const char *const[]){"--", "-b", "--backup", NULL}), 0);
+}
+
+TEST(a_toggle_may_bring_others)
+{
+    static const char *const brought[] = {"owner", NULL};
+    struct weir__option table[sizeof(options) / sizeof(options[0])];
+    memcpy(table, options, sizeof(options));
+    for (struct weir__option *o = table; o->name; o++)
+        if (strcmp(o->name, "group") == 0)
+            o->members = brought;
+    struct weir__usage with = usage;
+    with.options = table;
+    weir__options_check(&with, "test");
+    CHECK_EQ(parse_with(&with, (const char *const[]){"--no-owner", "-g", "s", "t", NULL}), 0);
+    CHECK(values.group && values.owner);
+    CHECK_EQ(parse_with(&with, (const char *const[]){"-g", "--no-owner", "s", "t", NULL}), 0);
+    CHECK(values.group && !values.owner);
+    CHECK_EQ(parse_with(&with, (const char *const[]){"--no-group", "s", "t", NULL}), 0);
+    CHECK(!values.group && values.owner);
 }
 
 TEST(names_are_never_abbreviated)
@@ -485,6 +541,28 @@ TEST(unsound_tables_are_programming_errors)
                     {WEIR__OPTION_FLAG(struct values, owner), .name = "owner", .help = "h"},
                     {WEIR__OPTION_TOGGLE(struct values, group), .name = "group", .help = "h"},
                     {WEIR__OPTION_GROUP(everybody), .name = "a", .help = "h"});
+}
+
+static void check_bad_refusal(void *arg)
+{
+    struct weir__usage bad = usage;
+    bad.refused = arg;
+    weir__options_check(&bad, "test");
+}
+
+#define CHECK_BAD_REFUSAL(message, names, why)                                                     \
+    CHECK(tap_dies(check_bad_refusal, (struct weir__refused[]){{names, why}, {NULL, NULL}},        \
+                   message))
+
+TEST(unsound_refusals_are_programming_errors)
+{
+    CHECK_BAD_REFUSAL("one line that says why", "-b", NULL);
+    CHECK_BAD_REFUSAL("one line that says why", "-b", "is not offered.");
+    CHECK_BAD_REFUSAL("each is a dash and a letter", "backup", "is not offered");
+    CHECK_BAD_REFUSAL("each is a dash and a letter", "-b --", "is not offered");
+    CHECK_BAD_REFUSAL("each is a dash and a letter", "-bc", "is not offered");
+    CHECK_BAD_REFUSAL("one of them is offered", "-b -j", "is not offered");
+    CHECK_BAD_REFUSAL("one of them is offered", "--backup --json", "is not offered");
 }
 
 #ifdef WEIR_FAULTS
