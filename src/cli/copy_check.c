@@ -45,6 +45,8 @@ static const char *check_deletion(const struct weir__copy_values *v)
 {
     if (v->delete_before && (v->delete_any || v->delete_after))
         return "'--delete-before' and deleting after the copying contradict each other: choose one";
+    if (v->reflink == WEIR__REFLINK_ALWAYS && v->sparse != WEIR__SPARSE_KEEP)
+        return "'--reflink=always' shares the source's blocks, holes and all: leave out '--sparse'";
     if (deletes(v) && v->copy.files_from)
         return "'--delete' with '--files-from' would delete all that is not in the list: choose "
                "one";

@@ -20,6 +20,9 @@
 
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
 
+/* How often a folder is made again that another copy took away meanwhile. */
+#define MAKE_TRIES 16
+
 struct weir__dir *weir__dir_new(struct weir__copy *run, enum weir__dir_kind kind,
                                 const struct weir__source *source, const char *name)
 {
@@ -137,19 +140,25 @@ bool weir__dir_know(struct weir__worker *w, struct weir__dir *parent, struct wei
     return true;
 }
 
-/* An existing directory that its owner may not open: opened up by its name. */
-static int open_closed(int parent_fd, const char *name)
+/* An existing directory that its owner may not open: opened up by its name, for the time of the
+ * copy. */
+static int open_closed(struct weir__worker *w, struct weir__dir *dir, int parent_fd)
 {
-    int fd = weir__sys_openat(parent_fd, name, OPEN_DIR, 0);
-    if (fd >= 0 || errno != EACCES)
+    int fd = weir__sys_openat(parent_fd, dir->name, OPEN_DIR, 0);
+    if (fd >= 0 || errno != EACCES || w->run->options->dry_run)
         return fd;
-    int path_fd = weir__sys_openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+    int path_fd = weir__sys_openat(parent_fd, dir->name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
     if (path_fd < 0)
         return -1;
     char path[64];
+    struct stat st;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-    if (weir__sys_fchmodat(AT_FDCWD, path, S_IRWXU) == 0)
-        fd = weir__sys_openat(parent_fd, name, OPEN_DIR, 0);
+    if (weir__sys_fstat(path_fd, &st) == 0 &&
+        weir__sys_fchmodat(AT_FDCWD, path, (st.st_mode & 07777) | S_IRWXU) == 0) {
+        dir->old_mode = st.st_mode & 07777;
+        dir->is_opened_up = true;
+        fd = weir__sys_openat(parent_fd, dir->name, OPEN_DIR, 0);
+    }
     weir__sys_close(path_fd);
     return fd;
 }
@@ -174,38 +183,64 @@ static mode_t mode_to_keep(const struct weir__worker *w, const struct weir__dir 
     return weir__meta_mode(&w->run->rules, st, NULL) | (existing->st_mode & S_ISGID);
 }
 
+/* Whoever builds a folder holds a lock on it. */
+static bool lock(struct weir__worker *w, struct weir__dir *parent, struct weir__dir *dir)
+{
+    dir->lock_fd = weir__sys_openat(dir->dst_fd, ".", OPEN_DIR, 0);
+    if (dir->lock_fd >= 0 &&
+        (weir__sys_flock(dir->lock_fd, LOCK_EX | LOCK_NB) == 0 || weir__name_has_no_locks(errno)))
+        return true;
+    bool is_taken = errno == EWOULDBLOCK;
+    if (is_taken)
+        dir->is_made = false; /* it is the other's, whoever made it */
+    weir__tell_error_detail(w, parent, dir->name, "cannot make directory",
+                            is_taken ? "another copy is building it" : NULL, is_taken ? 0 : errno);
+    return false;
+}
+
+static bool is_still(int parent_fd, const char *name, int fd)
+{
+    struct stat here, there;
+    return weir__sys_fstat(fd, &here) == 0 &&
+           weir__sys_fstatat(parent_fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
 /* Makes the directory under this name and opens it. A folder that a dead run left under the
  * temporary name is continued. */
 bool weir__dir_make(struct weir__worker *w, struct weir__dir *parent, struct weir__dir *dir,
                     const char *name)
 {
-    dir->is_new = false;
-    if (weir__sys_mkdirat(parent->dst_fd, name, mode_to_make(w, parent, dir)) == 0) {
-        dir->is_made = true;
-        dir->is_new = !w->run->options->files_from;
-    } else if (errno != EEXIST || !(dir->is_temporary || w->run->options->files_from)) {
-        /* A list may come back to a directory that it had before. */
-        weir__tell_error(w, parent, dir->name, "cannot make directory", errno);
-        return false;
-    } else {
-        dir->is_continued = dir->is_temporary;
+    for (int i = 0; i < MAKE_TRIES; i++) {
+        dir->is_new = dir->is_made = dir->is_continued = false;
+        if (weir__sys_mkdirat(parent->dst_fd, name, mode_to_make(w, parent, dir)) == 0) {
+            dir->is_made = true;
+            dir->is_new = !w->run->options->files_from;
+        } else if (errno != EEXIST || !(dir->is_temporary || w->run->options->files_from)) {
+            /* A list may come back to a directory that it had before. */
+            weir__tell_error(w, parent, dir->name, "cannot make directory", errno);
+            return false;
+        } else {
+            dir->is_continued = dir->is_temporary;
+        }
+        dir->dst_fd = weir__sys_openat(parent->dst_fd, name, OPEN_DIR, 0);
+        if (dir->dst_fd < 0 && errno != ENOENT) {
+            weir__tell_error(w, parent, dir->name, "cannot open directory", errno);
+            return false;
+        }
+        if (dir->dst_fd >= 0 && !dir->is_temporary)
+            return true;
+        if (dir->dst_fd >= 0 && !lock(w, parent, dir))
+            return false;
+        /* Another copy may have finished or removed it before we had the lock. */
+        if (dir->dst_fd >= 0 && is_still(parent->dst_fd, name, dir->lock_fd))
+            return true;
+        weir__sys_close_at(&dir->dst_fd);
+        weir__sys_close_at(&dir->lock_fd);
     }
-    dir->dst_fd = weir__sys_openat(parent->dst_fd, name, OPEN_DIR, 0);
-    if (dir->dst_fd < 0) {
-        weir__tell_error(w, parent, dir->name, "cannot open directory", errno);
-        return false;
-    }
-    if (!dir->is_temporary)
-        return true;
-    dir->lock_fd = weir__sys_openat(dir->dst_fd, ".", OPEN_DIR, 0);
-    if (dir->lock_fd < 0 ||
-        (weir__sys_flock(dir->lock_fd, LOCK_EX | LOCK_NB) < 0 && !weir__name_has_no_locks(errno))) {
-        weir__tell_error_detail(w, parent, dir->name, "cannot make directory",
-                                errno == EWOULDBLOCK ? "another copy is building it" : NULL,
-                                errno == EWOULDBLOCK ? 0 : errno);
-        return false;
-    }
-    return true;
+    dir->is_made = false;
+    weir__tell_error(w, parent, dir->name, "cannot make directory", EAGAIN);
+    return false;
 }
 
 /* A temporary name that the source has no entry of. */
@@ -238,6 +273,10 @@ static bool open_destination(struct weir__worker *w, struct weir__dir *parent,
         weir__tell_error(w, parent, NULL, "cannot open directory", errno);
         return false;
     }
+    if (parent->is_new && w->run->options->existing) {
+        weir__tell_skipped(w, parent, dir->name, "not at the destination");
+        return false;
+    }
     if (parent->is_new) {
         dir->is_new = dir->is_made = true;
         return dry || (weir__dir_make(w, parent, dir, dir->name) && weir__dir_know(w, parent, dir));
@@ -249,7 +288,7 @@ static bool open_destination(struct weir__worker *w, struct weir__dir *parent,
     }
     if (is_there && S_ISDIR(st.st_mode)) {
         dir->is_continued = parent->is_continued;
-        dir->dst_fd = open_closed(parent->dst_fd, dir->name);
+        dir->dst_fd = open_closed(w, dir, parent->dst_fd);
         if (dir->dst_fd >= 0)
             return weir__dir_know(w, parent, dir);
         weir__tell_error(w, parent, dir->name, "cannot open directory", errno);
@@ -345,7 +384,7 @@ static bool open_both(struct weir__worker *w, struct weir__dir *parent, struct w
     }
     if (!S_ISDIR(st.st_mode))
         return false;
-    dir->dst_fd = open_closed(parent->dst_fd, dir->name);
+    dir->dst_fd = open_closed(w, dir, parent->dst_fd);
     if (dir->dst_fd >= 0)
         return weir__dir_know(w, parent, dir);
     weir__tell_error(w, parent, dir->name, "cannot open directory", errno);
@@ -488,8 +527,14 @@ static void install(struct weir__worker *w, struct weir__dir *dir)
         weir__tell_error(w, dir, NULL, "cannot open the directory of", errno);
         return;
     }
-    if (rename_to(parent->dst_fd, temp, dir->name, dir->replaces) < 0)
+    if (rename_to(parent->dst_fd, temp, dir->name, dir->replaces) < 0) {
+        bool is_late = errno == EEXIST;
         weir__tell_error(w, dir, NULL, "cannot give its final name to", errno);
+        /* Somebody else made it meanwhile; the next copy brings that up to date, without this. */
+        struct weir__remove_options options = {.cancel = w->stop};
+        if (is_late && weir__remove_tree(parent->dst_fd, temp, &options, NULL) < 0)
+            weir__tell_error(w, dir, NULL, "cannot remove the leftover of", EEXIST);
+    }
     weir__dir_unpin(w, parent);
 }
 

@@ -10,6 +10,7 @@
 
 #include "alloc.h"
 #include "engine.h"
+#include "remove.h"
 #include "sys.h"
 
 #include "banned.h"
@@ -130,6 +131,10 @@ static bool is_content_same(struct weir__worker *w, const struct weir__job *job)
                digest_at(w, job->dir->dst_fd, job->dst_name, to) &&
                memcmp(from, to, sizeof(from)) == 0;
     }
+    /* Of what a dead run has left, the time says whether it is whole, since it was set last. */
+    if (job->dir->is_continued)
+        return w->run->rules.times && job->old.st_mtim.tv_sec == job->st.st_mtim.tv_sec &&
+               job->old.st_mtim.tv_nsec == job->st.st_mtim.tv_nsec;
     if (options->size_only)
         return true;
     return !options->ignore_times && is_time_same(options, job->st.st_mtim, job->old.st_mtim);
@@ -239,14 +244,28 @@ void weir__entry_find_changes(struct weir__worker *w, struct weir__job *job)
 
 /* --- names --- */
 
+/* Nothing is deleted when the source could not be read completely. */
+static bool is_deletion_held(struct weir__copy *run)
+{
+    weir_lock_acquire(&run->counts_lock);
+    bool is_held = run->has_source_errors && !run->options->delete_despite_errors;
+    weir_lock_release(&run->counts_lock);
+    return is_held;
+}
+
 /* A directory stands where something else shall be: it goes if it is empty, or with --delete. */
 bool weir__entry_make_way(struct weir__worker *w, struct weir__job *job)
 {
     int dir_fd = job->dir->dst_fd;
     if (weir__sys_unlinkat(dir_fd, job->dst_name, AT_REMOVEDIR) == 0)
         return true;
+    if (job->dir->is_continued) {
+        /* Left by a dead run, and not the user's. */
+        struct weir__remove_options options = {.cancel = w->stop};
+        return weir__remove_tree(dir_fd, job->dst_name, &options, NULL) == 0;
+    }
     if ((errno != ENOTEMPTY && errno != EEXIST) ||
-        w->run->options->delete_when == WEIR__DELETE_NEVER)
+        w->run->options->delete_when == WEIR__DELETE_NEVER || is_deletion_held(w->run))
         return false;
     if (weir__erase(w, job->dir, job->dst_name))
         return true;
@@ -278,6 +297,9 @@ bool weir__entry_install(struct weir__worker *w, struct weir__job *job)
 static const char *reason_to_skip(const struct weir__worker *w, const struct weir__job *job)
 {
     const struct weir__copy_options *options = w->run->options;
+    /* What a dead run has left is ours to finish: it is not what the user had. */
+    if (job->dir->is_continued)
+        return NULL;
     if (options->existing && !job->has_old)
         return "not at the destination";
     if (options->ignore_existing && job->has_old)
@@ -322,8 +344,9 @@ static bool would_fail(struct weir__worker *w, struct weir__job *job)
 {
     char names[1024];
     const struct weir__copy_options *options = w->run->options;
-    if (!options->dry_run || !job->has_old || !S_ISDIR(job->old.st_mode) ||
-        options->delete_when != WEIR__DELETE_NEVER)
+    if (!options->dry_run || !job->has_old || !S_ISDIR(job->old.st_mode))
+        return false;
+    if (options->delete_when != WEIR__DELETE_NEVER && weir__erase(w, job->dir, job->dst_name))
         return false;
     int fd =
         weir__sys_openat(job->dir->dst_fd, job->dst_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);

@@ -101,6 +101,20 @@ static bool claim(void *arg)
     return may;
 }
 
+/* What is excluded is not ours to delete, also in a directory that the source has not. */
+static bool is_protected(struct erasure *erasure, const char *in_dir, bool is_dir)
+{
+    struct weir__worker *w = erasure->w;
+    const struct weir__filter *filter = w->run->options->filter;
+    const struct weir__ignore *ignore = erasure->dir->ignore_in_use;
+    const char *last = strrchr(in_dir, '/');
+    const char *shown = weir__tell_path(w, WEIR__PATH_SHOWN, erasure->dir, in_dir);
+    if (filter &&
+        weir__filter_match(filter, shown, last ? last + 1 : in_dir, is_dir) == WEIR__FILTER_EXCLUDE)
+        return true;
+    return ignore && weir__ignore_is_ignored(ignore, shown, is_dir);
+}
+
 static bool may_erase(void *arg, const char *path, bool is_dir)
 {
     struct erasure *erasure = arg;
@@ -110,13 +124,9 @@ static bool may_erase(void *arg, const char *path, bool is_dir)
         weir__tell_error(w, erasure->dir, erasure->name, "cannot delete", ENOMEM);
         return false;
     }
-    const char *last = strrchr(in_dir, '/');
-    if (path[0] != '\0' && !w->run->options->delete_excluded && w->run->options->filter) {
-        const char *shown = weir__tell_path(w, WEIR__PATH_SHOWN, erasure->dir, in_dir);
-        if (weir__filter_match(w->run->options->filter, shown, last ? last + 1 : in_dir, is_dir) ==
-            WEIR__FILTER_EXCLUDE)
-            return false;
-    }
+    if (path[0] != '\0' && !w->run->options->delete_excluded &&
+        is_protected(erasure, in_dir, is_dir))
+        return false;
     return true;
 }
 
@@ -201,6 +211,12 @@ void weir__erase_entry(struct weir__worker *w, struct weir__dir *dir, const char
     if (!is_excluded) {
         if (weir__sys_fstatat(dir->src_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
             *ret_is_dir = is_dir && S_ISDIR(st.st_mode);
+            /* Excluded as what it is there, and not as what it is here: then the source has none.
+             */
+            if (is_dir == S_ISDIR(st.st_mode) || options->filter == NULL ||
+                !weir__worker_is_excluded(w, dir, name, S_ISDIR(st.st_mode)))
+                return;
+            erase_admitted(w, dir, name);
             return;
         }
         if (errno != ENOENT) {

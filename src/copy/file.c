@@ -52,6 +52,12 @@ void weir__file_fail(struct weir__worker *w, struct weir__job *job, bool is_read
 
 /* --- where it is written to --- */
 
+/* The file that is replaced, if it is one: of anything else nothing is kept. */
+static const struct stat *old_of(const struct weir__job *job)
+{
+    return job->has_old && S_ISREG(job->old.st_mode) ? &job->old : NULL;
+}
+
 /* The mode to make it with: never more than it will have, and nothing for others while it still
  * belongs to us and not to its owner. */
 static mode_t mode_to_make(struct weir__worker *w, const struct weir__job *job)
@@ -59,7 +65,7 @@ static mode_t mode_to_make(struct weir__worker *w, const struct weir__job *job)
     const struct weir__meta_rules *rules = &w->run->rules;
     if (job->dir->inherits_acl && !rules->perms && !job->has_old)
         return weir__meta_mode_inherited(rules, &job->st) & 0777;
-    mode_t mode = weir__meta_mode(rules, &job->st, job->has_old ? &job->old : NULL) & 0777;
+    mode_t mode = weir__meta_mode(rules, &job->st, old_of(job)) & 0777;
     uid_t uid;
     gid_t gid;
     weir__meta_owner(rules, &job->st, &uid, &gid);
@@ -247,7 +253,7 @@ static bool open_up(struct weir__worker *w, struct weir__job *job)
     const struct weir__meta_rules *rules = &w->run->rules;
     if (rules->perms || job->is_in_place || job->dir->inherits_acl)
         return true;
-    mode_t mode = weir__meta_mode(rules, &job->st, job->has_old ? &job->old : NULL);
+    mode_t mode = weir__meta_mode(rules, &job->st, old_of(job));
     if (mode == job->made_mode || weir__sys_fchmod(job->out, mode) == 0)
         return true;
     weir__tell_error(w, job->dir, job->dst_name, "cannot change the mode of", errno);
@@ -269,6 +275,11 @@ void weir__file_complete(struct weir__worker *w, struct weir__job *job)
     }
     if (has_changed)
         weir__tell_source_error(w, job->dir, job->name, "changed while it was read, twice:", 0);
+    /* What only grew is whole as far as it was when we began; what shrank is not. */
+    if (has_changed && (job->is_short || now.st_size < job->st.st_size)) {
+        give_up(w, job);
+        return;
+    }
     if (w->run->options->verify && !has_changed && !verify(w, job)) {
         give_up(w, job);
         return;
@@ -436,7 +447,11 @@ void weir__file_late(struct weir__worker *w, struct weir__job *job)
 
 static bool may_reflink(const struct weir__worker *w, const struct weir__job *job)
 {
-    return w->run->options->reflink != WEIR__REFLINK_NEVER && job->st.st_size > 0 &&
+    const struct weir__copy_options *options = w->run->options;
+    /* Shared blocks have the holes that the source has, neither more nor fewer. */
+    if (options->reflink == WEIR__REFLINK_AUTO && options->sparse != WEIR__SPARSE_KEEP)
+        return false;
+    return options->reflink != WEIR__REFLINK_NEVER && job->st.st_size > 0 &&
            !(w->has_no_reflink && w->no_reflink_from == job->st.st_dev &&
              w->no_reflink_to == job->dir->dst_device);
 }
@@ -500,6 +515,19 @@ static bool open_source(struct weir__worker *w, struct weir__job *job)
     return false;
 }
 
+/* Fewer blocks than bytes; but a block of attributes counts as one of the file's, and hides a hole.
+ */
+static bool is_sparse(struct weir__worker *w, const struct weir__job *job)
+{
+    uint64_t size = (uint64_t)job->st.st_size, blocks = (uint64_t)job->st.st_blocks * 512;
+    if (size <= 4096 || blocks >= size + 4096)
+        return false;
+    if (blocks < size)
+        return true;
+    return (w->run->rules.xattrs || w->run->rules.acls) &&
+           weir__sys_lseek(job->in, 0, SEEK_HOLE) < job->st.st_size;
+}
+
 void weir__file(struct weir__worker *w, struct weir__job *job)
 {
     if (w->run->options->dry_run) {
@@ -514,10 +542,9 @@ void weir__file(struct weir__worker *w, struct weir__job *job)
     if (reflink(w, job))
         return;
     uint64_t size = (uint64_t)job->st.st_size;
-    bool is_sparse = (uint64_t)job->st.st_blocks * 512 < size && size > 4096;
     enum weir__sparse sparse = w->run->options->sparse;
     if (size <= WEIR__DATA_SMALL && sparse != WEIR__SPARSE_MAKE &&
-        !(is_sparse && sparse == WEIR__SPARSE_KEEP)) {
+        !(sparse == WEIR__SPARSE_KEEP && is_sparse(w, job))) {
         read_small(w, job, true);
         return;
     }

@@ -181,11 +181,13 @@ bool weir__name_link(struct weir__worker *w, struct weir__job *job)
     return false;
 }
 
-/* Whether nobody works at it. The lock is taken to find out, and let go of by closing. */
-static bool is_dead(int dir_fd, const char *name, enum weir__leftover kind)
+/* Whether nobody works at it. The lock is taken to find out, and kept by the descriptor (or -1
+ * where there is none to keep), so that nobody begins to work at it before it is gone. */
+static bool is_dead(int dir_fd, const char *name, enum weir__leftover kind, int *ret_fd)
 {
     int flags = kind == WEIR__TEMP_DIR ? O_RDONLY | O_DIRECTORY : O_RDONLY;
     struct stat st;
+    *ret_fd = -1;
     if (weir__sys_fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
     /* Links and special files cannot be locked, nor should a device be opened to find that out;
@@ -200,7 +202,10 @@ static bool is_dead(int dir_fd, const char *name, enum weir__leftover kind)
     bool is_dead =
         weir__sys_fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) == (kind == WEIR__TEMP_DIR) &&
         (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) && weir__sys_flock(fd, LOCK_EX | LOCK_NB) == 0;
-    weir__sys_close(fd);
+    if (is_dead)
+        *ret_fd = fd;
+    else
+        weir__sys_close(fd);
     return is_dead;
 }
 
@@ -234,11 +239,13 @@ static void sweep_one(struct weir__worker *w, struct weir__dir *dir, const char 
 
 void weir__name_remove_dead(struct weir__worker *w, int dir_fd, const char *name)
 {
-    if (w->run->options->dry_run || !is_dead(dir_fd, name, weir__name_kind(name)))
+    int lock_fd;
+    if (w->run->options->dry_run || !is_dead(dir_fd, name, weir__name_kind(name), &lock_fd))
         return;
     struct weir__remove_options options = {.cancel = w->stop};
     if (weir__remove_tree(dir_fd, name, &options, NULL) == 0)
         w->counts.leftovers_removed++;
+    weir__sys_close(lock_fd);
 }
 
 void weir__name_sweep(struct weir__worker *w, struct weir__dir *dir, bool is_end)

@@ -64,6 +64,15 @@ static bool is_dots(const char *name, size_t length)
     return (length == 1 && name[0] == '.') || (length == 2 && name[0] == '.' && name[1] == '.');
 }
 
+/* A folder that may be used and not listed is enough for a name that is known. */
+int weir__operands_open(int dir_fd, const char *path)
+{
+    int fd = weir__sys_openat(dir_fd, path, O_RDONLY | O_DIRECTORY, 0);
+    if (fd < 0 && errno == EACCES)
+        fd = weir__sys_openat(dir_fd, path, O_PATH | O_DIRECTORY, 0);
+    return fd;
+}
+
 /* --- sources --- */
 
 static int open_contents(struct weir__source *source)
@@ -94,9 +103,7 @@ static int open_named(struct weir__source *source, size_t start, const char *nam
         errno = ENOMEM;
         return -1;
     }
-    source->fd = weir__sys_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
-    if (source->fd < 0 && errno == EACCES)
-        source->fd = weir__sys_openat(AT_FDCWD, folder, O_PATH | O_DIRECTORY, 0);
+    source->fd = weir__operands_open(AT_FDCWD, folder);
     weir__base_free(folder);
     if (source->fd < 0 ||
         weir__sys_fstatat(source->fd, source->name, &source->st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -217,6 +224,9 @@ static int check_itself(struct weir__copy *run)
         if (is_same)
             return refuse(run, source->text, "cannot copy",
                           "source and destination are the same directory", 0);
+        /* A walk that stays on one file system does not come to another. */
+        if (run->options->one_file_system && dst.st_dev != source->st.st_dev)
+            continue;
         int lies = lies_in(run->base_fd, &source->st);
         if (lies < 0)
             return refuse(run, run->options->destination, "cannot look above", NULL, errno);
@@ -238,7 +248,7 @@ static int open_parent(struct weir__copy *run, size_t start, const char *name, s
     run->base_path = copy_text(text, start, "");
     char *folder = copy_text(text, start, start > 0 ? "" : ".");
     if (folder)
-        run->base_fd = weir__sys_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
+        run->base_fd = weir__operands_open(AT_FDCWD, folder);
     int result = !folder || !run->base_path ? -WEIR_E_NO_MEMORY : 0;
     if (result == 0 && run->base_fd < 0)
         result = refuse(run, folder,
@@ -253,11 +263,21 @@ static int open_existing(struct weir__copy *run)
 {
     const char *text = run->options->destination;
     size_t length = strlen(text);
-    run->base_fd = weir__sys_openat(AT_FDCWD, text, O_RDONLY | O_DIRECTORY, 0);
+    run->base_fd = weir__operands_open(AT_FDCWD, text);
     if (run->base_fd < 0)
         return refuse(run, text, "cannot open", NULL, errno);
     run->base_path = copy_text(text, length, text[length - 1] == '/' ? "" : "/");
     return run->base_path ? 0 : -WEIR_E_NO_MEMORY;
+}
+
+static bool is_dangling(const char *text, size_t length)
+{
+    struct stat st;
+    char *name = copy_text(text, length, "");
+    bool is_link = name && weir__sys_fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   S_ISLNK(st.st_mode);
+    weir__base_free(name);
+    return is_link;
 }
 
 int weir__operands_destination(struct weir__copy *run)
@@ -284,6 +304,9 @@ int weir__operands_destination(struct weir__copy *run)
         bool needs_dir = count > 1 || run->sources[0].is_dir || text[length] == '/';
         if (is_there && needs_dir)
             return refuse(run, text, "cannot copy to", "it is not a directory", 0);
+        if (!is_there && needs_dir && is_dangling(text, length))
+            return refuse(run, text, "cannot copy to", "it is a symbolic link that leads nowhere",
+                          0);
         run->is_dst_made = needs_dir;
         run->is_dst_file = !needs_dir;
         result = open_parent(run, start, name, length - start);

@@ -14,6 +14,9 @@ WEIR_MUST_USE int weir__operands_sources(struct weir__copy *run);
 /* Opens DST or its folder, anew on every call, and refuses what cannot work: told, negative. */
 WEIR_MUST_USE int weir__operands_destination(struct weir__copy *run);
 
+/* Opens a folder, to list it if that is allowed. -1 with errno. */
+int weir__operands_open(int dir_fd, const char *path);
+
 /* The folder that DST lies in, opened, and its name there. -1 where that is of no interest. */
 int weir__operands_beside(struct weir__copy *run, char name[WEIR__NAME_SIZE]);
 

@@ -241,11 +241,9 @@ static int start_operand(struct weir__worker *w, struct weir__dir *target, size_
         return -WEIR_E_NO_MEMORY;
     weir__tree_enter(w->tree, &dir->node, &target->node);
     weir__tree_hold(w->tree, &target->node);
-    dir->src_fd = weir__sys_openat(source->fd, ".", O_RDONLY | O_DIRECTORY, 0);
-    if (dir->src_fd < 0 && errno == EACCES)
-        dir->src_fd = weir__sys_openat(source->fd, ".", O_PATH | O_DIRECTORY, 0);
+    dir->src_fd = weir__operands_open(source->fd, ".");
     if (target->dst_fd >= 0)
-        dir->dst_fd = weir__sys_openat(target->dst_fd, ".", O_RDONLY | O_DIRECTORY, 0);
+        dir->dst_fd = weir__operands_open(target->dst_fd, ".");
     if (dir->src_fd < 0)
         weir__tell_source_error(w, dir, NULL, "cannot open", errno);
     else if (target->dst_fd >= 0 && dir->dst_fd < 0)
@@ -364,7 +362,7 @@ static int start_pass(struct weir__copy *run)
     if (!run->base)
         return -WEIR_E_NO_MEMORY;
     weir__tree_root(&run->tree, &run->base->node);
-    run->base->dst_fd = weir__sys_openat(run->base_fd, ".", O_RDONLY | O_DIRECTORY, 0);
+    run->base->dst_fd = weir__operands_open(run->base_fd, ".");
     bool is_known = run->base->dst_fd >= 0 && weir__dir_know(w, run->base, run->base);
     if (!is_known)
         result = weir_error_from_errno(errno);
@@ -516,6 +514,25 @@ static int init_parts(struct weir__copy *run)
     return 0;
 }
 
+/* A list that cannot be read is found out before anything is made. */
+static int check_list(struct weir__copy *run)
+{
+    const char *list = run->options->files_from;
+    if (!list || strcmp(list, "-") == 0)
+        return 0;
+    int fd = weir__sys_openat(AT_FDCWD, list, O_RDONLY | O_NONBLOCK, 0);
+    if (fd < 0) {
+        struct weir__copy_event event = {
+            .kind = WEIR__EVENT_ERROR, .path = list, .what = "cannot open", .errno_value = errno};
+        int error = weir_error_from_errno(errno);
+        if (run->hooks.event)
+            run->hooks.event(run->hooks.arg, &event);
+        return error;
+    }
+    weir__sys_close(fd);
+    return 0;
+}
+
 int weir__copy_start(struct weir__copy **ret_run, const struct weir__copy_options *options,
                      const struct weir__copy_hooks *hooks)
 {
@@ -534,7 +551,9 @@ int weir__copy_start(struct weir__copy **ret_run, const struct weir__copy_option
     if (getrandom(&run->id, sizeof(run->id), GRND_NONBLOCK) != sizeof(run->id))
         run->id = weir_now_ns() ^ ((uint64_t)getpid() << 40);
     init_rules(run);
-    int result = weir__operands_sources(run);
+    int result = check_list(run);
+    if (result == 0)
+        result = weir__operands_sources(run);
     if (result == 0)
         result = weir__operands_destination(run);
     if (result == 0)

@@ -57,13 +57,18 @@ static bool is_same(struct weir__worker *w, const struct weir__job *job, const c
     return there && strcmp(there, target) == 0;
 }
 
+static bool is_same_kind(const struct weir__job *job)
+{
+    return job->has_old && (job->old.st_mode & S_IFMT) == (job->st.st_mode & S_IFMT);
+}
+
 static int make(struct weir__worker *w, const struct weir__job *job, const char *name,
                 const char *target)
 {
     int dir_fd = job->dir->dst_fd;
     if (S_ISLNK(job->st.st_mode))
         return weir__sys_symlinkat(target, dir_fd, name);
-    mode_t mode = weir__meta_mode(&w->run->rules, &job->st, job->has_old ? &job->old : NULL);
+    mode_t mode = weir__meta_mode(&w->run->rules, &job->st, is_same_kind(job) ? &job->old : NULL);
     return weir__sys_mknodat(dir_fd, name, (job->st.st_mode & S_IFMT) | mode, job->st.st_rdev);
 }
 
