@@ -658,4 +658,102 @@ done
 copy /proc/sys/kernel/ostype d/one
 point 'a file of the kernel, by name' cmp /proc/sys/kernel/ostype d/one
 
+## rules that must not be applied to what a dead run has left
+
+for option in -u --ignore-existing --size-only --modify-window=1d --no-times; do
+    begin
+    rmdir d
+    head -c 40000000 /dev/urandom >s/big
+    touch -d 2020-01-01 s/big
+    "$WEIR" copy --threads=8 --bwlimit=20M "$option" s/ d >/dev/null 2>&1 &
+    victim=$!
+    sleep 0.6
+    kill -9 "$victim" 2>/dev/null || true
+    wait "$victim" 2>/dev/null || true
+    copy "$option" s/ d
+    point "$option after a sudden death: ends well" ended 0
+    point "$option after a sudden death: the whole file" cmp s/big d/big
+done
+
+## modes that are only borrowed
+
+begin
+mkdir -p s/d d/d && put s/d/f 1 && chmod 1000 d/d
+! is_root || chown -R "$user_id:$user_id" s d
+user_copy -n s/ d/
+point 'a dry run opens nothing up' is "$(stat -c %a d/d)" 1000
+user_copy --no-perms s/ d/
+point '--no-perms gives a borrowed mode back' is "$(stat -c %a d/d)" 1000
+
+## where the destination may be
+
+begin
+mkdir -p s/mnt s/etc
+if mount_tmpfs size=1m "$PWD/s/mnt"; then
+    mkdir s/mnt/backup
+    copy -x s/ s/mnt/backup/
+    point '-x into a mount below the source: ends well' ended 0
+    point '-x into a mount below the source: all but the mount' is "$(names s/mnt/backup)" 'etc mnt'
+    copy s/ s/mnt/backup/
+    point 'without -x it is refused' ended 2
+    unmount_last
+else
+    skip '-x into a mount below the source' 'nothing can be mounted'
+fi
+
+begin
+ln -s nowhere l && put s/f 1
+copy s/ l
+point 'a link that leads nowhere: refused at once' ended 2
+point 'a link that leads nowhere: nothing is made' no_leftovers .
+
+begin
+put f 1 && chmod 1733 d && chmod 644 f
+user_copy f d/x
+point 'a folder that may not be listed: ends well' ended 0
+point 'a folder that may not be listed: the file' holds d/x 1
+
+begin
+copy --files-from=missing s new
+point 'a list that is missing: an error' ended 3
+point 'a list that is missing: nothing is made' no test -e new
+
+## what may be deleted
+
+begin
+mkdir d/old
+echo '*.keep' >s/.gitignore
+put d/top.keep 1 && put d/old/x.keep 1 && put d/old/y 1
+copy --delete --gitignore s/ d/
+point '--delete --gitignore keeps what is ignored' is "$(names d)" '.gitignore old old/x.keep top.keep'
+
+begin
+mkdir -p s d/x && put s/x file && put d/x/p 1
+copy -n -i --delete s/ d/
+point '-n --delete shows what makes way' grep -qF '*deleting   x/p' "$work/out"
+put d/x/p.keep 1
+copy -n --delete --exclude='*.keep' s/ d/
+point '-n --delete sees what is protected' ended 3
+copy --delete s/ missing/ d/
+point 'a source that is missing holds deletions back' test -e d/x/p
+
+begin
+mkdir s/q && put d/q 1
+alike '--delete with an excluded directory of the name' '' --delete --exclude=q/
+
+## what a file takes from what it replaces
+
+begin
+put s/f 1 && chmod 600 s/f
+mkfifo -m 666 d/f
+alike '--no-perms over a fifo' '' --no-perms
+
+begin
+head -c 4194304 /dev/zero >s/zeros
+truncate -s 4194304 s/hole
+copy --sparse=make s/zeros d/
+point '--sparse=make: no blocks' test "$(stat -c %b d/zeros)" -lt 64
+copy --sparse=never s/hole d/
+point '--sparse=never: all blocks' test "$(stat -c %b d/hole)" -ge 8192
+
 finish
