@@ -79,7 +79,7 @@ struct weir__links {
     uint64_t bytes; /* of memory */
     uint64_t bytes_max;
     uint64_t spilled; /* inodes in the file; changed with the turn and the lock */
-    uint64_t spilled_bytes;
+    uint64_t spilled_bytes, spilled_most;
     uint64_t *filter; /* of those that are or were in the file */
     size_t filter_bits;
 
@@ -206,9 +206,9 @@ static void publish(struct weir__links *links)
     links->spilled = weir__spill_count(links->spill);
     if (before > 0 && links->spilled == 0)
         memset(links->filter, 0, links->filter_bits / 8);
-    uint64_t spilled = weir__spill_bytes(links->spill);
-    if (spilled > links->spilled_bytes)
-        links->spilled_bytes = spilled;
+    links->spilled_bytes = weir__spill_bytes(links->spill);
+    if (links->spilled_bytes > links->spilled_most)
+        links->spilled_most = links->spilled_bytes;
 }
 
 /* --- the turn --- */
@@ -612,4 +612,12 @@ void weir__links_read(struct weir__links *links, uint64_t *ret_memory, uint64_t 
     *ret_memory = links->bytes;
     *ret_spilled = links->spilled_bytes;
     weir_lock_release(&links->lock);
+}
+
+uint64_t weir__links_spilled_most(struct weir__links *links)
+{
+    weir_lock_acquire(&links->lock);
+    uint64_t bytes = links->spilled_most;
+    weir_lock_release(&links->lock);
+    return bytes;
 }

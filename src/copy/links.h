@@ -81,7 +81,10 @@ struct weir__link_waiter *weir__links_done(struct weir__links *links, struct wei
                                            const struct weir__link_place *place, int *ret_error,
                                            const struct weir_deadline *deadline);
 
-/* Bytes in memory now, and the most that the spill file ever had. */
+/* Bytes in memory now, and bytes in the spill file. */
 void weir__links_read(struct weir__links *links, uint64_t *ret_memory, uint64_t *ret_spilled);
+
+/* The most that the spill file ever had. */
+uint64_t weir__links_spilled_most(struct weir__links *links);
 
 #endif

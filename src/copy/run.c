@@ -626,10 +626,8 @@ void weir__copy_read(struct weir__copy *run, struct weir__copy_stats *ret_stats)
     ret_stats->in_flight = files.in_use;
     ret_stats->files_limit = files.capacity;
     ret_stats->limit_cuts = adapt.epoch;
-    uint64_t memory, spilled = 0;
     if (run->links)
-        weir__links_read(run->links, &memory, &spilled);
-    ret_stats->spilled_bytes += spilled;
+        ret_stats->spilled_bytes += weir__links_spilled_most(run->links);
     if (run->phase == WEIR__PHASE_DONE)
         ret_stats->is_discovered = true;
 }
