@@ -111,9 +111,9 @@ def include_fault(tree, name, room, kind, header):
 
 
 def archive_of(tree, room):
-    """The library of a room: one archive in its build folder; of core, libweir."""
-    archives = sorted((tree.build / "src" / room).glob("lib*.a"))
-    return archives[0] if archives else None
+    """The library of a room: the archive of its name in its build folder; of core, libweir."""
+    archive = tree.build / "src" / room / f"lib{'weir' if room == 'core' else room}.a"
+    return archive if archive.exists() else None
 
 
 def rooms_with_code(tree):
