@@ -128,13 +128,14 @@ check "bash completion is there" test -e "$prefix/share/bash-completion/completi
 check "zsh completion is there" test -e "$prefix/share/zsh/site-functions/_weir"
 check "fish completion is there" test -e "$prefix/share/fish/vendor_completions.d/weir.fish"
 
+# grep reads to the end, so that whoever writes to it is not ended by its leaving.
 hardened() {
-    readelf -hW "$prefix/bin/weir" | grep -q 'Type:.*DYN' &&
-        readelf -dW "$prefix/bin/weir" | grep -qE 'FLAGS_1.*NOW.*PIE' &&
-        readelf -lW "$prefix/bin/weir" | grep -q GNU_RELRO &&
-        readelf -lW "$prefix/bin/weir" | grep GNU_STACK | grep -qv RWE &&
-        nm -D "$prefix/bin/weir" | grep -q __stack_chk_fail &&
-        nm -D "$prefix/bin/weir" | grep -q '_chk@'
+    readelf -hW "$prefix/bin/weir" | grep 'Type:.*DYN' &&
+        readelf -dW "$prefix/bin/weir" | grep -E 'FLAGS_1.*NOW.*PIE' &&
+        readelf -lW "$prefix/bin/weir" | grep GNU_RELRO &&
+        readelf -lW "$prefix/bin/weir" | grep GNU_STACK | grep -v RWE &&
+        nm -D "$prefix/bin/weir" | grep __stack_chk_fail &&
+        nm -D "$prefix/bin/weir" | grep '_chk@'
 }
 check "the program is hardened: PIE, full RELRO, stack protector, fortified" hardened
 
