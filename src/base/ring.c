@@ -119,6 +119,12 @@ void weir__ring_write(struct weir__ring *ring, unsigned slot, int fd, size_t off
     io_uring_sqe_set_data64(place, slot);
 }
 
+void weir__ring_send(struct weir__ring *ring)
+{
+    if (!weir__sys_fault())
+        io_uring_submit(&ring->uring);
+}
+
 /* Sends what was asked for and waits until there is an answer. 0 or a negative errno value. */
 static int send_and_wait(struct weir__ring *ring)
 {

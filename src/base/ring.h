@@ -5,6 +5,7 @@
  * slot's buffer.
  *
  *     weir__ring_read(ring, 0, fd, 0, size, at)   asks; nothing happens yet
+ *     weir__ring_send(ring)                       sends what was asked for, all at once
  *     weir__ring_next(ring, &slot, &result)       sends what was asked for, waits for one answer
  *     weir__ring_drain(ring)                      waits until nothing is in flight
  *
@@ -48,6 +49,10 @@ void weir__ring_read(struct weir__ring *ring, unsigned slot, int fd, size_t offs
                      uint64_t at);
 void weir__ring_write(struct weir__ring *ring, unsigned slot, int fd, size_t offset, size_t count,
                       uint64_t at);
+
+/* Sends what was asked for without waiting for an answer; what goes to the disk goes there in one
+ * batch. A kernel that does not take all of it is asked again by the next call of any kind. */
+void weir__ring_send(struct weir__ring *ring);
 
 /* Waits for the next answer: the slot, and the bytes or the negative errno value. -1 and errno when
  * nothing is in flight (EINVAL) or the kernel did not take the requests: they are still asked for

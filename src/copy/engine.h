@@ -6,6 +6,7 @@
  *   enter.c    a directory: opened here, made there, finished when all in it is complete
  *   entry.c    anything but a directory: found, compared, told
  *   file.c     a regular file: opened, moved, checked, named
+ *   ahead.c    the data of small ones that are not in memory, asked for many at a time
  *   large.c    the data of one that several threads may move
  *   special.c  symlinks, devices, fifos, sockets
  *   linked.c   hard links
@@ -47,6 +48,8 @@
 #define WEIR__NAME_SIZE   (NAME_MAX + 1)
 #define WEIR__TEMP_SIZE   64
 #define WEIR__LATE_MAX    256u         /* files a thread may have put off */
+#define WEIR__AHEAD_SLOTS 64u          /* files whose data a thread may have asked a ring for */
+#define WEIR__AHEAD_SIZE  (16u << 10)  /* up to here */
 #define WEIR__WINDOW_SIZE (128u << 10) /* of names read from a directory at once */
 #define WEIR__WINDOW_MAX  (WEIR__WINDOW_SIZE / 24u)
 #define WEIR__SHARE_COUNT 256u        /* names in one offer to idle threads */
@@ -115,8 +118,10 @@ struct weir__dir {
     bool is_second;    /* an earlier source has it, too, and describes it */
     bool inherits_acl;
     bool is_opened_up;  /* was made writable for us */
-    bool has_changed;   /* by the deletion pass */
+    bool has_changed;   /* something in it was removed */
     bool has_leftovers; /* folders of dead runs that may be continued */
+    bool is_settled;    /* was found with the time that it shall have */
+    bool has_remains;   /* of ours: keeps another time, so that the next run looks */
     mode_t old_mode;    /* to go back to when opened up */
     struct stat st;     /* of the source, or of the earlier one that describes it */
     dev_t src_device;
@@ -224,6 +229,18 @@ struct weir__copy {
     bool is_stopped_by_error;
 };
 
+/* Small files that wait for their data; see ahead.c. */
+struct weir__ahead {
+    struct weir__ring *ring; /* made when first needed */
+    void *memory;
+    struct weir__job *jobs[WEIR__AHEAD_SLOTS]; /* that wait, by slot */
+    bool is_used[WEIR__AHEAD_SLOTS];           /* by one that waits, or whose bytes are there */
+    unsigned count;                            /* of jobs that wait */
+    unsigned unsent;
+    unsigned trust; /* files that are taken for cold without asking */
+    bool is_refused;
+};
+
 struct weir__worker {
     struct weir__copy *run;
     struct weir__tree *tree; /* that it works at: the run's, or that of the one who counts */
@@ -237,6 +254,7 @@ struct weir__worker {
     struct weir__buffer path, other_path, text;
     struct weir__job **late; /* put off until their data are in memory: a ring */
     unsigned late_first, late_count;
+    struct weir__ahead ahead;
     struct weir__job job; /* the one at hand */
     uint64_t made_for;    /* number of the directory that made is known for */
     uid_t made_uid;       /* who owns what we make there */
@@ -305,6 +323,7 @@ bool weir__worker_is_wanted(struct weir__worker *w, struct weir__dir *dir, const
 bool weir__worker_is_excluded(struct weir__worker *w, struct weir__dir *dir, const char *name,
                               bool is_dir);
 bool weir__worker_put_off(struct weir__worker *w, struct weir__job *job);
+/* Completes files that were put off or asked for until so many are left. */
 void weir__worker_complete_late(struct weir__worker *w, unsigned leave);
 
 /* --- enter.c --- */
@@ -362,6 +381,18 @@ void weir__file_fail(struct weir__worker *w, struct weir__job *job, bool is_read
 /* All bytes are there: everything else, then the name. Ends the job. */
 void weir__file_complete(struct weir__worker *w, struct weir__job *job);
 
+/* The same for one whose content is here already. */
+void weir__file_arrived(struct weir__worker *w, struct weir__job *job, const char *bytes);
+
+/* --- ahead.c --- */
+/* The answer of a read that did not wait: whether the data were in memory. */
+void weir__ahead_learn(struct weir__worker *w, bool is_cold);
+/* Asks for the data of a small file that is probably not in memory. False: read it yourself. */
+bool weir__ahead_take(struct weir__worker *w, struct weir__job *job);
+/* Waits for data and completes files until so many are left. */
+void weir__ahead_complete(struct weir__worker *w, unsigned leave);
+void weir__ahead_fini(struct weir__ahead *ahead);
+
 /* --- large.c --- */
 void weir__large(struct weir__worker *w, struct weir__job *job);
 /* Sets the size of what has been moved, and completes it. */
@@ -394,8 +425,8 @@ void weir__name_file(struct weir__worker *w, char text[WEIR__TEMP_SIZE]);
 #define WEIR__SALTS 8u
 void weir__name_dir(const struct weir__copy *run, const char *name, unsigned salt,
                     char text[WEIR__TEMP_SIZE]);
-/* Removes it if it belongs to a dead run. */
-void weir__name_remove_dead(struct weir__worker *w, int dir_fd, const char *name);
+/* Removes it if it belongs to a dead run. True: it is gone. */
+bool weir__name_remove_dead(struct weir__worker *w, int dir_fd, const char *name);
 void weir__name_part(const char *name, char text[WEIR__TEMP_SIZE]);
 bool weir__name_is_of_this_boot(const struct weir__copy *run, const char *name);
 uint32_t weir__name_boot(void);
@@ -409,6 +440,9 @@ int weir__name_make_nameless(struct weir__worker *w, int dir_fd, mode_t mode);
 bool weir__name_link(struct weir__worker *w, struct weir__job *job);
 /* Removes what dead runs left in a directory of the destination. */
 void weir__name_sweep(struct weir__worker *w, struct weir__dir *dir, bool is_end);
+/* The same for one name. is_end: folders that might be continued have had their chance. */
+void weir__name_sweep_one(struct weir__worker *w, struct weir__dir *dir, const char *name,
+                          bool is_end);
 
 /* --- erase.c --- */
 /* Removes what stands under a name at the destination, within --max-delete and the rules that

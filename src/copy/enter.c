@@ -118,6 +118,18 @@ static bool is_described(const struct weir__worker *w, const struct weir__dir *d
            (dir->kind == WEIR__DIR_MADE || (dir->kind == WEIR__DIR_BASE && !w->run->is_dst_made));
 }
 
+/* Whether the directory at the destination has the time that the copy leaves it with. Whatever a
+ * dead run left in it has moved its time, so such a one need not be searched for leftovers. (Unless
+ * two runs were at it at once, and one of them died after the other had finished: then they stay
+ * until something in the directory changes, or --delete comes.) */
+static bool has_final_time(const struct weir__worker *w, const struct weir__dir *dir,
+                           const struct stat *st)
+{
+    return dir->kind == WEIR__DIR_PLAIN && !dir->is_continued && w->run->rules.times &&
+           !w->run->rules.omit_dir_times && st->st_mtim.tv_sec == dir->st.st_mtim.tv_sec &&
+           st->st_mtim.tv_nsec == dir->st.st_mtim.tv_nsec;
+}
+
 /* Remembers what the open directory at the destination is. */
 bool weir__dir_know(struct weir__worker *w, struct weir__dir *parent, struct weir__dir *dir)
 {
@@ -129,6 +141,7 @@ bool weir__dir_know(struct weir__worker *w, struct weir__dir *parent, struct wei
     dir->dst_device = st.st_dev;
     dir->dst_inode = st.st_ino;
     dir->has_dst = true;
+    dir->is_settled = has_final_time(w, dir, &st);
     /* Only what is in the transfer may be changed, were it for a moment. */
     bool is_ours = dir->kind == WEIR__DIR_PLAIN || is_described(w, dir);
     if (is_ours && !dir->is_made && !w->run->rules.may_chown && (st.st_mode & S_IRWXU) != S_IRWXU &&
@@ -490,7 +503,7 @@ void weir__dir_fill(struct weir__worker *w, struct weir__dir *dir)
         return;
     if (w->run->options->gitignore)
         read_ignore(w, dir);
-    if (is_copy && !dir->is_new && dir->has_dst)
+    if (is_copy && !dir->is_new && dir->has_dst && !dir->is_settled)
         weir__name_sweep(w, dir, false);
     if (is_copy && dir->is_continued && dir->has_dst)
         weir__erase_strays(w, dir);
@@ -499,13 +512,28 @@ void weir__dir_fill(struct weir__worker *w, struct weir__dir *dir)
 
 /* --- finishing --- */
 
+/* Of a directory with something of ours in it that could not be removed. Those in it may end in any
+ * thread, but it ends after all of them. */
+static void mark_remains(struct weir__worker *w, struct weir__dir *dir)
+{
+    weir_lock_acquire(&w->run->counts_lock);
+    dir->has_remains = true;
+    weir_lock_release(&w->run->counts_lock);
+}
+
 /* What has the name now, if anything, changes places with the directory and then goes, so that the
  * name is never without both. */
-static int rename_to(int parent_fd, const char *temp, const char *name, bool replaces)
+static int rename_to(struct weir__worker *w, struct weir__dir *parent, const char *temp,
+                     const char *name, bool replaces)
 {
+    int parent_fd = parent->dst_fd;
     if (replaces) {
-        if (weir__sys_renameat2(parent_fd, temp, parent_fd, name, RENAME_EXCHANGE) == 0)
-            return weir__sys_unlinkat(parent_fd, temp, 0);
+        if (weir__sys_renameat2(parent_fd, temp, parent_fd, name, RENAME_EXCHANGE) == 0) {
+            int result = weir__sys_unlinkat(parent_fd, temp, 0);
+            if (result < 0)
+                mark_remains(w, parent);
+            return result;
+        }
         if (errno == EINVAL && weir__sys_unlinkat(parent_fd, name, 0) < 0)
             return -1;
         if (errno != EINVAL && errno != ENOENT)
@@ -527,7 +555,7 @@ static void install(struct weir__worker *w, struct weir__dir *dir)
         weir__tell_error(w, dir, NULL, "cannot open the directory of", errno);
         return;
     }
-    if (rename_to(parent->dst_fd, temp, dir->name, dir->replaces) < 0) {
+    if (rename_to(w, parent, temp, dir->name, dir->replaces) < 0) {
         bool is_late = errno == EEXIST;
         weir__tell_error(w, dir, NULL, "cannot give its final name to", errno);
         /* Somebody else made it meanwhile; the next copy brings that up to date, without this. */
@@ -546,6 +574,7 @@ static void apply(struct weir__worker *w, struct weir__dir *dir, int src_fd, con
     struct weir__meta_rules rules = w->run->rules;
     if (src_fd < 0)
         rules.acls = rules.xattrs = false;
+    rules.omit_dir_times |= dir->has_remains;
     if (!rules.perms && dir->is_opened_up)
         existing->st_mode = (existing->st_mode & S_IFMT) | dir->old_mode;
     if (!rules.perms && (dir->is_made || dir->is_temporary)) {
@@ -607,11 +636,23 @@ static bool needs_finish(const struct weir__worker *w, const struct weir__dir *d
     }
 }
 
+/* Whether leftovers may be in a complete directory: folders that were not continued, or anything in
+ * one that was not searched and has changed since. */
+static bool may_have_leftovers(const struct weir__worker *w, const struct weir__dir *dir)
+{
+    struct stat st;
+    return dir->has_leftovers ||
+           (dir->is_settled && w->phase == WEIR__PHASE_COPY &&
+            weir__sys_fstat(dir->dst_fd, &st) == 0 && !has_final_time(w, dir, &st));
+}
+
 static void finish(struct weir__worker *w, struct weir__dir *dir)
 {
     /* What was deleted from the contents of an operand was deleted from DST. */
     if (dir->is_top && dir->has_changed)
         parent_of(parent_of(dir))->has_changed = true;
+    if (dir->is_top && dir->has_remains)
+        mark_remains(w, parent_of(parent_of(dir)));
     if (dir->kind == WEIR__DIR_OPERAND)
         return;
     if (dir->is_given_up || (dir->kind == WEIR__DIR_BASE && !is_described(w, dir)) ||
@@ -623,7 +664,7 @@ static void finish(struct weir__worker *w, struct weir__dir *dir)
         weir__tell_error(w, dir, NULL, "cannot open again", errno);
         return;
     }
-    if (dir->has_leftovers)
+    if (may_have_leftovers(w, dir))
         weir__name_sweep(w, dir, true);
     if (!dir->is_top)
         put_metadata(w, dir);

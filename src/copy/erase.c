@@ -192,8 +192,10 @@ void weir__erase_entry(struct weir__worker *w, struct weir__dir *dir, const char
     *ret_is_dir = false;
     struct stat st;
     if (weir__name_kind(name) != WEIR__NOT_OURS && w->phase != WEIR__PHASE_CHECK &&
-        weir__sys_fstatat(dir->src_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return; /* the leftover, or the work, of a copy: the sweep knows which */
+        weir__sys_fstatat(dir->src_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        weir__name_sweep_one(w, dir, name, false); /* a leftover, or the work of another copy */
+        return;
+    }
     /* Once there is room for the path, all that is decided by it is decided right. */
     if ((options->filter || dir->ignore_in_use || w->run->has_overlap) &&
         !weir__tell_path_whole(w, WEIR__PATH_SHOWN, dir, name)) {

@@ -339,9 +339,11 @@ static bool write_all(struct weir__worker *w, struct weir__job *job, const char 
     return true;
 }
 
-/* The whole content is in the thread's buffer. */
-static void write_small(struct weir__worker *w, struct weir__job *job, size_t count)
+/* The whole content is in memory: in the thread's buffer, or in one that is this file's own. */
+static void write_small(struct weir__worker *w, struct weir__job *job, const char *bytes,
+                        size_t count)
 {
+    char *shared = weir__mover_buffer(&w->mover);
     struct weir_deadline deadline = weir__stop_deadline(w);
     if (weir__mover_pace(&w->mover, count, &deadline) < 0) {
         weir__file_fail(w, job, false, ECANCELED);
@@ -352,23 +354,26 @@ static void write_small(struct weir__worker *w, struct weir__job *job, size_t co
         give_up(w, job);
         return;
     }
-    if (job->tries != tries) {
+    if (job->tries != tries && bytes == shared) {
         /* What was put off has been completed meanwhile, in the same buffer. */
-        ssize_t n = read_all(job->in, weir__mover_buffer(&w->mover), (size_t)job->st.st_size);
+        ssize_t n = read_all(job->in, shared, (size_t)job->st.st_size);
         if (n < 0) {
             weir__file_fail(w, job, true, errno);
             return;
         }
         count = (size_t)n;
     }
-    if (!write_all(w, job, weir__mover_buffer(&w->mover), count))
+    if (!write_all(w, job, bytes, count))
         return;
     if ((job->is_in_place || job->is_part) && weir__sys_ftruncate(job->out, (off_t)count) < 0) {
         weir__file_fail(w, job, false, errno);
         return;
     }
     /* Fewer bytes than the size says, with nothing changed: files of the kernel are like that. */
-    job->moved.plain += count;
+    if (bytes == shared)
+        job->moved.plain += count;
+    else
+        job->moved.ring += count;
     weir__file_complete(w, job);
 }
 
@@ -408,9 +413,12 @@ static void read_small(struct weir__worker *w, struct weir__job *job, bool may_p
         return;
     }
     if (size > 0 && may_put_off && !w->no_now) {
+        if (weir__ahead_take(w, job))
+            return;
         n = weir__sys_pread_now(job->in, bytes, size, 0);
         if (n < 0 && errno == EOPNOTSUPP)
             w->no_now = true;
+        weir__ahead_learn(w, n < 0 && errno == EAGAIN);
         if (n < 0 && errno == EAGAIN) {
             posix_fadvise(job->in, 0, (off_t)size, POSIX_FADV_WILLNEED);
             if (weir__worker_put_off(w, job))
@@ -422,10 +430,15 @@ static void read_small(struct weir__worker *w, struct weir__job *job, bool may_p
     if (n < 0)
         weir__file_fail(w, job, true, errno);
     else
-        write_small(w, job, (size_t)n);
+        write_small(w, job, bytes, (size_t)n);
 }
 
 void weir__file_late(struct weir__worker *w, struct weir__job *job)
+{
+    weir__file_arrived(w, job, NULL);
+}
+
+void weir__file_arrived(struct weir__worker *w, struct weir__job *job, const char *bytes)
 {
     if (weir__dir_pin(w, job->dir) < 0) {
         weir__tell_error(w, job->dir, job->dst_name, "cannot open the directory of", errno);
@@ -437,6 +450,8 @@ void weir__file_late(struct weir__worker *w, struct weir__job *job)
     weir__tree_hold(w->tree, &dir->node);
     if (weir__is_stopped(w))
         give_up(w, job); /* its target may have been made to try a reflink */
+    else if (bytes)
+        write_small(w, job, bytes, (size_t)job->st.st_size);
     else
         read_small(w, job, false);
     weir__dir_unpin(w, dir);
@@ -545,7 +560,8 @@ void weir__file(struct weir__worker *w, struct weir__job *job)
     enum weir__sparse sparse = w->run->options->sparse;
     if (size <= WEIR__DATA_SMALL && sparse != WEIR__SPARSE_MAKE &&
         !(sparse == WEIR__SPARSE_KEEP && is_sparse(w, job))) {
-        read_small(w, job, true);
+        /* One that was put off and has changed meanwhile is waited for. */
+        read_small(w, job, !job->is_changed_once);
         return;
     }
     if (open_target(w, job))

@@ -215,7 +215,8 @@ static bool is_folder(int dir_fd, const char *name)
     return weir__sys_fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void sweep_one(struct weir__worker *w, struct weir__dir *dir, const char *name, bool is_end)
+void weir__name_sweep_one(struct weir__worker *w, struct weir__dir *dir, const char *name,
+                          bool is_end)
 {
     enum weir__leftover kind = weir__name_kind(name);
     struct stat st;
@@ -234,18 +235,20 @@ static void sweep_one(struct weir__worker *w, struct weir__dir *dir, const char 
         dir->has_leftovers = true;
         return;
     }
-    weir__name_remove_dead(w, dir->dst_fd, name);
+    if (weir__name_remove_dead(w, dir->dst_fd, name))
+        dir->has_changed = true;
 }
 
-void weir__name_remove_dead(struct weir__worker *w, int dir_fd, const char *name)
+bool weir__name_remove_dead(struct weir__worker *w, int dir_fd, const char *name)
 {
     int lock_fd;
     if (w->run->options->dry_run || !is_dead(dir_fd, name, weir__name_kind(name), &lock_fd))
-        return;
+        return false;
     struct weir__remove_options options = {.cancel = w->stop};
-    if (weir__remove_tree(dir_fd, name, &options, NULL) == 0)
-        w->counts.leftovers_removed++;
+    bool is_gone = weir__remove_tree(dir_fd, name, &options, NULL) == 0;
+    w->counts.leftovers_removed += is_gone;
     weir__sys_close(lock_fd);
+    return is_gone;
 }
 
 void weir__name_sweep(struct weir__worker *w, struct weir__dir *dir, bool is_end)
@@ -257,7 +260,7 @@ void weir__name_sweep(struct weir__worker *w, struct weir__dir *dir, bool is_end
         for (ssize_t at = 0; at < size;) {
             const struct weir__dirent *entry = (const void *)(window + at);
             at += entry->d_reclen;
-            sweep_one(w, dir, entry->d_name, is_end);
+            weir__name_sweep_one(w, dir, entry->d_name, is_end);
         }
     }
     weir__sys_close(fd);

@@ -56,6 +56,7 @@ void weir__worker_free(struct weir__worker *w)
 {
     if (!w)
         return;
+    weir__ahead_fini(&w->ahead);
     weir__mover_fini(&w->mover);
     weir__meta_scratch_fini(&w->scratch);
     weir__buffer_fini(&w->path);
@@ -83,8 +84,8 @@ int weir__worker_admit(struct weir__worker *w, struct weir_budget *budget, uint6
     if (weir__is_stopped(w))
         return -WEIR_E_CANCELED;
     int result = weir_budget_try(budget, n, permit);
-    while (result == -WEIR_E_BUSY && w->late_count > 0) {
-        weir__worker_complete_late(w, w->late_count - 1);
+    while (result == -WEIR_E_BUSY && w->late_count + w->ahead.count > 0) {
+        weir__worker_complete_late(w, w->late_count + w->ahead.count - 1);
         result = weir_budget_try(budget, n, permit);
     }
     if (result == -WEIR_E_BUSY) {
@@ -116,6 +117,14 @@ void weir__worker_relieve(struct weir__worker *w, struct weir__job *job, int err
 
 /* --- files that were put off --- */
 
+static void complete_oldest(struct weir__worker *w)
+{
+    struct weir__job *job = w->late[w->late_first];
+    w->late_first = (w->late_first + 1) % WEIR__LATE_MAX;
+    w->late_count--;
+    weir__file_late(w, job);
+}
+
 bool weir__worker_put_off(struct weir__worker *w, struct weir__job *job)
 {
     if (w->is_relieving)
@@ -124,19 +133,16 @@ bool weir__worker_put_off(struct weir__worker *w, struct weir__job *job)
     if (!kept)
         return false;
     if (w->late_count == WEIR__LATE_MAX)
-        weir__worker_complete_late(w, WEIR__LATE_MAX - 1);
+        complete_oldest(w);
     w->late[(w->late_first + w->late_count++) % WEIR__LATE_MAX] = kept;
     return true;
 }
 
 void weir__worker_complete_late(struct weir__worker *w, unsigned leave)
 {
-    while (w->late_count > leave) {
-        struct weir__job *job = w->late[w->late_first];
-        w->late_first = (w->late_first + 1) % WEIR__LATE_MAX;
-        w->late_count--;
-        weir__file_late(w, job);
-    }
+    while (w->late_count > 0 && w->late_count + w->ahead.count > leave)
+        complete_oldest(w);
+    weir__ahead_complete(w, leave);
 }
 
 /* --- reading a directory --- */

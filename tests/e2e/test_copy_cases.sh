@@ -756,4 +756,35 @@ point '--sparse=make: no blocks' test "$(stat -c %b d/zeros)" -lt 64
 copy --sparse=never s/hole d/
 point '--sparse=never: all blocks' test "$(stat -c %b d/hole)" -ge 8192
 
+## leftovers, where a directory looks finished
+
+leftover=.weir-tmp.0123456789abcdef.0123456789abcdef
+settled() { # SRC DST: both have the time that a finished copy leaves
+    test "$(stat -c %y "$1")" = "$(stat -c %y "$2")"
+}
+
+begin
+mkdir s/sub && put s/sub/f 1
+copy s/ d/
+put d/sub/$leftover 1
+copy s/ d/
+point 'a leftover that moved the time is removed' no test -e d/sub/$leftover
+point 'a leftover that moved the time: it is put back' settled s/sub d/sub
+
+begin
+mkdir s/sub && put s/sub/f 1
+copy s/ d/
+put d/sub/$leftover 1 && touch -r s/sub d/sub
+put s/sub/f 22
+copy s/ d/
+point 'a leftover under the right time goes when something changes' no test -e d/sub/$leftover
+point 'a leftover under the right time: the time is put back' settled s/sub d/sub
+put d/sub/$leftover 1 && touch -r s/sub d/sub
+copy --delete s/ d/
+point 'a leftover under the right time goes with --delete' no test -e d/sub/$leftover
+point 'a leftover under the right time: --delete puts the time back' settled s/sub d/sub
+put d/sub/$leftover 1
+copy --no-times s/ d/
+point 'a leftover goes where times are not kept' no test -e d/sub/$leftover
+
 finish

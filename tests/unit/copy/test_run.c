@@ -1,11 +1,13 @@
 /* Tests of whole copies of a small tree, by the library alone: limits, stops, counts, refusals. */
 #include <stdio.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <weir/cancel.h>
 
 #include "copy.h"
 #include "copy_tree.h"
+#include "ring.h"
 #include "tap.h"
 
 static struct weir__copy_options options;
@@ -129,18 +131,76 @@ TEST(brings_up_to_date_and_deletes)
     CHECK(!stats.delete_held && !stats.delete_limited);
 }
 
+/* What has been written is let go of. */
+static void cool(const char *name)
+{
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0 && fsync(fd) == 0);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+}
+
+/* Whether a read would have to wait then: not so on a tmpfs. */
+static bool can_cool(void)
+{
+    char byte;
+    struct iovec part = {&byte, 1};
+    tree_file("probe", 100, 1);
+    cool("probe");
+    int fd = open("probe", O_RDONLY | O_CLOEXEC);
+    bool must_wait = preadv2(fd, &part, 1, 0, RWF_NOWAIT) < 0 && errno == EAGAIN;
+    close(fd);
+    return must_wait;
+}
+
 TEST(reads_that_must_wait_are_put_off)
 {
     start();
     static const char *const names[] = {"s/small", "s/linked", "s/sub/f", "s/sub/deep/f"};
-    for (size_t i = 0; i < 4; i++) {
-        int fd = open(names[i], O_RDONLY | O_CLOEXEC);
-        CHECK(fd >= 0 && fsync(fd) == 0);
-        posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-        close(fd);
-    }
+    for (size_t i = 0; i < 4; i++)
+        cool(names[i]);
     options.files_max = 2;
     expect_exact();
+}
+
+static bool has_ring(void)
+{
+    static char memory[4096];
+    struct weir__ring *ring = NULL;
+    bool is_made = weir__ring_new(&ring, memory, sizeof(memory), 1) == 0;
+    weir__ring_free(ring);
+    return is_made;
+}
+
+/* More than a thread may have asked for at once, and some that are too large to be asked for. */
+static void copy_many_cold(void)
+{
+    enum { COUNT = 300 };
+    for (unsigned i = 0; i < COUNT; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "s/cold%u", i);
+        if (access(name, F_OK) < 0)
+            tree_file(name, i % 29 == 0 ? 20000 : (i + 1) * 50, i);
+        cool(name);
+    }
+    tree_remove("d");
+    expect_exact();
+    printf("# %llu bytes through a ring\n", (unsigned long long)stats.bytes_ring);
+}
+
+TEST(many_reads_that_must_wait_are_asked_for_together)
+{
+    start();
+    options.threads = 1;
+    copy_many_cold();
+    CHECK(stats.bytes_ring > 0 || !can_cool() || !has_ring());
+    options.threads = 3;
+    options.files_max = 40; /* fewer than a batch */
+    copy_many_cold();
+    CHECK(stats.in_flight_max <= 40);
+    options.data_path = WEIR__DATA_PLAIN;
+    copy_many_cold();
+    CHECK_EQ(stats.bytes_ring, 0);
 }
 
 TEST(a_list_may_name_a_directory_and_then_what_is_in_it)
