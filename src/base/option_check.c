@@ -76,6 +76,8 @@ static void check_option(const struct weir__usage *usage, const struct weir__opt
     WEIR__REQUIRE((option->kind != WEIR__KIND_FLAG && option->kind != WEIR__KIND_GROUP) ||
                       !option->preset,
                   "option", name, "a flag that is on by default must be a toggle");
+    WEIR__REQUIRE(option->kind == WEIR__KIND_FLAG || option->again == 0, "option", name,
+                  "only a flag means more when it is repeated");
     WEIR__REQUIRE(option->kind != WEIR__KIND_LIST || !option->preset, "option", name,
                   "a list has no default");
     WEIR__REQUIRE(option->kind != WEIR__KIND_TOGGLE || !option->preset ||

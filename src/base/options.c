@@ -166,10 +166,21 @@ static void set(struct reader *reader, const struct weir__option *option, bool v
         weir__option_set(find_name(reader->usage, *name, strlen(*name)), value, reader->values);
 }
 
+static void mark(struct reader *reader, size_t place)
+{
+    memcpy((char *)reader->values + place - 1, &(bool){true}, sizeof(bool));
+}
+
+/* Before it is set: a flag that is on has been met already. */
 static void mark_given(struct reader *reader, const struct weir__option *option)
 {
+    bool is_on = false;
+    if (option->again != 0)
+        memcpy(&is_on, (char *)reader->values + option->offset, sizeof(is_on));
+    if (is_on)
+        mark(reader, option->again);
     if (option->given != 0)
-        memcpy((char *)reader->values + option->given - 1, &(bool){true}, sizeof(bool));
+        mark(reader, option->given);
 }
 
 static int missing_value(struct reader *reader, const struct weir__option *option,

@@ -21,6 +21,7 @@
  * and groups (and --no-n for their letters), operands anywhere, "--" before operands that begin
  * with a dash, "-" as an operand. Names are never abbreviated. The last of a repeated option wins,
  * except in lists; a group counts as its members do, so of -a --no-owner and --owner the last wins.
+ * A flag may mean more when it is repeated (-vv).
  *
  * An option with an .implied value may stand alone; then its value comes by "=" only
  * (--sparse=make) and its letter takes none, since what follows could as well be an operand or
@@ -92,6 +93,7 @@ struct weir__option {
      * WEIR__KIND_TOGGLE, or NULL: those that --name, but not --no-name, sets as well. */
     const char *const *members;
     size_t given;        /* WEIR__GIVEN(): set when the option itself was met */
+    size_t again;        /* WEIR__AGAIN(), of flags: set when it was met twice or more often */
     const char *section; /* help and man page begin a section before this option; or NULL */
     const char *help;    /* one line, no full stop */
     const char *detail;  /* more sentences for --help and the man page, or NULL */
@@ -160,11 +162,14 @@ struct weir__usage {
 #define WEIR__OPTION_LIST(values, field)                                                           \
     .kind = WEIR__KIND_LIST, WEIR__FIELD(values, field, struct weir__list)
 #define WEIR__OPTION_GROUP(names) .kind = WEIR__KIND_GROUP, .members = names
-/* A bool that tells the default from the same thing said; one more than its offset. */
-#define WEIR__GIVEN(values, field)                                                                 \
-    .given = 1 + offsetof(values, field) +                                                         \
-             0 * sizeof(char[_Generic(((values *)0)->field, bool : 1, default                      \
-                                      : -1)])
+/* One more than the offset of a bool, so that 0 is none. */
+#define WEIR__MARK(values, field)                                                                  \
+    (1 + offsetof(values, field) +                                                                 \
+     0 * sizeof(char[_Generic(((values *)0)->field, bool : 1, default                              \
+                              : -1)]))
+/* A bool that tells the default from the same thing said. */
+#define WEIR__GIVEN(values, field) .given = WEIR__MARK(values, field)
+#define WEIR__AGAIN(values, field) .again = WEIR__MARK(values, field)
 #define WEIR__OPTIONS_END                                                                          \
     {                                                                                              \
         .name = NULL                                                                               \

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include <weir/error.h>
 
@@ -22,7 +23,11 @@ struct suffix {
 
 /* The first suffix of a factor is the one that weir__value_format() writes; largest factor first.
  */
+/* In any case of letters: what else could be meant? */
 static const struct suffix size_suffixes[] = {
+    {"E", 1024 * PIB},
+    {"EiB", 1024 * PIB},
+    {"EB", UINT64_C(1000000000000000000)},
     {"P", PIB},
     {"PiB", PIB},
     {"PB", UINT64_C(1000000000000000)},
@@ -36,10 +41,8 @@ static const struct suffix size_suffixes[] = {
     {"MiB", MIB},
     {"MB", UINT64_C(1000000)},
     {"k", KIB},
-    {"K", KIB},
     {"KiB", KIB},
     {"kB", UINT64_C(1000)},
-    {"KB", UINT64_C(1000)},
     {"", 1},
     {"B", 1},
     {NULL, 0},
@@ -79,8 +82,11 @@ static const struct suffix *suffixes_of(enum weir__unit unit)
 /* The factor of a suffix of the given length, 0 when it is none. */
 static uint64_t find_factor(enum weir__unit unit, const char *text, size_t length)
 {
-    for (const struct suffix *suffix = suffixes_of(unit); suffix->text; suffix++)
-        if (strlen(suffix->text) == length && memcmp(suffix->text, text, length) == 0)
+    const struct suffix *suffixes = suffixes_of(unit);
+    for (const struct suffix *suffix = suffixes; suffix->text; suffix++)
+        if (strlen(suffix->text) == length &&
+            (suffixes == size_suffixes ? strncasecmp(suffix->text, text, length)
+                                       : strncmp(suffix->text, text, length)) == 0)
             return suffix->factor;
     return 0;
 }

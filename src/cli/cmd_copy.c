@@ -108,8 +108,8 @@ static const struct weir__option options[] = {
 
     {WEIR__OPTION_FLAG(V, delete_any), .name = "delete", .section = "what is deleted",
      .help = "delete what the source does not have, after the copying",
-     .detail = "Looks only into directories that were copied. When something of the source could "
-               "not be read, nothing is deleted, unless --ignore-errors."},
+     .detail = "Looks only into directories that were copied. When something could not be read "
+               "or written, nothing is deleted, unless --ignore-errors."},
     {WEIR__OPTION_FLAG(V, delete_before), .name = "delete-before",
      .help = "delete it before the copying, to make room",
      .detail = "The source is read through once more, before anything is deleted."},
@@ -120,7 +120,7 @@ static const struct weir__option options[] = {
      .help = "delete at most so many files and directories",
      .detail = "When there were more, the rest is kept, this is said, and the exit status is 3."},
     {WEIR__OPTION_FLAG(V, copy.delete_despite_errors), .name = "ignore-errors",
-     .help = "delete also when something of the source could not be read"},
+     .help = "delete also when something could not be read or written"},
 
     {WEIR__OPTION_LIST(V, rules), .name = "exclude", .value_name = "PATTERN", .max = RULES_MAX,
      .section = "what is copied", .help = "leave out what matches",
@@ -202,13 +202,16 @@ static const struct weir__option options[] = {
     {WEIR__OPTION_FLAG(V, copy.dry_run), .name = "dry-run", .letter = 'n',
      .help = "change nothing, show what would be done (as -i unless -v, -q or --json)"},
 
-    {WEIR__OPTION_FLAG(V, itemize), .name = "itemize-changes", .letter = 'i',
-     .section = "what is printed", .help = "one line for each change, as rsync has them",
+    {WEIR__OPTION_FLAG(V, itemize), WEIR__AGAIN(V, itemize_all), .name = "itemize-changes",
+     .letter = 'i', .section = "what is printed",
+     .help = "one line for each change, as rsync has them; -ii also for what stays as it is",
      .detail = "\">f.st......\" is a file (f) that was copied (>) since size (s) and time (t) "
-               "differed; plus signs mark what is new."},
-    {WEIR__OPTION_FLAG(V, verbose), .name = "verbose", .letter = 'v',
-     .help = "print the names of what is copied, how data were moved, and a summary",
-     .detail = "With --json also what stays as it is and what is left out."},
+               "differed; plus signs mark what is new, blanks what stays as it is. A third -i "
+               "adds nothing."},
+    {WEIR__OPTION_FLAG(V, verbose), WEIR__AGAIN(V, verbose_all), .name = "verbose", .letter = 'v',
+     .help = "print the names of what is copied, how data were moved, and a summary; -vv also "
+             "what stays as it is and what is left out, and why",
+     .detail = "With --json one -v is enough for that. A third one adds nothing."},
     {WEIR__OPTION_FLAG(V, quiet), .name = "quiet", .letter = 'q', .help = "print errors alone"},
     {WEIR__OPTION_FLAG(V, json), .name = "json",
      .help = "print one JSON object on a line for each change and error, and a summary",
@@ -248,9 +251,41 @@ static const struct weir__refused refused[] = {
      "which is -f of cp"},
     {"--force", "is not needed: what is in the way is replaced, a full directory with '--delete'"},
     {"--remove-source-files", "is not offered: the source is never changed"},
-    {"-m --prune-empty-dirs -E --executability -N --crtimes --list-only --info --debug "
-     "--out-format --log-file --fake-super --append --append-verify --usermap --groupmap",
-     "is not offered"},
+    {"--info --out-format --log-format",
+     "is not offered: use '--progress' or '--stats' for how far it is, '-i' or '--json' for what "
+     "is done"},
+    {"--log-file", "is not offered: redirect what '-v' or '--json' prints"},
+    {"--debug --msgs2stderr --stderr", "is not offered: '-v' tells how files were moved"},
+    {"--append --append-verify",
+     "is not offered: use '--partial', which goes on with what was cut off"},
+    {"--list-only", "is not offered: use '-n -i', which shows what would be copied"},
+    {"-m --prune-empty-dirs", "is not offered: use '--files-from' with the files to be copied"},
+    {"-E --executability", "is not offered: use '--chmod', or keep modes, which is the default"},
+    {"-N --crtimes", "is not offered: Linux lets nobody set the time at which a file was made"},
+    {"--usermap --groupmap", "is not offered: use '--chown'"},
+    {"--fake-super --super --copy-as", "is not offered: run it as the user who may"},
+    {"--ignore-non-existing", "is not offered: use '--existing', which is the same"},
+    {"--copy-devices --write-devices",
+     "is not offered: devices are copied as devices; for their content use 'dd'"},
+    {"--ignore-missing-args --delete-missing-args",
+     "is not offered: a source that is missing is an error, and the rest is copied"},
+    {"--timeout --contimeout --stop-after --stop-at",
+     "is not offered: put 'timeout --signal=INT TIME' before the command; what was cut off is gone "
+     "on with"},
+    {"-y --fuzzy -B --block-size --checksum-choice --cc --checksum-seed --compress-level "
+     "--compress-choice --zc --skip-compress --no-whole-file --no-W",
+     "is not needed: local files are copied whole"},
+    {"--preallocate", "is not needed: space is reserved where that helps"},
+    {"--open-noatime", "is not needed: files are opened so where that is allowed"},
+    {"--write-batch --only-write-batch --read-batch", "is not offered: copies are made at once"},
+    {"--iconv", "is not offered: names are bytes, and stay as they are"},
+    {"-s --protect-args --secluded-args --old-args --trust-sender",
+     "is not needed: no shell and no other machine sees the names"},
+    {"--interactive", "is not offered: use '-n' to see what would happen"},
+    {"--attributes-only", "is not offered: use '--existing --size-only'"},
+    {"--symbolic-link --link", "is not offered: copies hold data"},
+    {"--remove-destination", "is not needed: a file is replaced, not written over"},
+    {"-Z --context", "is not offered: '-X' keeps the security context of the source"},
     {"-T", "is not offered: temporary names are made beside the final ones; instead of -T of cp "
            "end the source with a slash"},
     {"--temp-dir --partial-dir --delay-updates",
@@ -310,8 +345,9 @@ const struct weir__usage usage_copy = {
         "Work is admitted before it starts: never more entries, bytes, directories and large files "
         "are in flight than the limits say. Memory does not grow with the tree.\n\n"
         "An error is printed with its path and reason, and the rest goes on; the exit status is "
-        "then 3. The first Ctrl-C stops new work and finishes what is in flight, a second one "
-        "leaves at once.",
+        "then 3. The first Ctrl-C stops new work, finishes what is small and stops what is large "
+        "(--partial keeps it); a second one leaves at once. Either way the program ends as "
+        "interrupted (130, or 143 of SIGTERM).",
     .examples = examples,
     .operands = operands,
     .options = options,
@@ -335,7 +371,8 @@ static struct weir__report_options report_of(const V *values, struct weir__out *
         .items = values->itemize || (values->copy.dry_run && is_plain),
         .methods = values->verbose,
         .json = values->json,
-        .all = values->verbose,
+        .same = values->itemize_all,
+        .all = values->verbose && (values->verbose_all || values->json),
         .quiet = values->quiet,
         .stats = values->stats,
         .summary =

@@ -43,8 +43,12 @@ static const char *check_comparison(const struct weir__copy_options *o)
 
 static const char *check_deletion(const struct weir__copy_values *v)
 {
-    if (v->delete_before && (v->delete_any || v->delete_after))
+    if (v->delete_before && v->delete_after)
         return "'--delete-before' and deleting after the copying contradict each other: choose one";
+    if (!deletes(v) && v->copy.delete_max != UINT64_MAX)
+        return "'--max-delete' is about '--delete': nothing is deleted without";
+    if (!deletes(v) && v->copy.delete_despite_errors)
+        return "'--ignore-errors' is about '--delete': nothing is deleted without";
     if (v->reflink == WEIR__REFLINK_ALWAYS && v->sparse != WEIR__SPARSE_KEEP)
         return "'--reflink=always' shares the source's blocks, holes and all: leave out '--sparse'";
     if (deletes(v) && v->copy.files_from)

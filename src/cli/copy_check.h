@@ -23,7 +23,7 @@ struct weir__copy_values {
     struct weir__list chmod, rules;
     const char *chown;
     bool delete_any, delete_before, delete_after;
-    bool itemize, verbose, quiet, json, stats;
+    bool itemize, itemize_all, verbose, verbose_all, quiet, json, stats;
 };
 
 struct weir__copy_plan {

@@ -72,36 +72,79 @@ static void print_method(struct weir__out *out, const struct weir__copy_event *e
     if (event->bytes <= WEIR__DATA_SMALL)
         return;
     const char *method = event->detail ? event->detail : "";
-    if (style == WEIR__LINES_NAMES)
-        weir__out_printf(out, "moved by %s: ", method);
-    else
+    bool is_itemized = style == WEIR__LINES_ITEMIZED;
+    if (is_itemized)
         weir__out_puts(out, "*moved      ");
+    else
+        weir__out_printf(out, "moved by %s: ", method);
     print_name(out, event->path);
-    if (style == WEIR__LINES_ITEMIZED)
+    if (is_itemized)
         weir__out_printf(out, ": %s", method);
     weir__out_puts(out, "\n");
 }
 
-void weir__copy_print(struct weir__out *out, const struct weir__copy_event *event,
-                      enum weir__copy_lines style)
+static void print_skipped(struct weir__out *out, const struct weir__copy_event *event,
+                          enum weir__copy_lines style)
 {
-    if (event->kind == WEIR__EVENT_METHOD) {
-        print_method(out, event, style);
+    weir__out_puts(out, style == WEIR__LINES_ITEMIZED ? "*skipped    " : "skipping ");
+    print_name(out, event->path);
+    if (event->detail)
+        weir__out_printf(out, ": %s", event->detail);
+    weir__out_puts(out, "\n");
+}
+
+/* Of directories that stay as they are rsync -vv says nothing. */
+static void print_same(struct weir__out *out, const struct weir__copy_event *event)
+{
+    if (event->type == 'd')
         return;
-    }
-    if (event->kind != WEIR__EVENT_ITEM && event->kind != WEIR__EVENT_DELETED)
-        return;
+    print_name(out, event->path);
+    weir__out_puts(out, " is uptodate\n");
+}
+
+static void print_change(struct weir__out *out, const struct weir__copy_event *event,
+                         enum weir__copy_lines style)
+{
     if (style == WEIR__LINES_ITEMIZED) {
         char itemized[WEIR__ITEMIZED_SIZE];
         weir__copy_itemize(event, itemized);
         weir__out_printf(out, "%s ", itemized);
     } else if (event->kind == WEIR__EVENT_DELETED) {
         weir__out_puts(out, "deleting ");
-    } else if (event->update == '.' && event->type != 'd') {
-        return; /* rsync -v, too, is silent about new metadata of what stays as it is */
     }
     print_item(out, event);
     weir__out_puts(out, "\n");
+}
+
+void weir__copy_print(struct weir__out *out, const struct weir__copy_event *event,
+                      enum weir__copy_lines style)
+{
+    switch (event->kind) {
+    case WEIR__EVENT_ITEM:
+        /* rsync -v, too, is silent about new metadata of what stays as it is. */
+        if (style != WEIR__LINES_NAMES || event->update != '.' || event->type == 'd')
+            print_change(out, event, style);
+        break;
+    case WEIR__EVENT_DELETED:
+        print_change(out, event, style);
+        break;
+    case WEIR__EVENT_SAME:
+        if (style == WEIR__LINES_ITEMIZED)
+            print_change(out, event, style);
+        else if (style == WEIR__LINES_ALL_NAMES)
+            print_same(out, event);
+        break;
+    case WEIR__EVENT_SKIPPED:
+        if (style != WEIR__LINES_NAMES)
+            print_skipped(out, event, style);
+        break;
+    case WEIR__EVENT_METHOD:
+        print_method(out, event, style);
+        break;
+    case WEIR__EVENT_NOTE:
+    case WEIR__EVENT_ERROR:
+        break;
+    }
 }
 
 /* A name, escaped, or as much of it as fits with "..." behind it. */

@@ -15,8 +15,9 @@
 #include "out.h"
 
 enum weir__copy_lines {
-    WEIR__LINES_NAMES,    /* -v: the name of what was made or whose data were moved */
-    WEIR__LINES_ITEMIZED, /* -i: also what about it changed, and metadata alone */
+    WEIR__LINES_NAMES,     /* -v: the name of what was made or whose data were moved */
+    WEIR__LINES_ALL_NAMES, /* -vv: also metadata alone, what stays as it is or is left out */
+    WEIR__LINES_ITEMIZED,  /* -i: also what about it changed, and whatever else is told */
 };
 
 /* Of one object in JSON, two names of WEIR__REPORT_TEXT_MAX among its values. */
@@ -28,7 +29,8 @@ enum weir__copy_lines {
  * end. */
 size_t weir__copy_escape(char piece[WEIR__COPY_PIECE_MAX], const char *text);
 
-/* Items, deletions and methods; others print nothing. */
+/* Items, deletions and methods; and, but for WEIR__LINES_NAMES, what stays as it is or is left out.
+ * Others print nothing. */
 void weir__copy_print(struct weir__out *out, const struct weir__copy_event *event,
                       enum weir__copy_lines style);
 

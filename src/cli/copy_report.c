@@ -203,7 +203,9 @@ static void print_event(struct weir__report *report, const struct told *told)
     if (report->is_shared)
         weir__progress_hide(&report->progress, STDERR_FILENO);
     weir__copy_print(options->out, event,
-                     options->items ? WEIR__LINES_ITEMIZED : WEIR__LINES_NAMES);
+                     options->items ? WEIR__LINES_ITEMIZED
+                     : options->all ? WEIR__LINES_ALL_NAMES
+                                    : WEIR__LINES_NAMES);
 }
 
 static void print_one(struct weir__report *report, const struct item *item)
@@ -255,10 +257,10 @@ static int print_all(struct weir_crew_self *self, void *arg)
 static unsigned wanted(const struct weir__report_options *options)
 {
     unsigned lines = 1u << WEIR__EVENT_ITEM | 1u << WEIR__EVENT_DELETED;
-    unsigned rest = 1u << WEIR__EVENT_SAME | 1u << WEIR__EVENT_SKIPPED;
     return (options->names || options->items || options->json ? lines : 0) |
            (options->methods ? 1u << WEIR__EVENT_METHOD : 0) |
-           (options->json && options->all ? rest : 0);
+           (options->same || options->all ? 1u << WEIR__EVENT_SAME : 0) |
+           (options->all ? 1u << WEIR__EVENT_SKIPPED : 0);
 }
 
 static void free_report(struct weir__report *report)

@@ -36,7 +36,8 @@ struct weir__report_options {
     bool items;   /* -i: itemised lines */
     bool methods; /* how data were moved, line by line and at the end */
     bool json;    /* instead of lines */
-    bool all;     /* with json: what stays as it is or is left out, too */
+    bool same;    /* -ii: what stays as it is, too */
+    bool all;     /* -vv: so, and what is left out and why */
     bool quiet;   /* errors alone */
     bool stats;
     bool summary; /* also when all went well */

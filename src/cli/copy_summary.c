@@ -78,7 +78,7 @@ void weir__copy_summary(const struct weir__copy_ending *ending, char text[SUMMAR
         add_size(text, ", ", stats->bytes_reflinked, " shared");
     add_time(text, ending);
     if (stats->delete_held)
-        add(text, "; nothing deleted, since the source had errors");
+        add(text, "; nothing deleted, since there were errors");
     if (stats->delete_limited)
         add(text, "; '--max-delete' kept the rest from being deleted");
     if (stats->errors > 0)

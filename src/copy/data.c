@@ -60,6 +60,13 @@ int weir__mover_init(struct weir__mover *mover, struct weir__data_choice *choice
     return 0;
 }
 
+void weir__mover_watch(struct weir__mover *mover, void (*tick)(void *arg, uint64_t bytes),
+                       void *arg)
+{
+    mover->_tick = tick;
+    mover->_tick_arg = arg;
+}
+
 void weir__mover_fini(struct weir__mover *mover)
 {
     if (!mover)
@@ -369,12 +376,14 @@ int weir__mover_copy(struct weir__mover *mover, int in, int out, uint64_t at, ui
     if (mover->_rate)
         ask_burst(mover);
     result->is_read_side = false;
-    struct job job = {.move = {.mover = mover,
-                               .in = in,
-                               .out = out,
-                               .is_blank = is_blank,
-                               .result = result,
-                               .deadline = deadline}};
+    struct job job = {
+        .move = {.mover = mover,
+                 .in = in,
+                 .out = out,
+                 .is_blank = is_blank,
+                 .result = result,
+                 .deadline = deadline,
+                 .ticked = result->range + result->ring + result->plain + result->holes}};
     uint64_t place = at, end = at + length;
     enum weir__moved moved = is_simple(&job, at, end) ? weir__move_plain(&job.move, &place, end)
                                                       : copy_large(&job, &place, end);

@@ -60,6 +60,8 @@ struct weir__mover {
     struct weir__ring *_ring; /* made when first needed; NULL where io_uring is not to be had */
     bool _ring_failed;
     uint64_t _burst; /* of the rate, when it was last asked */
+    void (*_tick)(void *arg, uint64_t bytes);
+    void *_tick_arg;
     /* What is known of the last file that was looked at for holes: data from here to there. */
     struct {
         dev_t device;
@@ -83,6 +85,9 @@ WEIR_MUST_USE int weir__mover_init(struct weir__mover *mover, struct weir__data_
                                    enum weir__reflink reflink, enum weir__sparse sparse,
                                    struct weir_rate *rate);
 void weir__mover_fini(struct weir__mover *mover);
+/* Before each block of weir__mover_copy(), tick is told what has been moved since it was last. */
+void weir__mover_watch(struct weir__mover *mover, void (*tick)(void *arg, uint64_t bytes),
+                       void *arg);
 /* WEIR__DATA_SMALL bytes, the thread's to use between calls. */
 char *weir__mover_buffer(struct weir__mover *mover);
 

@@ -215,7 +215,7 @@ static int open_below(struct weir__worker *w, struct weir__dir *dir)
     return 0;
 }
 
-int weir__dir_pin(struct weir__worker *w, struct weir__dir *dir)
+static int pin_once(struct weir__worker *w, struct weir__dir *dir)
 {
     /* Up to the nearest that is open, marking the way; then down again. The way is marked by
      * counting, since the parents are known from below only. */
@@ -239,6 +239,17 @@ int weir__dir_pin(struct weir__worker *w, struct weir__dir *dir)
             return -1;
         at = below;
         depth--;
+    }
+    return 0;
+}
+
+int weir__dir_pin(struct weir__worker *w, struct weir__dir *dir)
+{
+    struct weir__job job = {.epoch = weir_adapt_epoch(&w->run->adapt)};
+    while (pin_once(w, dir) < 0) {
+        if (!weir__is_overload(errno) || job.tries++ == WEIR__TRIES_MAX)
+            return -1;
+        weir__worker_relieve(w, &job, errno);
     }
     return 0;
 }

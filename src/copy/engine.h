@@ -216,6 +216,9 @@ struct weir__copy {
     dev_t dst_device;
     ino_t dst_inode; /* of DST or base: never copied into itself */
     uint64_t id;     /* of this run, in temporary names */
+    int guard_fd;    /* DST, locked to tell others that we are here; or -1 */
+    int marker_fd;   /* of a file that tells the same to those who come after us; or -1 */
+    bool is_careful; /* others are or were here: under counts_lock */
     uint32_t boot;
     struct weir_lock fds_lock; /* guards the fields of directories that begin with _ */
     struct weir__dir *newest, *oldest;
@@ -251,6 +254,7 @@ struct weir__worker {
     struct weir__copy_stats counts; /* since they were last added to the run's */
     unsigned uncounted;
     uint64_t count_at_ns; /* when they are added at the latest */
+    uint64_t ticked;      /* bytes of the piece at hand that are counted */
     struct weir__buffer path, other_path, text;
     struct weir__job **late; /* put off until their data are in memory: a ring */
     unsigned late_first, late_count;
@@ -299,7 +303,7 @@ void weir__tell_skipped(struct weir__worker *w, const struct weir__dir *dir, con
                         const char *why);
 /* Adds what the thread has counted to the run's counts. */
 void weir__tell_counts(struct weir__worker *w);
-void weir__tell_entry_done(struct weir__worker *w);
+void weir__tell_counts_soon(struct weir__worker *w);
 char weir__tell_type(mode_t mode);
 
 /* --- worker.c --- */
@@ -335,6 +339,8 @@ void weir__enter(struct weir__worker *w, struct weir__dir *parent, const char *n
 /* The same without what is in it, and with a reference of its own; NULL: told. */
 struct weir__dir *weir__enter_only(struct weir__worker *w, struct weir__dir *parent,
                                    const char *name);
+/* Of a directory with something of ours in it that stays: the next run will look. */
+void weir__dir_mark_remains(struct weir__worker *w, struct weir__dir *dir);
 /* Lets go of a reference, finishing what is complete by that. */
 void weir__dir_drop(struct weir__worker *w, struct weir__dir *dir);
 void weir__dir_fill(struct weir__worker *w, struct weir__dir *dir);
@@ -395,6 +401,8 @@ void weir__ahead_fini(struct weir__ahead *ahead);
 
 /* --- large.c --- */
 void weir__large(struct weir__worker *w, struct weir__job *job);
+/* Told by the mover: so that progress does not stand still for a whole piece. */
+void weir__large_tick(void *worker, uint64_t bytes);
 /* Sets the size of what has been moved, and completes it. */
 void weir__large_end(struct weir__worker *w, struct weir__job *job);
 void weir__file_help(struct weir__worker *w, struct weir__job *job);
@@ -428,6 +436,8 @@ void weir__name_dir(const struct weir__copy *run, const char *name, unsigned sal
 /* Removes it if it belongs to a dead run. True: it is gone. */
 bool weir__name_remove_dead(struct weir__worker *w, int dir_fd, const char *name);
 void weir__name_part(const char *name, char text[WEIR__TEMP_SIZE]);
+/* Whether a directory of operands lies at the destination itself. */
+bool weir__name_is_one_folder(const struct weir__dir *dir);
 bool weir__name_is_of_this_boot(const struct weir__copy *run, const char *name);
 uint32_t weir__name_boot(void);
 bool weir__name_has_no_locks(int errno_value);
@@ -438,6 +448,11 @@ int weir__name_make_file(struct weir__worker *w, int dir_fd, mode_t mode,
 int weir__name_make_nameless(struct weir__worker *w, int dir_fd, mode_t mode);
 /* Gives it its final name (or, where that is taken, a temporary one). False: told. */
 bool weir__name_link(struct weir__worker *w, struct weir__job *job);
+/* Whether another run works at DST is found out, and told to others; until the end of this one. */
+void weir__name_guard(struct weir__copy *run);
+void weir__name_unguard(struct weir__copy *run);
+/* Whether times say nothing about leftovers: another run is here, or died here. */
+bool weir__name_is_careful(struct weir__copy *run);
 /* Removes what dead runs left in a directory of the destination. */
 void weir__name_sweep(struct weir__worker *w, struct weir__dir *dir, bool is_end);
 /* The same for one name. is_end: folders that might be continued have had their chance. */

@@ -119,14 +119,14 @@ static bool is_described(const struct weir__worker *w, const struct weir__dir *d
 }
 
 /* Whether the directory at the destination has the time that the copy leaves it with. Whatever a
- * dead run left in it has moved its time, so such a one need not be searched for leftovers. (Unless
- * two runs were at it at once, and one of them died after the other had finished: then they stay
- * until something in the directory changes, or --delete comes.) */
+ * dead run left in it has moved its time, so such a one need not be searched for leftovers; unless
+ * others are or were at it (name.c). */
 static bool has_final_time(const struct weir__worker *w, const struct weir__dir *dir,
                            const struct stat *st)
 {
-    return dir->kind == WEIR__DIR_PLAIN && !dir->is_continued && w->run->rules.times &&
-           !w->run->rules.omit_dir_times && st->st_mtim.tv_sec == dir->st.st_mtim.tv_sec &&
+    return dir->kind == WEIR__DIR_PLAIN && !dir->is_continued && !dir->is_top &&
+           !weir__name_is_careful(w->run) && w->run->rules.times && !w->run->rules.omit_dir_times &&
+           st->st_mtim.tv_sec == dir->st.st_mtim.tv_sec &&
            st->st_mtim.tv_nsec == dir->st.st_mtim.tv_nsec;
 }
 
@@ -340,8 +340,10 @@ static void tell_entered(struct weir__worker *w, struct weir__dir *dir)
     struct stat old;
     if (!is_made && dir->dst_fd >= 0 && weir__tell_is_wanted(w, WEIR__EVENT_ITEM) &&
         weir__sys_fstat(dir->dst_fd, &old) == 0) {
-        if (dir->is_opened_up)
-            old.st_mode = (old.st_mode & ~(mode_t)07777) | dir->old_mode;
+        /* The contents of an operand stand for DST, which was opened up for all of them. */
+        const struct weir__dir *opened = dir->is_top ? parent_of(parent_of(dir)) : dir;
+        if (opened->is_opened_up)
+            old.st_mode = (old.st_mode & ~(mode_t)07777) | opened->old_mode;
         struct weir__meta_place from = {.fd = dir->src_fd, .dir = -1};
         struct weir__meta_place to = {.fd = dir->dst_fd, .dir = -1};
         int differs =
@@ -514,7 +516,7 @@ void weir__dir_fill(struct weir__worker *w, struct weir__dir *dir)
 
 /* Of a directory with something of ours in it that could not be removed. Those in it may end in any
  * thread, but it ends after all of them. */
-static void mark_remains(struct weir__worker *w, struct weir__dir *dir)
+void weir__dir_mark_remains(struct weir__worker *w, struct weir__dir *dir)
 {
     weir_lock_acquire(&w->run->counts_lock);
     dir->has_remains = true;
@@ -531,7 +533,7 @@ static int rename_to(struct weir__worker *w, struct weir__dir *parent, const cha
         if (weir__sys_renameat2(parent_fd, temp, parent_fd, name, RENAME_EXCHANGE) == 0) {
             int result = weir__sys_unlinkat(parent_fd, temp, 0);
             if (result < 0)
-                mark_remains(w, parent);
+                weir__dir_mark_remains(w, parent);
             return result;
         }
         if (errno == EINVAL && weir__sys_unlinkat(parent_fd, name, 0) < 0)
@@ -641,9 +643,12 @@ static bool needs_finish(const struct weir__worker *w, const struct weir__dir *d
 static bool may_have_leftovers(const struct weir__worker *w, const struct weir__dir *dir)
 {
     struct stat st;
-    return dir->has_leftovers ||
-           (dir->is_settled && w->phase == WEIR__PHASE_COPY &&
-            weir__sys_fstat(dir->dst_fd, &st) == 0 && !has_final_time(w, dir, &st));
+    if (w->phase != WEIR__PHASE_COPY)
+        return false;
+    if (dir->has_leftovers || (!dir->is_new && weir__name_is_careful(w->run)))
+        return true;
+    return dir->is_settled && weir__sys_fstat(dir->dst_fd, &st) == 0 &&
+           !has_final_time(w, dir, &st);
 }
 
 static void finish(struct weir__worker *w, struct weir__dir *dir)
@@ -652,7 +657,7 @@ static void finish(struct weir__worker *w, struct weir__dir *dir)
     if (dir->is_top && dir->has_changed)
         parent_of(parent_of(dir))->has_changed = true;
     if (dir->is_top && dir->has_remains)
-        mark_remains(w, parent_of(parent_of(dir)));
+        weir__dir_mark_remains(w, parent_of(parent_of(dir)));
     if (dir->kind == WEIR__DIR_OPERAND)
         return;
     if (dir->is_given_up || (dir->kind == WEIR__DIR_BASE && !is_described(w, dir)) ||

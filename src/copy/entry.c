@@ -15,6 +15,9 @@
 
 #include "banned.h"
 
+/* FAT keeps every other second. */
+#define COARSE_S 2
+
 /* What getdents writes for "." and "..", which is all that an empty directory has. */
 #define EMPTY_SIZE 48
 
@@ -61,7 +64,7 @@ void weir__entry_end(struct weir__worker *w, struct weir__job *job, bool is_made
     if (job->is_first_link)
         weir__linked_end(w, job, is_made);
     weir_permit_release(&job->files);
-    weir__tell_entry_done(w);
+    weir__tell_counts_soon(w);
     if (job->is_kept) {
         struct weir__dir *dir = job->dir;
         weir__base_free(job);
@@ -118,6 +121,18 @@ static bool digest_at(struct weir__worker *w, int dir_fd, const char *name,
     return result == 0;
 }
 
+/* Of what a dead run has left, the time says whether it is whole, since it was set last. But while
+ * a file is written its time is that of the clock, and a source that is as young has the same: so
+ * only a time that was surely set counts, one that is away from that of the last change by more
+ * than the coarsest file system rounds. */
+static bool is_finished(const struct weir__job *job)
+{
+    int64_t apart = (int64_t)job->old.st_ctim.tv_sec - (int64_t)job->old.st_mtim.tv_sec;
+    return job->old.st_mtim.tv_sec == job->st.st_mtim.tv_sec &&
+           job->old.st_mtim.tv_nsec == job->st.st_mtim.tv_nsec &&
+           (apart > COARSE_S || apart < -COARSE_S);
+}
+
 /* Whether the content at the destination is that of the source. False also when it cannot be read:
  * copying it will tell why. */
 static bool is_content_same(struct weir__worker *w, const struct weir__job *job)
@@ -131,10 +146,8 @@ static bool is_content_same(struct weir__worker *w, const struct weir__job *job)
                digest_at(w, job->dir->dst_fd, job->dst_name, to) &&
                memcmp(from, to, sizeof(from)) == 0;
     }
-    /* Of what a dead run has left, the time says whether it is whole, since it was set last. */
     if (job->dir->is_continued)
-        return w->run->rules.times && job->old.st_mtim.tv_sec == job->st.st_mtim.tv_sec &&
-               job->old.st_mtim.tv_nsec == job->st.st_mtim.tv_nsec;
+        return w->run->rules.times && is_finished(job);
     if (options->size_only)
         return true;
     return !options->ignore_times && is_time_same(options, job->st.st_mtim, job->old.st_mtim);
@@ -318,13 +331,24 @@ bool weir__entry_skip(struct weir__worker *w, struct weir__job *job)
     return why != NULL;
 }
 
+/* Put where its own target is, a symlink would lead to itself, and what it led to be gone. */
+static bool is_link_to_old(const struct weir__job *job)
+{
+    struct stat target;
+    return job->has_old && S_ISLNK(job->st.st_mode) &&
+           weir__sys_fstatat(job->dir->src_fd, job->name, &target, 0) == 0 &&
+           target.st_dev == job->old.st_dev && target.st_ino == job->old.st_ino;
+}
+
 /* A name of the source's own inode, as in a tree made by cp -al, is up to date by nature. Of a file
  * that the user names, onto itself, it is a mistake. */
 static bool is_itself(struct weir__worker *w, struct weir__job *job)
 {
-    if (!job->has_old || job->old.st_dev != job->st.st_dev || job->old.st_ino != job->st.st_ino)
-        return false;
     bool is_named = job->dir->kind == WEIR__DIR_OPERAND;
+    bool is_same =
+        job->has_old && job->old.st_dev == job->st.st_dev && job->old.st_ino == job->st.st_ino;
+    if (!is_same && !(is_named && is_link_to_old(job)))
+        return false;
     if (is_named) {
         weir__tell_error_detail(w, job->dir, job->dst_name, "cannot copy",
                                 "source and destination are the same file", 0);

@@ -240,6 +240,8 @@ static bool is_stray(struct weir__worker *w, struct weir__dir *dir, const char *
                      unsigned char type)
 {
     struct stat st;
+    if (w->run->options->partial && weir__name_kind(name) == WEIR__TEMP_PART)
+        return false; /* to be gone on with */
     if (weir__sys_fstatat(dir->src_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT;
     return (w->run->options->filter || dir->ignore_in_use) &&

@@ -12,8 +12,8 @@
 #include <sys/file.h>
 
 #include "engine.h"
+#include "spill_file.h"
 #include "sys.h"
-#include "temporary.h"
 
 #include "banned.h"
 
@@ -22,11 +22,15 @@ static void abandon_target(struct weir__worker *w, struct weir__job *job)
 {
     weir__sys_close_at(&job->out);
     bool is_direct = job->temp[0] == '\0' && job->has_target && !job->is_in_place;
-    if (job->temp[0] != '\0' && !job->is_part)
-        weir__sys_unlinkat(job->dir->dst_fd, job->temp, 0);
-    else if (is_direct)
-        weir__sys_unlinkat(job->dir->dst_fd, job->dst_name, 0);
-    (void)w;
+    const char *begun = job->temp[0] != '\0' ? job->temp : job->dst_name;
+    bool has_begun = job->temp[0] != '\0' || is_direct;
+    if (job->is_part) {
+        weir__dir_mark_remains(w, job->dir);
+    } else if (has_begun && weir__sys_unlinkat(job->dir->dst_fd, begun, 0) < 0 && errno != ENOENT &&
+               weir__sys_unlinkat(job->dir->dst_fd, begun, 0) < 0) {
+        weir__dir_mark_remains(w, job->dir);
+        weir__tell_error(w, job->dir, begun, "cannot remove the unfinished", errno);
+    }
     job->temp[0] = '\0';
     job->has_target = job->is_nameless = false;
 }
@@ -35,6 +39,17 @@ static void give_up(struct weir__worker *w, struct weir__job *job)
 {
     abandon_target(w, job);
     weir__entry_end(w, job, false);
+}
+
+/* Also of a file that failed: the bytes were moved, and may be gone on with. */
+static void count_moved(struct weir__worker *w, const struct weir__job *job)
+{
+    const struct weir__data_result *moved = &job->moved;
+    w->counts.bytes_reflinked += moved->reflinked;
+    w->counts.bytes_range += moved->range;
+    w->counts.bytes_ring += moved->ring;
+    w->counts.bytes_plain += moved->plain;
+    w->counts.bytes_written += moved->range + moved->ring + moved->plain;
 }
 
 /* A failure of a move; one that was asked for by a stop is not an error. */
@@ -47,6 +62,7 @@ void weir__file_fail(struct weir__worker *w, struct weir__job *job, bool is_read
         else
             weir__tell_error(w, job->dir, job->dst_name, "cannot write", errno_value);
     }
+    count_moved(w, job);
     give_up(w, job);
 }
 
@@ -95,7 +111,8 @@ static int open_part(struct weir__worker *w, struct weir__job *job, mode_t mode)
     int dir_fd = job->dir->dst_fd;
     struct stat st;
     weir__name_part(job->dst_name, job->temp);
-    if (weir__sys_fstatat(job->dir->src_fd, job->temp, &st, AT_SYMLINK_NOFOLLOW) == 0)
+    if (!weir__name_is_one_folder(job->dir) &&
+        weir__sys_fstatat(job->dir->src_fd, job->temp, &st, AT_SYMLINK_NOFOLLOW) == 0)
         return weir__name_make_file(w, dir_fd, mode, job->temp); /* it is the source's */
     int fd = weir__sys_openat(dir_fd, job->temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode);
     if (fd < 0)
@@ -217,19 +234,15 @@ static bool know_made(struct weir__worker *w, struct weir__job *job, struct stat
     return w->made_for == job->dir->number || weir__sys_fstat(job->out, existing) == 0;
 }
 
-static void count_moved(struct weir__worker *w, const struct weir__job *job)
+/* What was moved and is now a copy. */
+static void tell_moved(struct weir__worker *w, const struct weir__job *job)
 {
-    const struct weir__data_result *moved = &job->moved;
-    w->counts.bytes_reflinked += moved->reflinked;
-    w->counts.bytes_range += moved->range;
-    w->counts.bytes_ring += moved->ring;
-    w->counts.bytes_plain += moved->plain;
-    w->counts.bytes_written += moved->range + moved->ring + moved->plain;
+    count_moved(w, job);
     if (weir__tell_is_wanted(w, WEIR__EVENT_METHOD)) {
         struct weir__copy_event event = {.kind = WEIR__EVENT_METHOD,
                                          .type = 'f',
                                          .bytes = (uint64_t)job->st.st_size,
-                                         .detail = weir__data_way_name(moved)};
+                                         .detail = weir__data_way_name(&job->moved)};
         weir__tell_item(w, job->dir, job->name, &event);
     }
 }
@@ -251,7 +264,7 @@ static void again(struct weir__worker *w, struct weir__job *job)
 static bool open_up(struct weir__worker *w, struct weir__job *job)
 {
     const struct weir__meta_rules *rules = &w->run->rules;
-    if (rules->perms || job->is_in_place || job->dir->inherits_acl)
+    if (rules->perms || job->is_in_place || (job->dir->inherits_acl && !job->has_old))
         return true;
     mode_t mode = weir__meta_mode(rules, &job->st, old_of(job));
     if (mode == job->made_mode || weir__sys_fchmod(job->out, mode) == 0)
@@ -303,7 +316,7 @@ void weir__file_complete(struct weir__worker *w, struct weir__job *job)
         give_up(w, job);
         return;
     }
-    count_moved(w, job);
+    tell_moved(w, job);
     weir__entry_made(w, job, '>', NULL);
     weir__entry_end(w, job, true);
 }
@@ -389,7 +402,7 @@ static void move_unsized(struct weir__worker *w, struct weir__job *job)
     }
     for (n = weir__sys_pread(job->in, bytes, WEIR__DATA_SMALL, 0); n > 0;
          n = weir__sys_pread(job->in, bytes, WEIR__DATA_SMALL, (off_t)at)) {
-        if (weir__is_stopped(w) || weir__temporary_write(job->out, bytes, (size_t)n, at) < 0) {
+        if (weir__is_stopped(w) || weir__spill_file_write(job->out, bytes, (size_t)n, at) < 0) {
             weir__file_fail(w, job, false, weir__is_stopped(w) ? ECANCELED : errno);
             return;
         }
@@ -535,6 +548,9 @@ static bool open_source(struct weir__worker *w, struct weir__job *job)
 static bool is_sparse(struct weir__worker *w, const struct weir__job *job)
 {
     uint64_t size = (uint64_t)job->st.st_size, blocks = (uint64_t)job->st.st_blocks * 512;
+    /* Files of the kernel have no blocks either, and data. */
+    if (blocks == 0)
+        return size > 0 && weir__sys_lseek(job->in, 0, SEEK_DATA) < 0 && errno == ENXIO;
     if (size <= 4096 || blocks >= size + 4096)
         return false;
     if (blocks < size)

@@ -60,11 +60,22 @@ static uint64_t take_piece(struct weir__copy *run, struct weir__job *job, uint64
     return length;
 }
 
+void weir__large_tick(void *worker, uint64_t bytes)
+{
+    struct weir__worker *w = worker;
+    w->counts.bytes_done += bytes;
+    w->ticked += bytes;
+    weir__tell_counts_soon(w);
+}
+
 static void note_piece(struct weir__worker *w, struct weir__job *job, int result, int errno_value,
                        uint64_t copied, bool is_short, const struct weir__data_result *moved)
 {
     struct weir__copy *run = w->run;
-    w->counts.bytes_done += copied;
+    /* A piece that failed counts as far as it came, like one that ended. */
+    w->counts.bytes_done += copied > w->ticked ? copied - w->ticked : 0;
+    copied = copied > w->ticked ? copied : w->ticked;
+    w->ticked = 0;
     weir__tell_counts(w);
     weir_lock_acquire(&run->big_lock);
     job->big.counted += copied;

@@ -10,7 +10,8 @@
  * the file take turns.
  *
  * Ownership: a waiter belongs to the table from the call that answers WAIT until somebody's
- * weir__links_done() hands it out; paths are copied.
+ * weir__links_done() hands it out; paths are copied; the name of the folder is borrowed until the
+ * table is freed.
  */
 #ifndef WEIR_COPY_LINKS_H
 #define WEIR_COPY_LINKS_H

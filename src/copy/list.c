@@ -170,6 +170,16 @@ static void do_last(struct list *list, const char *name, bool with_contents)
     }
 }
 
+/* Whether ".." is a part of the path. */
+static bool leads_up(const char *path)
+{
+    size_t length;
+    for (; (length = next_part(&path)) > 0; path += length)
+        if (length == 2 && path[0] == '.' && path[1] == '.')
+            return true;
+    return false;
+}
+
 static void do_path(struct list *list, const char *path)
 {
     char name[WEIR__NAME_SIZE];
@@ -178,6 +188,11 @@ static void do_path(struct list *list, const char *path)
         while (list->at != list->top)
             leave(list);
         do_contents(list, ".");
+        return;
+    }
+    if (leads_up(path)) {
+        weir__tell_source_error(list->w, NULL, path,
+                                "cannot copy what may lie outside of the source:", 0);
         return;
     }
     if (strstr(path, "/./")) {
@@ -189,11 +204,9 @@ static void do_path(struct list *list, const char *path)
         size_t length = next_part(&path);
         if (length == 0)
             return;
-        if (length > NAME_MAX || (length == 2 && path[0] == '.' && path[1] == '.')) {
+        if (length > NAME_MAX) {
             weir__tell_source_error(list->w, NULL, weir__buffer_text(&list->line),
-                                    length == 2 ? "cannot copy what may lie outside of the source:"
-                                                : "cannot copy, a name is too long:",
-                                    0);
+                                    "cannot copy, a name is too long:", 0);
             return;
         }
         memcpy(name, path, length);

@@ -45,8 +45,20 @@ static int errno_of(int error)
     }
 }
 
+static void tick(struct weir__move *move)
+{
+    const struct weir__data_result *result = move->result;
+    if (!result)
+        return; /* only reads */
+    uint64_t moved = result->range + result->ring + result->plain + result->holes;
+    if (move->mover->_tick && moved > move->ticked)
+        move->mover->_tick(move->mover->_tick_arg, moved - move->ticked);
+    move->ticked = moved;
+}
+
 int weir__move_begin(struct weir__move *move, size_t bytes)
 {
+    tick(move);
     int error = weir_deadline_check(move->deadline);
     if (!error)
         error = weir__mover_pace(move->mover, bytes, move->deadline);

@@ -38,6 +38,7 @@ struct weir__move {
     size_t zero_unit; /* aligned zeros of this many bytes become holes; 0: none do */
     struct weir__data_result *result;
     const struct weir_deadline *deadline;
+    uint64_t ticked; /* bytes of the result that the mover's watcher knows of */
 };
 
 enum weir__moved weir__move_plain(struct weir__move *move, uint64_t *at, uint64_t end);

@@ -28,6 +28,7 @@
 #define FILE_PREFIX ".weir-tmp."
 #define DIR_PREFIX  ".weir-dir."
 #define PART_PREFIX ".weir-part."
+#define MARKER      "ffffffffffffffff" /* the number of a file that only shows that a run is here */
 
 /* How often a name is tried again that somebody else took for a leftover. */
 #define MAKE_TRIES 16
@@ -170,6 +171,7 @@ bool weir__name_link(struct weir__worker *w, struct weir__job *job)
     if (result < 0 && errno == EEXIST) {
         /* Somebody made it meanwhile: replaced like anything that was there before. */
         weir__name_file(w, job->temp);
+        (void)weir__sys_flock(job->out, LOCK_EX | LOCK_NB); /* nobody else has it */
         result = link_as(w, job->out, dir_fd, job->temp);
     }
     if (result == 0) {
@@ -180,6 +182,78 @@ bool weir__name_link(struct weir__worker *w, struct weir__job *job)
     weir__tell_error(w, job->dir, job->dst_name, "cannot give its final name to", errno);
     return false;
 }
+
+/* --- other runs at the same destination --- */
+
+/* A directory with its final time is not searched for leftovers, since leaving one moves the time.
+ * Two runs at once would break that: one gives the directory its time over what the other has in
+ * it, and the other dies. So each holds a lock on DST. Who finds somebody there is careful:
+ * searches all directories, before and after, and leaves a marker for as long as it runs. If it
+ * dies, the marker stays, and makes the next run careful. */
+static void marker_name(const struct weir__copy *run, char text[WEIR__TEMP_SIZE])
+{
+    snprintf(text, WEIR__TEMP_SIZE, FILE_PREFIX "%016llx." MARKER, (unsigned long long)run->id);
+}
+
+static bool is_marker(const char *name)
+{
+    return weir__name_kind(name) == WEIR__TEMP_FILE && strcmp(name + 27, MARKER) == 0;
+}
+
+static void become_careful(struct weir__copy *run)
+{
+    weir_lock_acquire(&run->counts_lock);
+    run->is_careful = true;
+    weir_lock_release(&run->counts_lock);
+}
+
+bool weir__name_is_careful(struct weir__copy *run)
+{
+    weir_lock_acquire(&run->counts_lock);
+    bool is_careful = run->is_careful;
+    weir_lock_release(&run->counts_lock);
+    return is_careful;
+}
+
+void weir__name_guard(struct weir__copy *run)
+{
+    run->guard_fd = run->marker_fd = -1;
+    if (run->options->dry_run || run->is_dst_made)
+        return;
+    run->guard_fd = weir__sys_openat(run->base_fd, ".", O_RDONLY | O_DIRECTORY, 0);
+    if (run->guard_fd < 0)
+        return;
+    bool is_alone = weir__sys_flock(run->guard_fd, LOCK_EX | LOCK_NB) == 0;
+    /* Shared from now on, so that others see us; who slips in between sees us, or we see them. */
+    if (weir__sys_flock(run->guard_fd, LOCK_SH | LOCK_NB) == 0 && is_alone)
+        return;
+    become_careful(run);
+    char name[WEIR__TEMP_SIZE];
+    marker_name(run, name);
+    run->marker_fd =
+        weir__sys_openat(run->base_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (run->marker_fd >= 0)
+        (void)weir__sys_flock(run->marker_fd, LOCK_EX | LOCK_NB);
+}
+
+void weir__name_unguard(struct weir__copy *run)
+{
+    char name[WEIR__TEMP_SIZE];
+    if (run->marker_fd >= 0 && run->guard_fd >= 0) {
+        struct stat st;
+        bool is_known = weir__sys_fstat(run->guard_fd, &st) == 0;
+        marker_name(run, name);
+        weir__sys_unlinkat(run->guard_fd, name, 0);
+        /* The time of DST is what the copy has made it. */
+        struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, st.st_mtim};
+        if (is_known && run->rules.times && !run->rules.omit_dir_times)
+            (void)weir__sys_futimens(run->guard_fd, times);
+    }
+    weir__sys_close_at(&run->marker_fd);
+    weir__sys_close_at(&run->guard_fd);
+}
+
+/* --- leftovers --- */
 
 /* Whether nobody works at it. The lock is taken to find out, and kept by the descriptor (or -1
  * where there is none to keep), so that nobody begins to work at it before it is gone. */
@@ -209,6 +283,16 @@ static bool is_dead(int dir_fd, const char *name, enum weir__leftover kind, int 
     return is_dead;
 }
 
+/* A file that is copied to another name beside it: what stands there is not the source's for that.
+ */
+bool weir__name_is_one_folder(const struct weir__dir *dir)
+{
+    struct stat from, to;
+    return dir->kind == WEIR__DIR_OPERAND && weir__sys_fstat(dir->src_fd, &from) == 0 &&
+           weir__sys_fstat(dir->dst_fd, &to) == 0 && from.st_dev == to.st_dev &&
+           from.st_ino == to.st_ino;
+}
+
 static bool is_folder(int dir_fd, const char *name)
 {
     struct stat st;
@@ -226,7 +310,8 @@ void weir__name_sweep_one(struct weir__worker *w, struct weir__dir *dir, const c
     for (size_t i = 0; dir->kind == WEIR__DIR_BASE && i < w->run->options->sources_count; i++)
         if (strcmp(name, w->run->sources[i].name) == 0)
             return;
-    if (dir->src_fd >= 0 && weir__sys_fstatat(dir->src_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+    if (dir->src_fd >= 0 && !weir__name_is_one_folder(dir) &&
+        weir__sys_fstatat(dir->src_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         return;
     /* A folder of this boot is continued if the name that it stands for comes up. Whether it does
      * is known when the directory is complete. */
@@ -235,8 +320,13 @@ void weir__name_sweep_one(struct weir__worker *w, struct weir__dir *dir, const c
         dir->has_leftovers = true;
         return;
     }
-    if (weir__name_remove_dead(w, dir->dst_fd, name))
+    bool is_gone = weir__name_remove_dead(w, dir->dst_fd, name);
+    if (is_gone && is_marker(name))
+        become_careful(w->run);
+    if (is_gone)
         dir->has_changed = true;
+    else if (!w->run->options->dry_run && !is_marker(name))
+        weir__dir_mark_remains(w, dir); /* of a live run, or not to be removed by us */
 }
 
 bool weir__name_remove_dead(struct weir__worker *w, int dir_fd, const char *name)

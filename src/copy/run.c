@@ -31,6 +31,7 @@ static const struct weir_lock_class counts_class = {"copy-counts", 120};
  * each thread those that it needs for a moment. */
 #define FDS_RESERVED   16u
 #define FDS_PER_THREAD 6u
+#define FDS_MIN        28u  /* with fewer, one thread could not copy one file */
 #define FDS_DIRS_MAX   512u /* pairs of open directories */
 #define FDS_RAISED_MAX 65536u
 
@@ -99,6 +100,16 @@ static int init_limits(struct weir__copy *run)
 {
     const struct weir__copy_options *options = run->options;
     uint64_t fds = descriptor_limit();
+    if (fds < FDS_MIN) {
+        struct weir__copy_event event = {
+            .kind = WEIR__EVENT_ERROR,
+            .path = options->destination,
+            .what = "cannot copy to",
+            .detail = "too few files may be open at once: allow at least 28 (ulimit -n)"};
+        if (run->hooks.event)
+            run->hooks.event(run->hooks.arg, &event);
+        return -WEIR_E_TOO_LARGE;
+    }
     run->threads = threads_for(run, fds);
     uint64_t used = FDS_RESERVED + (uint64_t)run->threads * FDS_PER_THREAD;
     uint64_t left = fds > used + 8 ? fds - used : 8;
@@ -173,18 +184,25 @@ static void keep_operands(struct weir__worker *w, struct weir__dir *dir)
     size_t count = run->options->sources_count;
     if (count == 1 && run->sources[0].is_contents)
         return;
-    DIR *names = fdopendir(weir__sys_openat(dir->dst_fd, ".", O_RDONLY | O_DIRECTORY, 0));
-    for (struct dirent *entry; names && (entry = readdir(names));) {
-        bool is_kept = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-        for (size_t i = 0; i < count && !run->described_by; i++)
-            is_kept = is_kept || strcmp(entry->d_name, run->sources[i].name) == 0;
-        if (!is_kept &&
-            weir__remove_tree(dir->dst_fd, entry->d_name,
-                              &(struct weir__remove_options){.cancel = w->stop}, NULL) < 0)
-            weir__tell_error(w, dir, entry->d_name, "cannot remove the leftover", EEXIST);
+    struct weir__remove_options options = {.cancel = w->stop};
+    int fd = weir__sys_openat(dir->dst_fd, ".", O_RDONLY | O_DIRECTORY, 0);
+    ssize_t size = 0;
+    while (fd >= 0 && (size = weir__sys_getdents(fd, w->window, WEIR__WINDOW_SIZE)) > 0) {
+        for (ssize_t at = 0; at < size;) {
+            const struct weir__dirent *entry = (const void *)(w->window + at);
+            at += entry->d_reclen;
+            bool is_kept =
+                strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+                (run->options->partial && weir__name_kind(entry->d_name) == WEIR__TEMP_PART);
+            for (size_t i = 0; i < count && !run->described_by; i++)
+                is_kept = is_kept || strcmp(entry->d_name, run->sources[i].name) == 0;
+            if (!is_kept && weir__remove_tree(dir->dst_fd, entry->d_name, &options, NULL) < 0)
+                weir__tell_error(w, dir, entry->d_name, "cannot remove the leftover", EEXIST);
+        }
     }
-    if (names)
-        closedir(names);
+    if (fd < 0 || size < 0)
+        weir__tell_error(w, dir, NULL, "cannot list", errno);
+    weir__sys_close(fd);
 }
 
 /* DST as a folder that this run makes, under its temporary name. */
@@ -443,6 +461,8 @@ static void next_pass(struct weir__copy *run)
         run->phase = WEIR__PHASE_COPY;
         return;
     case WEIR__PHASE_COPY:
+        /* What could not be written may be about to replace what would be deleted. */
+        is_held = is_held || (run->counts.errors > 0 && !options->delete_despite_errors);
         if (options->delete_when == WEIR__DELETE_AFTER) {
             run->counts.delete_held = is_held;
             run->phase = is_held ? WEIR__PHASE_DONE : WEIR__PHASE_ERASE_AFTER;
@@ -461,6 +481,7 @@ static void run_free(struct weir__copy *run)
 {
     if (!run)
         return;
+    weir__name_unguard(run);
     for (unsigned i = 0; run->workers && i < run->threads; i++)
         weir__worker_free(run->workers[i]);
     weir__base_free(run->workers);
@@ -541,7 +562,7 @@ int weir__copy_start(struct weir__copy **ret_run, const struct weir__copy_option
         return -WEIR_E_NO_MEMORY;
     run->options = options;
     run->hooks = *hooks;
-    run->base_fd = -1;
+    run->base_fd = run->guard_fd = run->marker_fd = -1;
     weir_cancel_init(&run->stop, NULL);
     weir_cancel_init(&run->count_stop, &run->stop);
     weir_lock_init(&run->fds_lock, &fds_class);
@@ -560,6 +581,7 @@ int weir__copy_start(struct weir__copy **ret_run, const struct weir__copy_option
         result = init_parts(run);
     run->phase = options->delete_when == WEIR__DELETE_BEFORE ? WEIR__PHASE_CHECK : WEIR__PHASE_COPY;
     if (result == 0) {
+        weir__name_guard(run);
         result = start_pass(run);
         if (result < 0) {
             weir_cancel_fire(&run->stop);
@@ -660,9 +682,10 @@ int weir__copy_finish(struct weir__copy *run, struct weir__copy_stats *ret_stats
     sync_all(run);
     weir__copy_read(run, ret_stats);
     ret_stats->is_discovered = true;
-    int result = is_stopped                                           ? -WEIR_E_CANCELED
-                 : ret_stats->errors > 0 || ret_stats->delete_limited ? -WEIR_E_INCOMPLETE
-                                                                      : 0;
+    int result = is_stopped ? -WEIR_E_CANCELED
+                 : ret_stats->errors > 0 || ret_stats->delete_limited || ret_stats->delete_held
+                     ? -WEIR_E_INCOMPLETE
+                     : 0;
     run_free(run);
     return result;
 }

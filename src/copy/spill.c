@@ -29,7 +29,6 @@ struct record {
 
 struct weir__spill {
     struct weir__spill_table table;
-    struct weir__spill_dirs dirs;
     int log_fd;
     uint64_t log_end;
     char *buffer; /* for the log; the table uses it to grow, when the log does not */
@@ -58,7 +57,7 @@ static int open_files(struct weir__spill *spill)
 {
     if (spill->log_fd >= 0)
         return 0;
-    int fd = weir__spill_file_open(&spill->dirs);
+    int fd = weir__spill_file_open(spill->table.dir);
     if (fd < 0)
         return fd;
     int error = weir__spill_table_open(&spill->table);
@@ -80,9 +79,8 @@ int weir__spill_new(struct weir__spill **ret_spill, const char *dir, size_t buff
     spill->buffer_bytes =
         buffer_bytes < WEIR__SPILL_BUFFER_MIN ? WEIR__SPILL_BUFFER_MIN : buffer_bytes;
     spill->buffer = weir__base_alloc(spill->buffer_bytes, 1);
-    weir__spill_table_init(&spill->table, &spill->dirs, spill->buffer, spill->buffer_bytes);
-    int error = weir__spill_dirs_init(&spill->dirs, dir);
-    if (!spill->buffer || error) {
+    weir__spill_table_init(&spill->table, dir, spill->buffer, spill->buffer_bytes);
+    if (!spill->buffer) {
         weir__spill_free(spill);
         return -WEIR_E_NO_MEMORY;
     }
@@ -95,7 +93,6 @@ void weir__spill_free(struct weir__spill *spill)
     if (!spill)
         return;
     close_files(spill);
-    weir__spill_dirs_fini(&spill->dirs);
     weir__base_free(spill->buffer);
     weir__base_free(spill);
 }

@@ -16,7 +16,8 @@
  *
  * One thread at a time; the callers take turns. Every call may do input and output.
  *
- * Ownership: the spill owns its files; items are borrowed during the call and their paths copied.
+ * Ownership: the spill owns its files and borrows the name of the folder until it is freed; items
+ * are borrowed during the call and their paths copied.
  */
 #ifndef WEIR_COPY_SPILL_H
 #define WEIR_COPY_SPILL_H

@@ -31,32 +31,6 @@ int weir__spill_file_damaged(void)
     return -WEIR_E_IO;
 }
 
-int weir__spill_dirs_init(struct weir__spill_dirs *dirs, const char *dir)
-{
-    *dirs = (struct weir__spill_dirs){0};
-    const char *given = dir ? dir : getenv("TMPDIR");
-    int count = 0;
-    if (given && *given) {
-        size_t size = strlen(given) + 1;
-        dirs->_given = weir__base_alloc(size, 1);
-        if (!dirs->_given)
-            return -WEIR_E_NO_MEMORY;
-        memcpy(dirs->_given, given, size);
-        dirs->_dirs[count++] = dirs->_given;
-    }
-    if (!dir) {
-        dirs->_dirs[count++] = "/var/tmp";
-        dirs->_dirs[count++] = "/tmp";
-    }
-    return 0;
-}
-
-void weir__spill_dirs_fini(struct weir__spill_dirs *dirs)
-{
-    weir__base_free(dirs->_given);
-    *dirs = (struct weir__spill_dirs){0};
-}
-
 static int open_named(const char *dir)
 {
     size_t size = strlen(dir) + sizeof("/.weir-spill-0123456789abcdef");
@@ -82,21 +56,29 @@ static int open_named(const char *dir)
     return fd;
 }
 
-int weir__spill_file_open(const struct weir__spill_dirs *dirs)
+static int open_in(const char *dir)
 {
-    int first_errno = ENOENT;
-    for (int i = 0; i < WEIR__SPILL_DIRS_MAX && dirs->_dirs[i]; i++) {
-        const char *dir = dirs->_dirs[i];
-        int fd = weir__sys_openat(AT_FDCWD, dir, O_TMPFILE | O_RDWR | O_EXCL, 0600);
-        /* EISDIR: a kernel that does not know the flag. EINVAL: a file system of that kind. */
-        if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
-            fd = open_named(dir);
+    int fd = weir__sys_openat(AT_FDCWD, dir, O_TMPFILE | O_RDWR | O_EXCL, 0600);
+    /* EISDIR: a kernel that does not know the flag. EINVAL: a file system of that kind. */
+    if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
+        fd = open_named(dir);
+    return fd;
+}
+
+int weir__spill_file_open(const char *dir)
+{
+    const char *const dirs[] = {dir ? dir : getenv("TMPDIR"), "/var/tmp", "/tmp"};
+    size_t count = dir ? 1 : sizeof(dirs) / sizeof(dirs[0]);
+    int first_errno = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!dirs[i] || dirs[i][0] == '\0')
+            continue;
+        int fd = open_in(dirs[i]);
         if (fd >= 0)
             return fd;
-        if (i == 0)
-            first_errno = errno;
+        first_errno = first_errno != 0 ? first_errno : errno;
     }
-    errno = first_errno;
+    errno = first_errno != 0 ? first_errno : ENOENT;
     return system_error();
 }
 

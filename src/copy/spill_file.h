@@ -1,4 +1,5 @@
-/* spill_file.h - temporary files that no name leads to, and reads and writes of whole ranges.
+/* spill_file.h - temporary files that no name leads to, for what has no room in memory; and reads
+ * and writes of whole ranges, which do for any file.
  *
  * A file is born without a name (O_TMPFILE), or, where the file system cannot do that, its name is
  * removed as soon as it is open. So nothing is left behind, however the process ends.
@@ -6,7 +7,9 @@
  * Errors are negative codes, and errno says what the system said. A read that meets the end of the
  * file is EIO: somebody damaged it.
  *
- * Ownership: the folders are copied; descriptors belong to the caller.
+ * Any number of threads, also on one file, as long as their ranges do not meet.
+ *
+ * Ownership: descriptors belong to the caller, who closes them; nothing else is kept.
  */
 #ifndef WEIR_COPY_SPILL_FILE_H
 #define WEIR_COPY_SPILL_FILE_H
@@ -16,21 +19,11 @@
 
 #include <weir/error.h>
 
-#define WEIR__SPILL_DIRS_MAX 3
+/* A new file in the folder; NULL: in $TMPDIR, /var/tmp or /tmp, the first that allows it. Returns
+ * its descriptor, or why the first of the folders did not allow it. */
+WEIR_MUST_USE int weir__spill_file_open(const char *dir);
 
-/* Where such files are made: the first folder that allows it. */
-struct weir__spill_dirs {
-    const char *_dirs[WEIR__SPILL_DIRS_MAX];
-    char *_given; /* what the first may point to */
-};
-
-/* dir NULL: $TMPDIR, then /var/tmp, then /tmp. */
-WEIR_MUST_USE int weir__spill_dirs_init(struct weir__spill_dirs *dirs, const char *dir);
-void weir__spill_dirs_fini(struct weir__spill_dirs *dirs);
-
-/* A descriptor, or a negative code: why the first folder did not allow it. */
-WEIR_MUST_USE int weir__spill_file_open(const struct weir__spill_dirs *dirs);
-
+/* All of it, or an error. */
 WEIR_MUST_USE int weir__spill_file_write(int fd, const void *bytes, size_t count, uint64_t at);
 WEIR_MUST_USE int weir__spill_file_read(int fd, void *bytes, size_t count, uint64_t at);
 

@@ -81,11 +81,11 @@ static uint64_t home_of(const struct weir__spill_table *table,
 
 /* --- life cycle --- */
 
-void weir__spill_table_init(struct weir__spill_table *table, const struct weir__spill_dirs *dirs,
-                            char *buffer, size_t buffer_bytes)
+void weir__spill_table_init(struct weir__spill_table *table, const char *dir, char *buffer,
+                            size_t buffer_bytes)
 {
     *table = (struct weir__spill_table){
-        .now.fd = -1, .dirs = dirs, .buffer = buffer, .buffer_bytes = buffer_bytes};
+        .now.fd = -1, .dir = dir, .buffer = buffer, .buffer_bytes = buffer_bytes};
     table->seed = mix(weir_now_ns() ^ (uint64_t)(uintptr_t)table);
 }
 
@@ -98,7 +98,7 @@ static int pages_open(const struct weir__spill_table *table, struct weir__spill_
         return -WEIR_E_NO_SPACE;
     }
     pages.grow_at = slots_of(&pages) / 4 * 3;
-    pages.fd = weir__spill_file_open(table->dirs);
+    pages.fd = weir__spill_file_open(table->dir);
     if (pages.fd < 0)
         return pages.fd;
     if (weir__sys_ftruncate(pages.fd, (off_t)(pages_of(&pages) * PAGE_BYTES)) != 0) {

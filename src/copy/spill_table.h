@@ -5,7 +5,7 @@
  *
  * One thread at a time. Errors as in spill_file.h, and NoSpace when it is full.
  *
- * Ownership: the table owns its file and borrows the folders and the buffer.
+ * Ownership: the table owns its file and borrows the name of the folder and the buffer.
  */
 #ifndef WEIR_COPY_SPILL_TABLE_H
 #define WEIR_COPY_SPILL_TABLE_H
@@ -42,8 +42,8 @@ struct weir__spill_pages {
 
 struct weir__spill_table {
     struct weir__spill_pages now;
-    const struct weir__spill_dirs *dirs;
-    char *buffer; /* for growing, of at least three pages */
+    const char *dir; /* as weir__spill_file_open() takes it */
+    char *buffer;    /* for growing, of at least three pages */
     size_t buffer_bytes;
     uint64_t seed; /* of the hash, so that nobody can aim at one page */
     struct weir__spill_slot page[WEIR__SPILL_SLOTS]; /* the one that was read last */
@@ -54,8 +54,8 @@ struct weir__spill_spot {
     unsigned slot;
 };
 
-void weir__spill_table_init(struct weir__spill_table *table, const struct weir__spill_dirs *dirs,
-                            char *buffer, size_t buffer_bytes);
+void weir__spill_table_init(struct weir__spill_table *table, const char *dir, char *buffer,
+                            size_t buffer_bytes);
 WEIR_MUST_USE int weir__spill_table_open(struct weir__spill_table *table);
 void weir__spill_table_close(struct weir__spill_table *table);
 

@@ -101,6 +101,13 @@ void weir__tell_item(struct weir__worker *w, const struct weir__dir *dir, const 
     send(w, event);
 }
 
+/* What cannot be read is met by every pass, and told by the one that copies. */
+static bool is_told_elsewhere(const struct weir__worker *w)
+{
+    return w->phase == WEIR__PHASE_CHECK || w->phase == WEIR__PHASE_ERASE_BEFORE ||
+           (w->phase == WEIR__PHASE_ERASE_AFTER && w->run->has_source_errors);
+}
+
 static void error(struct weir__worker *w, enum weir__path_kind kind, const struct weir__dir *dir,
                   const char *name, const char *what, const char *detail, int errno_value)
 {
@@ -109,6 +116,11 @@ static void error(struct weir__worker *w, enum weir__path_kind kind, const struc
     if (w->phase == WEIR__PHASE_COUNT)
         return;
     weir_lock_acquire(&run->counts_lock);
+    if (kind == WEIR__PATH_FROM && is_told_elsewhere(w)) {
+        run->has_source_errors = true;
+        weir_lock_release(&run->counts_lock);
+        return;
+    }
     run->counts.errors++;
     if (kind == WEIR__PATH_FROM)
         run->has_source_errors = true;
@@ -211,7 +223,7 @@ void weir__tell_counts(struct weir__worker *w)
             weir_adapt_report(&run->adapt, weir_adapt_epoch(&run->adapt), 0);
 }
 
-void weir__tell_entry_done(struct weir__worker *w)
+void weir__tell_counts_soon(struct weir__worker *w)
 {
     if (++w->uncounted >= COUNT_EVERY || weir_now_ns() >= w->count_at_ns)
         weir__tell_counts(w);

@@ -8,13 +8,12 @@
  */
 #include "tree.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "require.h"
+#include "spill_file.h"
 #include "sys.h"
-#include "temporary.h"
 #include "tree_mutants.h"
 
 #include "banned.h"
@@ -176,9 +175,9 @@ static int spill(struct weir__tree *tree, struct weir__segment *segment)
     int fd = tree->_spill_fd;
     weir_lock_release(&tree->_lock);
     if (fd < 0) {
-        int made = weir__temporary_open(NULL);
+        int made = weir__spill_file_open(NULL);
         if (made < 0)
-            return weir_error_from_errno(errno);
+            return made;
         weir_lock_acquire(&tree->_lock);
         bool is_ours = tree->_spill_fd < 0;
         if (is_ours)
@@ -194,7 +193,7 @@ static int spill(struct weir__tree *tree, struct weir__segment *segment)
     tree->_spilled_total += segment->used;
     tree->_spill_live++;
     weir_lock_release(&tree->_lock);
-    int result = weir__temporary_write(fd, segment->_bytes, segment->used, at);
+    int result = weir__spill_file_write(fd, segment->_bytes, segment->used, at);
     if (result < 0) {
         unspilled(tree);
         return result;
@@ -210,8 +209,8 @@ static int unspill(struct weir__tree *tree, struct weir__segment *segment)
     segment->_bytes = weir__base_alloc(1, segment->_room);
     if (!segment->_bytes)
         return -WEIR_E_NO_MEMORY;
-    return weir__temporary_read(tree->_spill_fd, segment->_bytes, segment->used,
-                                segment->_spilled_at);
+    return weir__spill_file_read(tree->_spill_fd, segment->_bytes, segment->used,
+                                 segment->_spilled_at);
 }
 
 static void put(struct weir__tree *tree, struct weir__segment *segment)

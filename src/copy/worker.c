@@ -48,6 +48,7 @@ int weir__worker_new(struct weir__worker **ret_worker, struct weir__copy *run)
         weir__worker_free(w);
         return result;
     }
+    weir__mover_watch(&w->mover, weir__large_tick, w);
     *ret_worker = w;
     return 0;
 }
@@ -269,6 +270,17 @@ static void count_files(struct weir__worker *w, struct weir__dir *dir,
     weir_lock_release(&w->run->counts_lock);
 }
 
+static void count_operand(struct weir__worker *w, struct weir__dir *dir, const char *name)
+{
+    struct stat st;
+    bool is_file =
+        weir__sys_fstatat(dir->src_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+    weir_lock_acquire(&w->run->counts_lock);
+    w->run->counted_bytes += is_file ? (uint64_t)st.st_size : 0;
+    w->run->counted_items++;
+    weir_lock_release(&w->run->counts_lock);
+}
+
 static void do_files(struct weir__worker *w, struct weir__dir *dir, struct weir__item *items,
                      size_t count)
 {
@@ -381,6 +393,9 @@ int weir__worker_main(struct weir_crew_self *self, void *arg)
             do_offer(w, item.offer);
         } else if (item.type == DT_DIR) {
             weir__enter(w, dir, item.name);
+        } else if (w->phase == WEIR__PHASE_COUNT) {
+            count_operand(w, dir, item.name);
+            weir__dir_drop(w, dir);
         } else {
             /* An operand that is not a directory. Where it lies is never closed. */
             weir__entry(w, dir, item.name, item.type);

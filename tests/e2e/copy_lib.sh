@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# copy_lib.sh - what the tests of `weir copy` share: points of TAP, a folder that is cleaned up
-# whatever happens, mounts that are undone, an ordinary user, and the oracles.
+# copy_lib.sh - what the tests of `weir copy` share: a folder that is cleaned up whatever happens,
+# mounts that are undone, an ordinary user, and the oracles.
 #
 # WEIR, TREEGEN, TREECMP, PROBE and RACER are the programs. SANITIZED is set to something other than
 # "none" when they were built with a sanitizer, whose memory is not the program's. WEIR_LONG asks for
@@ -8,11 +8,11 @@
 set -euo pipefail
 : "${WEIR:?the path of weir}" "${TREEGEN:?the path of treegen}" "${TREECMP:?the path of treecmp}"
 : "${PROBE:?the path of probe}" "${RACER:?the path of racer}"
+# shellcheck source=tests/e2e/tap.sh
+source "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
 
 export LC_ALL=C.UTF-8
 seed=${WEIR_SEED:-1}
-number=0
-failures=0
 mounts=()
 children=()
 work=$(mktemp -d "${TMPDIR:-/tmp}/weir-copy-XXXXXX") || exit 1
@@ -51,28 +51,6 @@ is_sanitized() {
     [[ ${SANITIZED:-none} != none ]]
 }
 
-pass() {
-    number=$((number + 1))
-    echo "ok $number - $1"
-}
-
-# name, then what to tell on standard input (not by a pipe, whose shell would keep the count)
-fail() {
-    number=$((number + 1))
-    failures=$((failures + 1))
-    echo "not ok $number - $1"
-    head -c 8000 | sed 's/^/# /'
-}
-
-skip() { # name, why
-    number=$((number + 1))
-    echo "ok $number - $1 # SKIP $2"
-}
-
-note() {
-    printf '# %s\n' "$*"
-}
-
 # name, then a command that must succeed; what it prints is shown when it does not.
 point() {
     local name=$1
@@ -84,27 +62,6 @@ point() {
     fi
 }
 
-no() { # a command that must fail
-    ! "$@"
-}
-
-finish() {
-    echo "1..$number"
-    [[ $failures -eq 0 ]]
-}
-
-skip_all() { # why
-    echo "1..0 # SKIP $1"
-    exit 0
-}
-
-need_tools() {
-    local tool
-    for tool; do
-        command -v "$tool" >/dev/null || skip_all "'$tool' is not there"
-    done
-}
-
 # Removes trees in which directories may be read-only, which stops all but root. A symlink goes itself:
 # chmod would follow it.
 remove() {
@@ -113,6 +70,12 @@ remove() {
         [[ ! -d $tree || -L $tree ]] || is_root || chmod -R u+rwx -- "$tree"
         rm -rf --one-file-system -- "$tree"
     done
+}
+
+put() { # file, content, time
+    mkdir -p "$(dirname "$1")"
+    printf '%s\n' "$2" >"$1"
+    touch -d "${3:-2020-01-01}" "$1"
 }
 
 # An empty folder with a name of its own; everybody may pass through it.
@@ -159,6 +122,15 @@ ended() {
     echo "status $status, not $1"
     echo "standard output:" && tail -n 20 "$work/out"
     echo "standard error:" && tail -n 20 "$work/err"
+    return 1
+}
+
+# No name of what is not finished is in them.
+no_leftovers() { # folders
+    local found
+    found=$(find "$@" -name '.weir-*')
+    [[ -z $found ]] && return
+    echo "left: $found" | head -n 20
     return 1
 }
 

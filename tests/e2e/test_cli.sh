@@ -3,62 +3,9 @@
 #
 # WEIR is the program, TOY the program with every kind of option (tests/e2e/toy.c). Prints TAP.
 set -euo pipefail
-: "${WEIR:?the path of weir}" "${TOY:?the path of toy}"
-
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-unset NO_COLOR CLICOLOR_FORCE COLUMNS
-export LC_ALL=C.UTF-8
-number=0
-failures=0
-
-pass() {
-    number=$((number + 1))
-    echo "ok $number - $1"
-}
-
-fail() { # name, why
-    number=$((number + 1))
-    failures=$((failures + 1))
-    echo "not ok $number - $1"
-    printf '%s\n' "$2" | sed 's/^/# /'
-}
-
-skip() { # name, why
-    number=$((number + 1))
-    echo "ok $number - $1 # SKIP $2"
-}
-
-# Runs a command: $status, $out and $err are what came of it.
-run() {
-    status=0
-    "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
-    out=$(cat "$dir/out")
-    err=$(cat "$dir/err")
-}
-
-said() {
-    printf 'status %s\nstdout: %s\nstderr: %s' "$status" "$out" "$err"
-}
-
-# name, wanted status, a pattern for standard output, one for standard error ('' for nothing)
-expect() {
-    # shellcheck disable=SC2053 # they are patterns
-    if [[ $status -eq $2 && $out == $3 && $err == $4 ]]; then
-        pass "$1"
-    else
-        fail "$1" "$(said)"
-    fi
-}
-
-is() { # name, actual, wanted
-    if [[ $2 == "$3" ]]; then
-        pass "$1"
-    else
-        fail "$1" "is:     $2
-wanted: $3"
-    fi
-}
+# shellcheck source=tests/e2e/cli_lib.sh
+source "$(dirname "$0")/cli_lib.sh"
+: "${TOY:?the path of toy}"
 
 # The pages, without .1: weir, weir-errors, ...
 pages=$("$WEIR" man --list | sed 's/\.1$//')
@@ -266,12 +213,6 @@ is 'SIGTERM too' "$(signal_status TERM)" '143 waiting put in order '
 "$TOY" print zsh >"$dir/_toy"
 "$TOY" print fish >"$dir/toy.fish"
 
-# What bash offers at the end of the words; the last may be empty.
-offers() {
-    bash --norc -c 'source "$0"; cd "$1"; shift
-        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
-        _${1##*/}; echo "${COMPREPLY[*]}"' "$@" 2>&1
-}
 mkdir -p "$dir/tree/folder one"
 touch "$dir/tree/file one"
 for name in weir toy; do
@@ -460,5 +401,4 @@ for command in $commands; do
 done
 drift "$TOY" toy move "$dir/toy-move.1"
 
-echo "1..$number"
-exit $((failures > 0))
+finish

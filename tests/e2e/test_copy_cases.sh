@@ -7,7 +7,7 @@
 set -euo pipefail
 # shellcheck source=tests/e2e/copy_lib.sh
 source "$(dirname "$0")/copy_lib.sh"
-need_tools rsync setpriv cp
+need_tools rsync setpriv cp setfacl
 umask 022
 limit_s=30
 
@@ -16,11 +16,6 @@ begin() {
     cd "$(fresh)"
     mkdir s d
     chmod 777 .
-}
-
-put() { # file, content, time
-    printf '%s\n' "$2" >"$1"
-    touch -d "${3:-2020-01-01}" "$1"
 }
 
 fill() { # file, size, number of a letter
@@ -47,10 +42,6 @@ names() { # folder: all names in it, in one line
 
 modes() { # folder
     (cd "$1" && find . -mindepth 1 -printf '%P %m\n' | LC_ALL=C sort)
-}
-
-no_leftovers() { # folders
-    is "$(find "$@" -name '.weir-*')" ''
 }
 
 said() { # text that is in standard error
@@ -786,5 +777,151 @@ point 'a leftover under the right time: --delete puts the time back' settled s/s
 put d/sub/$leftover 1
 copy --no-times s/ d/
 point 'a leftover goes where times are not kept' no test -e d/sub/$leftover
+
+## what was cut off is gone on with, wherever it lies
+
+cut_off() { # ARGUMENTS...: a copy that is stopped after a second
+    timeout -s INT 1 "$WEIR" copy --partial --bwlimit=8M "$@" >"$work/out" 2>"$work/err" || :
+}
+moved_less() { # BYTES: by the last run, that printed --stats
+    local moved
+    moved=$(sed -n 's/^Data moved: \([0-9]*\) bytes.*/\1/p' "$work/out")
+    test -n "$moved" -a "$moved" -lt "$1"
+}
+
+begin
+head -c 24000000 /dev/urandom >f
+cut_off f g
+copy --partial --stats f g
+point '--partial beside its source: goes on' moved_less 24000000
+point '--partial beside its source: the same' cmp f g
+point '--partial beside its source: nothing is left' no_leftovers .
+cp f s/f
+cut_off s/ new
+copy --partial --stats s/ new
+point '--partial in a folder being built: goes on' moved_less 24000000
+point '--partial in a folder being built: the same' cmp f new/f
+point '--partial in a folder being built: nothing is left' no_leftovers .
+cut_off f s/ many
+copy --partial --stats f s/ many
+point '--partial of a file operand in a folder being built: goes on' moved_less 48000000
+point '--partial of a file operand in a folder being built: nothing is left' no_leftovers .
+
+## errors while writing
+
+begin
+if mount -t tmpfs -o size=1m none d 2>/dev/null; then
+    head -c 700000 /dev/urandom >d/old
+    head -c 700000 /dev/urandom >s/new
+    copy --delete s/ d/
+    point '--delete keeps everything when something could not be written' test -e d/old
+    point '--delete keeps everything: an error' ended 3
+    copy --delete --ignore-errors s/ d/
+    point '--delete --ignore-errors deletes all the same' no test -e d/old
+    umount d
+else
+    skip '--delete on a full disk' 'nothing can be mounted'
+fi
+
+begin
+put s/same data && ln -s same s/link
+copy s/link s/same
+point 'a symlink onto its own target: refused' ended 3
+point 'a symlink onto its own target: it stays' holds s/same data
+
+begin
+mkdir s/x && put s/f 1 && chmod 0 s/x && chmod 777 d
+for when in --delete --delete-before '--delete-before --ignore-errors'; do
+    # shellcheck disable=SC2086
+    user_copy $when s/ d/
+    point "what cannot be read is told once: $when" is "$(grep -c "cannot open 's/x'" "$work/err")" 1
+done
+chmod 700 s/x
+
+## modes, holes and parts
+
+begin
+setfacl -d -m u:77:rwx,g:88:r d
+echo new >s/f && chown 5:6 s/f
+echo o >d/f && setfacl -b d/f && chmod 2755 d/f && touch -d 2001-01-01 d/f
+copy --no-perms s/ d/
+point '--no-perms keeps the mode where an ACL is inherited' is "$(stat -c %a d/f)" 2755
+
+begin
+truncate -s 3400 s/hole
+copy -S s/ d/
+point 'a hole that is a whole small file stays one' is "$(stat -c %b d/hole)" 0
+point 'a hole that is a whole small file: its size' is "$(stat -c %s d/hole)" 3400
+
+begin
+put s/f 1 && cp -a s/. d/ && chmod 555 s d && touch -r s d && chown -R 65534:65534 s d
+user_copy -i s/ d/
+point '-i says nothing of a DST that was opened up' is "$(<"$work/out")" ''
+
+begin
+if mount -t tmpfs -o size=8m none d 2>/dev/null; then
+    mkdir s/sub d/sub && put s/sub/a 1 && head -c 3000000 /dev/urandom >s/sub/big
+    head -c 6000000 /dev/zero >d/fill
+    copy --partial s/ d/
+    point '--partial on a full disk: an error' ended 3
+    rm d/fill
+    copy --exclude=big s/ d/
+    point 'a part goes with the next run that has no --partial' no_leftovers d
+    umount d
+else
+    skip '--partial on a full disk' 'nothing can be mounted'
+fi
+
+begin
+mkdir s/a && put s/top 1
+printf 'a/../top\n' >list
+copy --files-from=list s d
+point "a list with '..': refused" ended 3
+point "a list with '..': nothing is made" is "$(names d)" ''
+
+## two runs at one destination, and times that say little
+
+begin
+head -c 60000000 /dev/urandom >s/big && cp s/big d/big && touch s/big && touch -d 2001-01-01 s
+"$WEIR" copy --bwlimit=30M s/ d >"$work/first" 2>&1 &
+first=$!
+sleep 0.3
+"$WEIR" copy --bwlimit=9M s/ d >"$work/second" 2>&1 &
+second=$!
+sleep 0.5
+kill -9 $second
+wait $second 2>/dev/null || :
+wait $first || :
+copy s/ d
+point 'one of two runs died: the next one ends well' ended 0
+point 'one of two runs died: nothing is left' no_leftovers d
+point 'one of two runs died: the same' cmp s/big d/big
+point 'one of two runs died: the time' settled s d
+
+begin
+truncate -s 200M image
+mkdir m
+if mkfs.ext4 -qF -I 128 image 2>/dev/null && mount -o loop image m 2>/dev/null; then
+    mkdir m/s
+    head -c 40000000 /dev/urandom >m/s/f && truncate -s 100M m/s/f
+    python3 -c 'import time; time.sleep(1 - time.time() % 1 + 0.01)' # the start of a second
+    touch m/s/f
+    timeout -s KILL 0.3 "$WEIR" copy --bwlimit=20M m/s m/d >/dev/null 2>&1 || :
+    copy m/s m/d
+    point 'whole seconds, cut off in the same one: ends well' ended 0
+    point 'whole seconds, cut off in the same one: the same' cmp m/s/f m/d/s/f
+    umount m
+else
+    skip 'whole seconds, cut off in the same one' 'nothing can be mounted'
+fi
+
+begin
+put s/f 1
+(
+    ulimit -n 20
+    copy s/ d/
+)
+point 'too few descriptors: refused, with the number' grep -q 'at least 28 (ulimit -n)' "$work/err"
+point 'too few descriptors: nothing is made' is "$(names d)" ''
 
 finish

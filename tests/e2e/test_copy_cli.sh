@@ -3,59 +3,9 @@
 #
 # WEIR is the program. Prints TAP. What a copy does to files is tested elsewhere.
 set -euo pipefail
-: "${WEIR:?the path of weir}"
-
-dir=$(mktemp -d) || exit 1
-trap 'chmod -R u+rwx "$dir"; rm -rf "$dir"' EXIT
-unset NO_COLOR CLICOLOR_FORCE COLUMNS
-export LC_ALL=C.UTF-8
+# shellcheck source=tests/e2e/cli_lib.sh
+source "$(dirname "$0")/cli_lib.sh"
 umask 022
-number=0
-failures=0
-
-pass() {
-    number=$((number + 1))
-    echo "ok $number - $1"
-}
-
-fail() { # name, why
-    number=$((number + 1))
-    failures=$((failures + 1))
-    echo "not ok $number - $1"
-    printf '%s\n' "$2" | sed 's/^/# /'
-}
-
-skip() { # name, why
-    number=$((number + 1))
-    echo "ok $number - $1 # SKIP $2"
-}
-
-# Runs a command: $status, $out and $err are what came of it.
-run() {
-    status=0
-    "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
-    out=$(cat "$dir/out")
-    err=$(cat "$dir/err")
-}
-
-# name, wanted status, a pattern for standard output, one for standard error ('' for nothing)
-expect() {
-    # shellcheck disable=SC2053 # they are patterns
-    if [[ $status -eq $2 && $out == $3 && $err == $4 ]]; then
-        pass "$1"
-    else
-        fail "$1" "$(printf 'status %s\nstdout: %s\nstderr: %s' "$status" "$out" "$err")"
-    fi
-}
-
-is() { # name, actual, wanted
-    if [[ $2 == "$3" ]]; then
-        pass "$1"
-    else
-        fail "$1" "is:     $2
-wanted: $3"
-    fi
-}
 
 copy() {
     run "$WEIR" copy "$@"
@@ -116,7 +66,9 @@ refuses "'--keep-links' is about '--inplace': *" --keep-links
 refuses "'--delete' needs '--recursive'" --delete --no-recursive
 refuses "'--delete' needs '--recursive'" --delete-excluded --no-r
 refuses "'--delete' needs '--recursive'" --delete-before --no-archive
-refuses "'--delete-before' and *: choose one" --delete --delete-before
+refuses "'--delete-before' and *: choose one" --delete-after --delete-before
+refuses "'--max-delete' is about '--delete'*" --max-delete=3
+refuses "'--ignore-errors' is about '--delete'*" --ignore-errors
 refuses "'--delete' with '--files-from' *: choose one" --delete --files-from=list
 refuses "'--files-from' has names in one source: give one" --files-from=list "$dir/src"
 refuses "only one of * can read standard input" --files-from=- --exclude-from=-
@@ -153,17 +105,23 @@ done <<'EOF'
 -F|is not offered*'--include' and '--exclude'*
 --filter|is not offered*'--include' and '--exclude'*
 --remove-source-files|is not offered*
--m|is not offered
---prune-empty-dirs|is not offered
--E|is not offered
---executability|is not offered
+-m|is not offered: *
+--prune-empty-dirs|is not offered: *
+-E|is not offered: *
+--executability|is not offered: *
 -T|is not offered*
 --temp-dir|is not offered*
 --mkpath|is not offered*
---list-only|is not offered
---info|is not offered
---debug|is not offered
---fake-super|is not offered
+--list-only|is not offered: *
+--info|is not offered: *
+--debug|is not offered: *
+--fake-super|is not offered: *
+--append|is not offered: *'--partial'*
+--ignore-non-existing|is not offered: *'--existing'*
+--copy-devices|is not offered: *
+--timeout|is not offered: *
+--out-format|is not offered: *'-i'*
+--interactive|is not offered: *'-n'*
 -W|is not needed*
 --whole-file|is not needed*
 --no-whole-file|is not needed*
@@ -368,8 +326,13 @@ if command -v rsync >/dev/null; then
     copy -v --exclude=zwei "$dir/src/" "$dir/dst"
     is 'names are those of rsync -v' "$out" \
         "$(rsync -av --exclude=zwei "$dir/src/" "$dir/peer" | sed '1d;/^$/,$d')"
+    copy -vv --exclude=zwei "$dir/src/" "$dir/dst"
+    is '-vv tells what is up to date as rsync does' "$(grep ' is uptodate$' <<<"$out" | sort)" \
+        "$(rsync -avv --exclude=zwei "$dir/src/" "$dir/peer" | grep ' is uptodate$' | sort)"
+    copy -v --exclude=zwei "$dir/src/" "$dir/dst"
 else
-    for name in 'itemised lines are those of rsync' 'also of changes' 'names are those of rsync -v'; do
+    for name in 'itemised lines are those of rsync' 'also of changes' 'names are those of rsync -v' \
+        '-vv tells what is up to date as rsync does'; do
         skip "$name" 'rsync is not installed'
     done
     copy -Hv "$dir/src/" "$dir/dst"
@@ -378,6 +341,25 @@ expect 'and there is a summary' 0 '*' 'weir copy: *moved in*'
 copy "$dir/src/" "$dir/dst"
 copy "$dir/src/" "$dir/dst"
 expect 'nothing is said by default' 0 '' ''
+copy -vv --exclude=zwei --max-size=1 --no-l "$dir/src/" "$dir/dst"
+is '-vv tells what is left out, and why' "$(sort <<<"$out")" 'skipping link: a symbolic link
+skipping one: larger than --max-size
+skipping sub/two: larger than --max-size
+skipping zwei: excluded'
+copy -vvv --exclude=zwei "$dir/src/" "$dir/dst"
+is 'a third one adds nothing' "$(sort <<<"$out")" 'link is uptodate
+one is uptodate
+skipping zwei: excluded
+sub/two is uptodate'
+copy -vvi --exclude=zwei "$dir/src/" "$dir/dst"
+is '-vv and -i itemise all of it' "$(sort <<<"$out")" '*skipped    zwei: excluded
+.L          link -> one
+.d          ./
+.d          sub/
+.f          one
+.f          sub/two'
+copy -v --exclude=zwei "$dir/src/" "$dir/dst"
+expect 'which one -v does not tell' 0 '' 'weir copy: *unchanged*'
 copy --stats "$dir/src/" "$dir/dst"
 expect 'counts' 0 'Entries in the source: 6 (files: 3, directories: 2, symlinks: 1, *Errors: 0*' \
     'weir copy: *unchanged*'
@@ -412,6 +394,8 @@ Ok
     is 'with -v also what stays as it is' \
         "$(jq -r 'select(.event == "same" and .type == "file").itemized' <<<"$out" | sort -u)" \
         '.f         '
+    copy --json -ii "$dir/odd/" "$dir/odd2"
+    is 'or with -ii' "$(jq -r .event <<<"$out" | sort -u | tr '\n' ' ')" 'same summary '
     copy --json "$dir/odd/" "$dir/odd2"
     is 'without it only the end' "$(jq -r .event <<<"$out")" summary
     copy --json -n --delete "$dir/sr"c/ "$dir/odd2"
@@ -511,17 +495,12 @@ is 'and nothing else' "$(compgen -G "$dir/.weir-*" || true)" ''
 ## completion
 
 "$WEIR" completion bash >"$dir/weir.bash"
-offers() {
-    bash --norc -c 'source "$0"; cd "$1"; shift
-        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
-        _${1##*/}; echo "${COMPREPLY[*]}"' "$dir/weir.bash" "$dir" weir copy "$@" 2>&1
-}
-is 'completion: options' "$(offers --max-)" \
+words=("$dir/weir.bash" "$dir" weir copy)
+is 'completion: options' "$(offers "${words[@]}" --max-)" \
     '--max-delete --max-size --max-files-in-flight --max-bytes-in-flight --max-dirs-in-flight --max-large-in-flight'
-is 'completion: words' "$(offers --reflink = a)" 'auto always'
-is 'completion: files' "$(offers --exclude-from rul)" 'rules'
-is 'completion: operands' "$(offers -a --sparse odd5)" 'odd5'
-is 'completion: opposites' "$(offers --no-omit)" '--no-omit-dir-times --no-omit-link-times'
+is 'completion: words' "$(offers "${words[@]}" --reflink = a)" 'auto always'
+is 'completion: files' "$(offers "${words[@]}" --exclude-from rul)" 'rules'
+is 'completion: operands' "$(offers "${words[@]}" -a --sparse odd5)" 'odd5'
+is 'completion: opposites' "$(offers "${words[@]}" --no-omit)" '--no-omit-dir-times --no-omit-link-times'
 
-echo "1..$number"
-exit $((failures > 0))
+finish

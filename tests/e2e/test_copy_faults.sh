@@ -34,14 +34,6 @@ went() { # how
     return 1
 }
 
-no_leftovers() { # folders
-    local found
-    found=$(find "$@" -name '.weir-*')
-    [[ -z $found ]] && return
-    echo "left: $found" | head -n 20
-    return 1
-}
-
 # Files of one letter each: a file that is not whole, or a mixture, shows at once.
 letters() { # folder, letter, number of files, size of each
     python3 - "$@" <<'PYTHON'

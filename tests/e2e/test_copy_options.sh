@@ -12,12 +12,6 @@ umask 022
 base=$(fresh)
 cd "$base"
 
-put() { # file, content, time
-    mkdir -p "$(dirname "$1")"
-    printf '%s\n' "$2" >"$1"
-    touch -d "$3" "$1"
-}
-
 # The source: some names for rules, some types, some sizes, links. All times are whole and different.
 make_source() {
     mkdir src && cd src
@@ -200,6 +194,11 @@ rules with signs | none | | --exclude=+?keep.txt --exclude=*.txt |
 --threads=1 | old | | -HAX --delete | | --threads=1
 --partial | old | | --partial |
 -a after --no-owner | old | | --no-owner -a |
+-ii onto the same | same | | -i |
+-ii onto an old one | old | | -i --delete |
+-ii with rules | old | | -i --exclude=*.o --max-size=1k --existing |
+-iii | same | | -i -i |
+-vv is itemised as -ii | same | | | -i | -vv
 ROWS
 }
 

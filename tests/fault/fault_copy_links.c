@@ -2,7 +2,6 @@
  * what is remembered is right, and nothing leaks. */
 #include "tap.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,17 +43,6 @@ static void check_place(uint64_t number)
     CHECK_EQ(place.device, number);
     CHECK_EQ(place.inode, number + 1);
     CHECK_STR(weir__buffer_text(&place.path), path);
-}
-
-static int count_descriptors(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    int count = 0;
-    CHECK(dir);
-    while (readdir(dir))
-        count++;
-    closedir(dir);
-    return count;
 }
 
 static void second_names(struct weir__links *links, uint64_t first, uint64_t count,

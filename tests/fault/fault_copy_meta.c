@@ -2,49 +2,21 @@
  * put back, and a second try ends as if nothing had happened. */
 #include "meta.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
+#include "../unit/copy/meta_help.h"
 #include "sweep.h"
 #include "sys.h"
 #include "tap.h"
 
-static char folder[256];
 static struct weir__meta_rules rules;
 static const char *from_name, *to_name; /* of the scenario */
 static int fault_errno;
 
-static void remove_folder(void)
-{
-    char command[512];
-    snprintf(command, sizeof(command), "cd /; rm -rf '%s'", folder);
-    if (system(command) != 0)
-        fprintf(stderr, "cannot remove '%s'\n", folder);
-}
-
-static void shell(const char *command)
-{
-    if (system(command) != 0)
-        tap_fail(__FILE__, __LINE__, "failed: %s", command);
-}
-
 /* Two of each kind, different in everything that this user may set. */
 static void start(void)
 {
-    if (!folder[0]) {
-        const char *parent = getenv("TMPDIR");
-        snprintf(folder, sizeof(folder), "%s/weir-fault-XXXXXX",
-                 parent && *parent ? parent : "/tmp");
-        CHECK(mkdtemp(folder));
-        atexit(remove_folder);
-        CHECK_EQ(chdir(folder), 0);
-    }
+    enter_folder();
     rules = (struct weir__meta_rules){.perms = true, .times = true, .owner = true, .group = true};
     rules.acls = rules.xattrs = rules.atimes = true;
     mode_t before = umask(0);
@@ -82,33 +54,10 @@ static void make_destination(void)
     (void)ignored;
 }
 
-static int run(struct weir__meta_scratch *scratch, bool is_dry, struct weir__meta_failure *failure)
+/* failure NULL: only looks. */
+static int run(struct weir__meta_scratch *scratch, struct weir__meta_failure *failure)
 {
-    struct stat source, existing;
-    CHECK(!lstat(from_name, &source) && !lstat(to_name, &existing));
-    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct weir__meta_place from = {-1, here, from_name}, to = {-1, here, to_name};
-    if (S_ISREG(source.st_mode) || S_ISDIR(source.st_mode)) {
-        from.fd = open(from_name, O_RDONLY | O_CLOEXEC);
-        to.fd = open(to_name, O_RDONLY | O_CLOEXEC);
-        CHECK(from.fd >= 0 && to.fd >= 0);
-    }
-    int result = is_dry
-                     ? weir__meta_differs(&rules, &from, &source, &to, &existing, scratch)
-                     : weir__meta_apply(&rules, &from, &source, &to, &existing, scratch, failure);
-    int saved = errno;
-    close(from.fd);
-    close(to.fd);
-    close(here);
-    errno = saved;
-    return result;
-}
-
-static int lowest_descriptor(void)
-{
-    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    close(fd);
-    return fd;
+    return bring(&rules, from_name, to_name, false, scratch, failure);
 }
 
 /* One look, one application that may fail, and one after it that may not. */
@@ -117,14 +66,14 @@ static void applies(void)
     struct weir__meta_scratch scratch;
     struct weir__meta_failure failure = {0};
     make_destination();
-    int lowest = lowest_descriptor();
+    int descriptors = count_descriptors();
     weir__meta_scratch_init(&scratch);
-    int mask = run(&scratch, true, NULL);
+    int mask = run(&scratch, NULL);
     if (mask < 0)
         CHECK(errno == fault_errno);
     else
         CHECK(mask & WEIR__CHANGE_TIME);
-    int changes = run(&scratch, false, &failure);
+    int changes = run(&scratch, &failure);
     bool was_hit = weir_fault_was_hit(WEIR_FAULT_IO) || weir_fault_was_hit(WEIR_FAULT_ALLOC);
     if (!was_hit) { /* and it shall not hit what follows */
         weir_fault_arm(WEIR_FAULT_IO, 0);
@@ -148,10 +97,10 @@ static void applies(void)
         CHECK(fault_errno == EINTR || !was_hit);
     }
     if (changes < 0)
-        CHECK(run(&scratch, false, &failure) >= 0);
-    CHECK_EQ(run(&scratch, true, NULL), 0);
+        CHECK(run(&scratch, &failure) >= 0);
+    CHECK_EQ(run(&scratch, NULL), 0);
     weir__meta_scratch_fini(&scratch);
-    CHECK_EQ(lowest_descriptor(), lowest);
+    CHECK_EQ(count_descriptors(), descriptors);
 }
 
 static void sweep_all(void)

@@ -2,7 +2,6 @@
  * leaks, and done means gone. */
 #include "tap.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fault.h"
 #include "remove.h"
+#include "sweep.h"
 #include "sys.h"
 
 /* Deeper than what stays open, so that the way up is opened again. */
@@ -40,17 +39,6 @@ static void end(void)
 {
     close(folder_fd);
     CHECK_EQ(rmdir(folder), 0);
-}
-
-static int count_descriptors(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    int count = 0;
-    CHECK(dir);
-    while (readdir(dir))
-        count++;
-    closedir(dir);
-    return count;
 }
 
 /* Below each level there are a file, an empty directory and the next level. */

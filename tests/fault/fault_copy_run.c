@@ -10,15 +10,18 @@
 #include "atomic.h"
 #include "copy.h"
 #include "copy_tree.h"
+#include "engine.h"
 #include "sweep.h"
 #include "sys.h"
 #include "tap.h"
 
 static struct {
     struct weir__copy_options options;
-    bool is_fresh;    /* nothing is at the destination */
-    bool is_cold;     /* the source is not in memory */
-    bool is_in_place; /* then a file may be seen half written */
+    bool is_fresh;               /* nothing is at the destination */
+    bool is_cold;                /* the source is not in memory */
+    bool is_in_place;            /* then a file may be seen half written */
+    const char *made;            /* what shall be as the source */
+    char begun[WEIR__TEMP_SIZE]; /* the folder that a dead run had begun, or "" */
     uint64_t events;
     char last[256];
     int fault_errno;
@@ -43,7 +46,7 @@ static void configure(bool is_fresh)
     weir__copy_options_init(&s.options);
     s.options.sources = sources;
     s.options.sources_count = 1;
-    s.options.destination = "d";
+    s.options.destination = s.made = "d";
     s.options.hard_links = s.options.acls = s.options.xattrs = true;
     s.options.threads = 1;
     s.options.delete_when = is_fresh ? WEIR__DELETE_NEVER : WEIR__DELETE_AFTER;
@@ -73,7 +76,7 @@ static int copy(struct weir__copy_stats *stats)
 
 static void expect_same(const char *when)
 {
-    if (!tree_is_same("s", "d"))
+    if (!tree_is_same("s", s.made))
         tap_fail(__FILE__, __LINE__, "%s: %s (errno %d, %s)", when, tree_why, s.fault_errno,
                  s.last);
 }
@@ -88,7 +91,7 @@ static void check_failed(int result, const struct weir__copy_stats *stats)
     if (tree_count("d", ".weir-tmp.") + tree_count(".", ".weir-tmp.") > 0)
         tap_fail(__FILE__, __LINE__, "a temporary file is left (errno %d, %s)", s.fault_errno,
                  s.last);
-    if (!s.is_in_place && !tree_is_whole("s", "d", s.is_fresh ? NULL : "old"))
+    if (!s.is_in_place && !tree_is_whole("s", s.made, s.is_fresh ? NULL : "old"))
         tap_fail(__FILE__, __LINE__, "%s (errno %d, %s)", tree_why, s.fault_errno, s.last);
     s.leftovers += tree_count(".", ".weir-dir.") > 0;
 }
@@ -106,6 +109,18 @@ static void cool(void)
     }
 }
 
+/* With what it had brought and this run does not. */
+static void make_begun(void)
+{
+    char path[TREE_PATH_MAX];
+    tree_remove(s.begun);
+    CHECK_EQ(mkdir(s.begun, 0700), 0);
+    tree_join(path, s.begun, "stray");
+    tree_file(path, 10, 300);
+    tree_join(path, s.begun, "lost");
+    CHECK_EQ(mkdir(path, 0700), 0);
+}
+
 static void copies(void)
 {
     struct weir__copy_stats stats;
@@ -114,6 +129,8 @@ static void copies(void)
     tree_remove("d");
     if (!s.is_fresh)
         tree_make_old();
+    if (s.begun[0] != '\0')
+        make_begun();
     s.events = 0;
     s.last[0] = '\0';
     int descriptors = tree_descriptors();
@@ -128,6 +145,8 @@ static void copies(void)
     CHECK_EQ(tree_descriptors(), descriptors);
     if (result == 0) {
         expect_same("said to be exact");
+        /* What cannot be removed is told, and stays. */
+        CHECK(s.begun[0] == '\0' || tree_names("d") == 3);
         CHECK_EQ(stats.errors, 0);
         return;
     }
@@ -251,6 +270,20 @@ TEST(every_way_with_a_list)
     CHECK_EQ(system("cd s && find . | sort > ../list"), 0);
     s.options.files_from = "list";
     sweep_ways();
+}
+
+TEST(every_way_with_the_folder_of_a_dead_run)
+{
+    static const char *const sources[] = {"s"};
+    static struct weir__copy any;
+    configure(true);
+    s.options.sources = sources;
+    s.made = "d/s";
+    any.boot = weir__name_boot();
+    weir__name_dir(&any, "d", 0, s.begun);
+    sweep_calls(EIO, 1, 1);
+    s.fault_errno = ENOMEM;
+    CHECK(sweep(WEIR_FAULT_ALLOC, copies) > 20);
 }
 
 static void sweep_memory(void)

@@ -8,7 +8,10 @@
 #ifndef WEIR_TESTS_SWEEP_H
 #define WEIR_TESTS_SWEEP_H
 
+#include <dirent.h>
+
 #include "fault.h"
+#include "tap.h"
 
 #define SWEEP_MAX 100000
 
@@ -24,6 +27,18 @@ static inline long sweep(enum weir_fault kind, void (*scenario)(void))
             return n - 1;
     }
     return -1;
+}
+
+/* How many are open, one more for the look: the same before and after when nothing leaked. */
+static inline int count_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+    CHECK(dir);
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
 }
 
 #endif

@@ -10,7 +10,7 @@
 #include "tap.h"
 
 struct values {
-    bool json, all, sparse, follow, owner, group, has_owner;
+    bool json, all, all_again, sparse, follow, owner, group, has_owner;
     const char *text, *file, *dir;
     uint64_t files, size, wait, rate, any, limit;
     unsigned verify, holes;
@@ -23,7 +23,8 @@ static const char *const everybody[] = {"owner", "group", NULL};
 
 static const struct weir__option options[] = {
     {WEIR__OPTION_FLAG(struct values, json), .name = "json", .letter = 'j', .help = "h"},
-    {WEIR__OPTION_FLAG(struct values, all), .name = "all", .letter = 'a', .help = "h"},
+    {WEIR__OPTION_FLAG(struct values, all), WEIR__AGAIN(struct values, all_again), .name = "all",
+     .letter = 'a', .help = "h"},
     {WEIR__OPTION_TOGGLE(struct values, sparse), .name = "sparse", .preset = "yes", .help = "h"},
     {WEIR__OPTION_TOGGLE(struct values, follow), .name = "follow", .letter = 'L', .help = "h"},
     {WEIR__OPTION_STRING(struct values, text), .name = "text", .letter = 't', .preset = "none",
@@ -279,6 +280,18 @@ TEST(a_default_in_figures_and_a_default_said)
     CHECK_STR(text, "");
 }
 
+TEST(a_flag_that_is_repeated)
+{
+    CHECK_OK("-aj");
+    CHECK(values.all && !values.all_again);
+    CHECK_OK("-aa");
+    CHECK(values.all && values.all_again);
+    CHECK_OK("--all", "-j", "-a", "-a");
+    CHECK(values.all && values.all_again);
+    CHECK_OK("-jj"); /* where it has no meaning of its own, nothing comes of it */
+    CHECK(values.json && !values.all && !values.all_again);
+}
+
 TEST(operands_anywhere)
 {
     CHECK_EQ(PARSE("a", "--json", "b", "-n", "5", "-", "--", "--all", "-"), 0);
@@ -516,6 +529,8 @@ TEST(unsound_tables_are_programming_errors)
     CHECK_BAD_TABLE("is taken", {.name = "a", .letter = 'x', .help = "h"},
                     {.name = "b", .letter = 'x', .help = "h"});
     CHECK_BAD_TABLE("must be a toggle", {.name = "a", .preset = "yes", .help = "h"});
+    CHECK_BAD_TABLE("only a flag",
+                    {.kind = WEIR__KIND_TOGGLE, .again = 1, .name = "a", .help = "h"});
     CHECK_BAD_TABLE("its default is not one of its values",
                     {WEIR__OPTION_COUNT(struct values, any), .name = "a", .max = 3, .preset = "4",
                      .help = "h"});

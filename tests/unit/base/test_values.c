@@ -78,8 +78,13 @@ TEST(sizes)
     CHECK_PARSE(WEIR__UNIT_SIZE, "16383P", UINT64_C(16383) << 50);
     CHECK_REFUSED(WEIR__UNIT_SIZE, "16384P", WEIR_E_RANGE);
     CHECK_REFUSED(WEIR__UNIT_SIZE, "17179869184G", WEIR_E_RANGE);
-    static const char *const bad[] = {"",   "k",   "1.k",  ".5k",  "1.5",           "1.5B", "1kk",
-                                      "1m", "1 k", "1k/s", "1kib", "1.0000000001k", "1e3",  "-1k"};
+    CHECK_PARSE(WEIR__UNIT_SIZE, "1m", 1 << 20);
+    CHECK_PARSE(WEIR__UNIT_SIZE, "1kib", 1024);
+    CHECK_PARSE(WEIR__UNIT_SIZE, "1kb", 1000);
+    CHECK_PARSE(WEIR__UNIT_SIZE, "15E", UINT64_C(15) << 60);
+    CHECK_REFUSED(WEIR__UNIT_SIZE, "16E", WEIR_E_RANGE);
+    static const char *const bad[] = {"",    "k",    "1.k",           ".5k", "1.5", "1.5B", "1kk",
+                                      "1 k", "1k/s", "1.0000000001k", "1e3", "-1k", "1kbit"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         CHECK_REFUSED(WEIR__UNIT_SIZE, bad[i], WEIR_E_INVALID);
 }

@@ -34,8 +34,9 @@ static const char *line(enum weir__copy_lines style, struct weir__copy_event eve
     return said;
 }
 
-#define NAMES(...) line(WEIR__LINES_NAMES, (struct weir__copy_event){__VA_ARGS__})
-#define ITEMS(...) line(WEIR__LINES_ITEMIZED, (struct weir__copy_event){__VA_ARGS__})
+#define NAMES(...)     line(WEIR__LINES_NAMES, (struct weir__copy_event){__VA_ARGS__})
+#define ALL_NAMES(...) line(WEIR__LINES_ALL_NAMES, (struct weir__copy_event){__VA_ARGS__})
+#define ITEMS(...)     line(WEIR__LINES_ITEMIZED, (struct weir__copy_event){__VA_ARGS__})
 
 TEST(names_as_rsync_v_prints_them)
 {
@@ -59,6 +60,24 @@ TEST(names_as_rsync_v_prints_them)
     CHECK_STR(NAMES(.kind = WEIR__EVENT_ERROR, .path = "s", .what = "cannot"), "");
 }
 
+TEST(names_of_what_stays_as_it_is_or_is_left_out)
+{
+    CHECK_STR(ALL_NAMES(.update = '>', .type = 'f', .path = "a/b"), "a/b\n");
+    CHECK_STR(ALL_NAMES(.update = '.', .type = 'f', .changes = WEIR__CHANGE_MODE, .path = "m"),
+              "m\n");
+    CHECK_STR(ALL_NAMES(.kind = WEIR__EVENT_SAME, .type = 'f', .path = "s\n"),
+              "s\\#012 is uptodate\n");
+    CHECK_STR(ALL_NAMES(.kind = WEIR__EVENT_SAME, .type = 'L', .path = "l", .target = "t"),
+              "l is uptodate\n");
+    CHECK_STR(ALL_NAMES(.kind = WEIR__EVENT_SAME, .type = 'd', .path = "d"), "");
+    CHECK_STR(ALL_NAMES(.kind = WEIR__EVENT_SKIPPED, .path = "s\n", .detail = "newer"),
+              "skipping s\\#012: newer\n");
+    CHECK_STR(ALL_NAMES(.kind = WEIR__EVENT_METHOD, .path = "big", .detail = "io_uring",
+                        .bytes = 1 << 20),
+              "moved by io_uring: big\n");
+    CHECK_STR(ALL_NAMES(.kind = WEIR__EVENT_ERROR, .path = "s", .what = "cannot"), "");
+}
+
 TEST(items_as_rsync_i_prints_them)
 {
     CHECK_STR(ITEMS(.update = '>', .type = 'f', .is_new = true, .path = "a b"),
@@ -75,6 +94,14 @@ TEST(items_as_rsync_i_prints_them)
     CHECK_STR(
         ITEMS(.kind = WEIR__EVENT_METHOD, .path = "big", .detail = "reflink", .bytes = 1 << 20),
         "*moved      big: reflink\n");
+    CHECK_STR(ITEMS(.kind = WEIR__EVENT_SAME, .update = '.', .type = 'f', .path = "s"),
+              ".f          s\n");
+    CHECK_STR(ITEMS(.kind = WEIR__EVENT_SAME, .update = '.', .type = 'd', .path = "d"),
+              ".d          d/\n");
+    CHECK_STR(ITEMS(.kind = WEIR__EVENT_SAME, .type = 'L', .path = "l", .target = "t"),
+              ".L          l -> t\n");
+    CHECK_STR(ITEMS(.kind = WEIR__EVENT_SKIPPED, .path = "s", .detail = "newer"),
+              "*skipped    s: newer\n");
 }
 
 TEST(names_cannot_drive_the_terminal)

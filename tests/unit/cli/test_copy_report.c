@@ -92,6 +92,13 @@ TEST(what_is_wanted_for_what)
     begin((struct weir__report_options){.items = true});
     CHECK_EQ(hooks.wanted, 1u << WEIR__EVENT_ITEM | 1u << WEIR__EVENT_DELETED);
     CHECK_EQ(end(0), 0);
+    begin((struct weir__report_options){.items = true, .same = true});
+    CHECK_EQ(hooks.wanted,
+             1u << WEIR__EVENT_ITEM | 1u << WEIR__EVENT_SAME | 1u << WEIR__EVENT_DELETED);
+    CHECK_EQ(end(0), 0);
+    begin((struct weir__report_options){.names = true, .methods = true, .all = true});
+    CHECK_EQ(hooks.wanted, (1u << WEIR__EVENT_NOTE) - 1);
+    CHECK_EQ(end(0), 0);
     begin((struct weir__report_options){.json = true, .methods = true, .all = true});
     CHECK_EQ(hooks.wanted, (1u << WEIR__EVENT_NOTE) - 1);
     CHECK_EQ(end(0), 0);

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "meta.h"
 #include "tap.h"
 
 #define NOBODY ((uid_t)65534)
@@ -61,6 +62,33 @@ static inline void enter_folder(void)
     atexit(help_remove);
     CHECK_EQ(chmod(help_folder, 0755), 0);
     CHECK_EQ(chdir(help_folder), 0);
+}
+
+/* Brings the metadata of one path to another, or, with failure NULL, tells what differs: by
+ * descriptors for files and directories unless by_name, by names for the rest. -1000 where one of
+ * them is missing, -2000 where it cannot be opened. */
+static inline int bring(const struct weir__meta_rules *rules, const char *from_path,
+                        const char *to_path, bool by_name, struct weir__meta_scratch *scratch,
+                        struct weir__meta_failure *failure)
+{
+    struct stat source, existing;
+    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct weir__meta_place from = {-1, here, from_path}, to = {-1, here, to_path};
+    int result = lstat(from_path, &source) || lstat(to_path, &existing) ? -1000 : 0;
+    if (result == 0 && !by_name && (S_ISREG(source.st_mode) || S_ISDIR(source.st_mode))) {
+        from.fd = open(from_path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        to.fd = open(to_path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        result = from.fd < 0 || to.fd < 0 ? -2000 : 0;
+    }
+    if (result == 0)
+        result = failure ? weir__meta_apply(rules, &from, &source, &to, &existing, scratch, failure)
+                         : weir__meta_differs(rules, &from, &source, &to, &existing, scratch);
+    int saved = errno;
+    close(from.fd);
+    close(to.fd);
+    close(here);
+    errno = saved;
+    return result;
 }
 
 /* rsync copies bits of classes (g=u) since 3.5, and what it does before differs in other corners.

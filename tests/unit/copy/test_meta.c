@@ -23,33 +23,14 @@ static struct weir__meta_rules rules_of(void)
     return rules;
 }
 
-/* Applies the metadata of one path to another, by descriptors where there are any or by names. */
-static int apply_as(const struct weir__meta_rules *rules, const char *from_path,
-                    const char *to_path, bool by_name, bool is_dry,
-                    struct weir__meta_failure *failure)
+static int apply_as(const struct weir__meta_rules *rules, const char *from, const char *to,
+                    bool by_name, struct weir__meta_failure *failure)
 {
     struct weir__meta_scratch scratch;
-    struct weir__meta_place from = {-1, AT_FDCWD, from_path}, to = {-1, AT_FDCWD, to_path};
-    struct stat source, existing;
-    if (lstat(from_path, &source) || lstat(to_path, &existing))
-        return -1000;
-    bool has_fd = !by_name && (S_ISREG(source.st_mode) || S_ISDIR(source.st_mode));
-    if (has_fd) {
-        from.fd = open(from_path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-        to.fd = open(to_path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-        if (from.fd < 0 || to.fd < 0)
-            return -2000;
-    }
     weir__meta_scratch_init(&scratch);
-    int result = is_dry
-                     ? weir__meta_differs(rules, &from, &source, &to, &existing, &scratch)
-                     : weir__meta_apply(rules, &from, &source, &to, &existing, &scratch, failure);
+    int result = bring(rules, from, to, by_name, &scratch, failure);
     int saved = errno;
     weir__meta_scratch_fini(&scratch);
-    if (has_fd) {
-        close(from.fd);
-        close(to.fd);
-    }
     errno = saved;
     return result;
 }
@@ -57,7 +38,7 @@ static int apply_as(const struct weir__meta_rules *rules, const char *from_path,
 static int apply(const struct weir__meta_rules *rules, const char *from, const char *to)
 {
     struct weir__meta_failure failure = {0};
-    int result = apply_as(rules, from, to, false, false, &failure);
+    int result = apply_as(rules, from, to, false, &failure);
     if (result < 0)
         printf("# %s '%s': %s\n", failure.what, to, strerror(failure.errno_value));
     return result;
@@ -65,7 +46,7 @@ static int apply(const struct weir__meta_rules *rules, const char *from, const c
 
 static int differs(const struct weir__meta_rules *rules, const char *from, const char *to)
 {
-    return apply_as(rules, from, to, false, true, NULL);
+    return apply_as(rules, from, to, false, NULL);
 }
 
 static void set_mtime(const char *path, int64_t seconds, long ns)
@@ -326,7 +307,7 @@ static int failed_owner(void)
     struct weir__meta_failure failure = {0};
     rules.may_chown = true;
     NEED(!system("rm -rf user/b && touch user/b && chmod 600 user/b"));
-    NEED(apply_as(&rules, "user/a", "user/b", false, false, &failure) == -1);
+    NEED(apply_as(&rules, "user/a", "user/b", false, &failure) == -1);
     NEED(strcmp(failure.what, "cannot change the owner of") == 0);
     NEED(failure.errno_value == EPERM && !failure.attribute);
     struct stat a, b;
@@ -336,7 +317,7 @@ static int failed_owner(void)
     /* With more groups than are known one is tried, and refused without an error. */
     rules.may_chown = false;
     rules.has_more_groups = true;
-    NEED(apply_as(&rules, "user/a", "user/b", false, false, &failure) == WEIR__CHANGE_MODE);
+    NEED(apply_as(&rules, "user/a", "user/b", false, &failure) == WEIR__CHANGE_MODE);
     NEED(!stat("user/b", &b) && b.st_mode == (S_IFREG | 06755) && b.st_gid == NOBODY);
     return 0;
 }
@@ -661,12 +642,12 @@ static int copy_both(void)
                 if (faccessat(AT_FDCWD, from, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
                     break;
         }
-        int mask = apply_as(&rules, from, to, i % 7 == 0, true, NULL);
+        int mask = apply_as(&rules, from, to, i % 7 == 0, NULL);
         if (mask != (int)masks[i])
             printf("# %s %s: differs in %#x, rsync says %#x\n", variant->options, from, mask,
                    masks[i]);
         NEED(mask == (int)masks[i]);
-        int changes = apply_as(&rules, from, to, i % 7 == 0, false, &failure);
+        int changes = apply_as(&rules, from, to, i % 7 == 0, &failure);
         if (changes < 0)
             printf("# %s %s: %s (%s): %s\n", variant->options, from, failure.what,
                    failure.attribute, strerror(failure.errno_value));
