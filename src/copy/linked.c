@@ -77,16 +77,6 @@ static void tell_linked(struct weir__worker *w, struct weir__job *job, const cha
     weir__entry_made(w, job, 'h', target);
 }
 
-/* Links job's name to from. 0; -1 with errno, 0 there if it has been told. */
-static int link_to(struct weir__worker *w, struct weir__job *job, int from_dir, const char *from)
-{
-    if (w->run->options->dry_run)
-        return 0;
-    if (job->has_old)
-        return replace(w, job, from_dir, from);
-    return weir__sys_linkat(from_dir, from, job->dir->dst_fd, job->dst_name, 0);
-}
-
 /* What the destination has under the name, which decides how the link is made. */
 static bool look_up(struct weir__worker *w, struct weir__job *job)
 {
@@ -102,6 +92,28 @@ static bool look_up(struct weir__worker *w, struct weir__job *job)
     return true;
 }
 
+/* Links job's name to from. 0; -1 with errno, 0 there if it has been told. */
+static int link_to(struct weir__worker *w, struct weir__job *job,
+                   const struct weir__link_place *place, int from_dir, const char *from)
+{
+    if (w->run->options->dry_run)
+        return 0;
+    if (!job->has_old) {
+        int result = weir__sys_linkat(from_dir, from, job->dir->dst_fd, job->dst_name, 0);
+        if (result == 0 || errno != EEXIST)
+            return result;
+        /* It came meanwhile: from somebody else, or from a list that has the name twice. */
+        job->is_looked_up = false;
+        if (!look_up(w, job)) {
+            errno = 0;
+            return -1;
+        }
+        if (is_there_already(job, place))
+            return 0;
+    }
+    return replace(w, job, from_dir, from);
+}
+
 /* Ends the job, one way or the other; false: it could not be linked and shall be copied. */
 static bool make_link(struct weir__worker *w, struct weir__job *job,
                       const struct weir__link_place *place, int from_dir, const char *from)
@@ -115,7 +127,7 @@ static bool make_link(struct weir__worker *w, struct weir__job *job,
     bool is_same = is_there_already(job, place);
     if (!is_same)
         weir__entry_find_changes(w, job);
-    if (!is_same && link_to(w, job, from_dir, from) < 0) {
+    if (!is_same && link_to(w, job, place, from_dir, from) < 0) {
         if (errno == 0) {
             weir__entry_end(w, job, false);
             return true;

@@ -924,4 +924,14 @@ put s/f 1
 point 'too few descriptors: refused, with the number' grep -q 'at least 28 (ulimit -n)' "$work/err"
 point 'too few descriptors: nothing is made' is "$(names d)" ''
 
+begin
+mkdir s/sub
+for n in $(seq 40); do echo $n >s/cold$n; done
+put s/a 1 && ln s/a s/sub/b
+sync && sysctl -qw vm.drop_caches=3 2>/dev/null || :
+{ ls s && printf 'sub/b\nsub/b\nsub/b\n'; } | grep -v '^sub$' >list
+copy -H --files-from=list s d
+point 'a link that a list has thrice, cold: ends well' ended 0
+point 'a link that a list has thrice, cold: a link' is "$(stat -c %h d/a)" 2
+
 finish
