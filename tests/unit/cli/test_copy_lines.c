@@ -235,7 +235,7 @@ TEST(one_line_at_the_end)
     stats.delete_held = true;
     CHECK_STR(summary(90 * WEIR_NS_PER_S, true),
               "12 created, 3 unchanged; 3.00 MiB moved in 1:30, 34.1 KiB/s; nothing deleted, since "
-              "the source had errors; 1 error (dry run)");
+              "there were errors; 1 error (dry run)");
     stats.delete_held = false;
     stats.delete_limited = true;
     stats.errors = 2;
