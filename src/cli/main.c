@@ -16,6 +16,8 @@
     X(errors, "list every error with its code, HTTP status and exit status")                       \
     X(help, "explain weir, or one of its commands")                                                \
     X(man, "print a manual page")                                                                  \
+    X(rules, "show, test and check the rules of weir scan")                                        \
+    X(scan, "find secrets in files, trees and streams")                                            \
     X(version, "print the version")
 
 #define DECLARE(name, summary) COMMAND(name);

@@ -882,14 +882,15 @@ point "a list with '..': nothing is made" is "$(names d)" ''
 ## two runs at one destination, and times that say little
 
 begin
-head -c 60000000 /dev/urandom >s/big && cp s/big d/big && touch s/big && touch -d 2001-01-01 s
+head -c 60000000 /dev/urandom >s/big && cp s/big d/big
+touch -d 2000-01-01 d/big && touch -d 2001-01-01 s
 "$WEIR" copy --bwlimit=30M s/ d >"$work/first" 2>&1 &
 first=$!
 sleep 0.3
 "$WEIR" copy --bwlimit=9M s/ d >"$work/second" 2>&1 &
 second=$!
 sleep 0.5
-kill -9 $second
+kill -9 $second || :
 wait $second 2>/dev/null || :
 wait $first || :
 copy s/ d

@@ -30,7 +30,7 @@ SHIMS = {("src/core/atomic.h", "xp_shim.h")}
 PREFIXES = {"cli": re.compile(r"(weir_|cmd_|usage_|demo_)\w|main$")}
 PREFIX_DEFAULT = re.compile(r"weir_\w")
 # What compilers and sanitizers add by themselves.
-MADE = re.compile(r"__|_GLOBAL_|\.|DW\.ref\.")
+MADE = re.compile(r"__|_Z|_GLOBAL_|\.|DW\.ref\.")
 LIBC = re.compile(r"libc\.so\.6|ld-linux.*|libpthread\.so\.0|libgcc_s\.so\.1")
 
 

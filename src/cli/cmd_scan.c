@@ -1,0 +1,427 @@
+/* cmd_scan.c - weir scan: the command line of a scan, and the thread that watches it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "commands.h"
+#include "log.h"
+#include "progress.h"
+#include "scan_print.h"
+#include "scan_setup.h"
+#include "term.h"
+#include "text.h"
+
+#include "banned.h"
+
+COMMAND(scan);
+
+/* How often signals and progress are looked at while the run is waited for. */
+#define WATCH_EVERY_NS (100 * WEIR_NS_PER_MS)
+/* For what is in flight when the user has had enough. */
+#define STOP_NS (2 * WEIR_NS_PER_S)
+
+/* Memory: what there is of once, what a thread has at most (a segment, what is decoded from it,
+ * candidates, compiled expressions), and the least that findings need. */
+#define FIXED_BYTES    (UINT64_C(48) << 20)
+#define THREAD_BYTES   (UINT64_C(44) << 20)
+#define FINDINGS_BYTES (UINT64_C(8) << 20)
+#define MEMORY_MIN     (FIXED_BYTES + THREAD_BYTES + FINDINGS_BYTES)
+#define MEMORY_MAX     (UINT64_C(1) << 40)
+
+enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
+
+struct values {
+    unsigned format, progress;
+    const char *output, *config, *baseline, *ignore_file, *files_from;
+    struct weir__list rules;
+    uint64_t decode_depth, memory, threads, files;
+    bool show_secrets, from0, exit_zero, summary, allow_comments, trust_config;
+    bool json, verbose, quiet, one_file_system;
+};
+
+#define V struct values
+
+/* In the order of enum weir__report_format. */
+static const char *const formats[] = {"human", "json",   "jsonl",    "sarif", "csv",
+                                      "junit", "github", "gitleaks", "html",  NULL};
+_Static_assert(sizeof(formats) / sizeof(formats[0]) == WEIR__REPORT_FORMATS + 1, "all formats");
+static const char *const progress_words[] = {"auto", "always", "never", NULL};
+
+static const struct weir__option options[] = {
+    {WEIR__OPTION_WORD(V, format), .name = "format", .letter = 'f', .words = formats,
+     .preset = "human", .section = "what is printed", .help = "the form of the report"},
+    {WEIR__OPTION_FLAG(V, json), .name = "json", .help = "the same as --format=json"},
+    {WEIR__OPTION_FILE(V, output), .name = "output", .letter = 'o', .value_name = "FILE",
+     .help = "write the report to a file, which appears when it is complete"},
+    {WEIR__OPTION_FLAG(V, show_secrets), .name = "show-secrets",
+     .help = "do not redact secrets in the report",
+     .detail = "They are never in messages. A file of --output is then readable for its owner "
+               "alone."},
+    {WEIR__OPTION_FLAG(V, summary), .name = "summary",
+     .help = "say on standard error what was scanned, left out and used"},
+    {WEIR__OPTION_WORD(V, progress), .name = "progress", .words = progress_words, .preset = "auto",
+     .implied = "always", .negated = "never",
+     .help = "show files, bytes, rate and what is in flight",
+     .detail = "auto: when standard error is a terminal. Elsewhere a line every five seconds."},
+    {WEIR__OPTION_FLAG(V, verbose), .name = "verbose", .letter = 'v',
+     .help = "print every message, also those that the report has, and the summary"},
+    {WEIR__OPTION_FLAG(V, quiet), .name = "quiet", .letter = 'q',
+     .help = "print the report and errors alone"},
+    {WEIR__OPTION_FLAG(V, exit_zero), .name = "exit-zero",
+     .help = "findings do not change the exit status"},
+
+    {WEIR__OPTION_FILE(V, config), .name = "config", .letter = 'c', .value_name = "FILE",
+     .section = "what is looked for", .help = "rules of a file (TOML, as gitleaks has it)",
+     .detail = "They take the place of the built-in rules unless the file extends them."},
+    {WEIR__OPTION_LIST(V, rules), .name = "rule", .value_name = "ID",
+     .help = "use this rule alone; may be given several times"},
+    {WEIR__OPTION_FLAG(V, trust_config), .name = "trust-config",
+     .help = "use configuration found in what is scanned",
+     .detail = "Without it .weir.toml, .gitleaks.toml, .weirignore and .gitleaksignore are used "
+               "only from the current directory, and only if what is scanned lies in it."},
+    {WEIR__OPTION_TOGGLE(V, allow_comments), .name = "allow-comments", .preset = "yes",
+     .help = "leave out lines with weir:allow or gitleaks:allow in them"},
+    {WEIR__OPTION_FILE(V, ignore_file), .name = "ignore-file", .value_name = "FILE",
+     .help = "fingerprints that are known, one on a line; instead of .weirignore"},
+    {WEIR__OPTION_FILE(V, baseline), .name = "baseline", .letter = 'b', .value_name = "FILE",
+     .help = "an earlier report (JSON, JSON Lines or of gitleaks): what is in it is known"},
+    {WEIR__OPTION_COUNT(V, decode_depth), .name = "decode-depth", .max = WEIR__DECODE_DEPTH_MAX,
+     .initial = WEIR__DECODE_DEPTH_DEFAULT,
+     .help = "how often text that was decoded is decoded again; 0: never"},
+
+    {WEIR__OPTION_FILE(V, files_from), .name = "files-from", .value_name = "FILE",
+     .section = "what is scanned", .help = "scan the names in a file; - is standard input",
+     .detail = "Names that are symlinks are not followed."},
+    {WEIR__OPTION_FLAG(V, from0), .name = "from0", .letter = '0',
+     .help = "names in that file end with NUL, not with a newline"},
+    {WEIR__OPTION_FLAG(V, one_file_system), .name = "one-file-system", .letter = 'x',
+     .help = "do not go into other file systems"},
+
+    {WEIR__OPTION_COUNT(V, threads), .name = "threads", .min = 1, .max = WEIR__SCAN_THREADS_MAX,
+     .section = "limits", .help = "threads that scan; by default one for each core"},
+    {WEIR__OPTION_COUNT(V, files), .name = "max-files-in-flight", .min = 1,
+     .max = WEIR__SCAN_READS_MAX, .initial = WEIR__SCAN_READS_DEFAULT,
+     .help = "files read at once"},
+    {WEIR__OPTION_SIZE(V, memory), .name = "max-memory", .min = MEMORY_MIN, .max = MEMORY_MAX,
+     .help = "memory for threads and findings together",
+     .detail = "Fewer threads are started if need be. Findings beyond their share are counted, "
+               "not listed, and the scan is then incomplete."},
+    WEIR__OPTIONS_END,
+};
+
+static const struct weir__operand operands[] = {
+    {.name = "PATH",
+     .hint = WEIR__HINT_FILE,
+     .help = "a file or a directory; - is standard input; by default the current directory"},
+    {.name = NULL},
+};
+
+static const struct weir__example examples[] = {
+    {"weir scan", "look for secrets in the current directory and all below it"},
+    {"weir scan --format=sarif --output=secrets.sarif src/ config/",
+     "write a report for a code hosting service"},
+    {"git diff --cached | weir scan --quiet -", "look at what is about to be committed"},
+    {"weir scan --json --output=known.json . ; weir scan --baseline=known.json",
+     "accept what is there, and from then on hear only of what is new"},
+    {NULL, NULL},
+};
+
+const struct weir__usage usage_scan = {
+    .description =
+        "Finds secrets (keys, tokens, passwords) in files, trees and streams, also where they are "
+        "encoded in base64, hexadecimal, percent or unicode escapes or UTF-16. Each secret is told "
+        "once, with all of its places, and redacted.\n\n"
+        "Every regular file is read, binary or not, ignored by git or not. Symlinks are not "
+        "followed, special files not read; both are counted. Whatever could not be scanned, or not "
+        "completely, is named.\n\n"
+        "The exit status is 0 when all was scanned and nothing found, 1 when there are findings, 3 "
+        "when there are none but something could not be scanned.",
+    .examples = examples,
+    .operands = operands,
+    .options = options,
+    .values_size = sizeof(V),
+    .has_findings = true,
+};
+
+/* --- from the command line to a run --- */
+
+static int refuse(const char *why)
+{
+    weir__log(WEIR__LOG_ERROR, "%s", why);
+    return -WEIR_E_USAGE;
+}
+
+static int check(const struct weir__call *call)
+{
+    const V *v = call->values;
+    unsigned readers = v->files_from && strcmp(v->files_from, "-") == 0;
+    for (int i = 0; i < call->operands_count; i++)
+        readers += strcmp(call->operands[i], "-") == 0;
+    if (readers > 1)
+        return refuse("standard input can be read once");
+    if (v->json && v->format != WEIR__REPORT_HUMAN && v->format != WEIR__REPORT_JSON)
+        return refuse("'--json' and another '--format' contradict each other: choose one");
+    if (v->quiet && (v->verbose || v->summary || v->progress == PROGRESS_ALWAYS))
+        return refuse("'--quiet' prints the report and errors alone: leave out '--verbose', "
+                      "'--summary' and '--progress'");
+    if (v->from0 && !v->files_from)
+        return refuse("'-0' is about '--files-from'");
+    return 0;
+}
+
+struct job {
+    const struct weir__call *call;
+    const V *values;
+    struct weir__scan_options options;
+    struct weir__scan_setup setup;
+    struct weir__tally tally;
+    struct weir__progress progress;
+    struct weir_lock lock; /* guards lost */
+    uint64_t lost;         /* findings for which there was no memory at all */
+    uint64_t start_ns;
+};
+
+static const struct weir_lock_class job_class = {"scan-command", 610};
+
+static void on_finding(void *arg, const char *path, const struct weir__finding *finding)
+{
+    struct job *job = arg;
+    if (weir__findings_add(job->setup.findings, path, NULL, finding) >= 0)
+        return;
+    weir_lock_acquire(&job->lock);
+    job->lost++;
+    weir_lock_release(&job->lock);
+}
+
+static void on_gap(void *arg, const struct weir__scan_gap *gap)
+{
+    struct job *job = arg;
+    weir__tally_add(&job->tally, gap);
+}
+
+/* Shares the memory out. */
+static void limit_memory(const V *v, struct weir__scan_options *o, uint64_t *ret_findings)
+{
+    *ret_findings = 0;
+    if (v->memory == 0)
+        return;
+    uint64_t rest = v->memory - FIXED_BYTES; /* for one thread and findings at least */
+    uint64_t findings = rest / 4 > FINDINGS_BYTES ? rest / 4 : FINDINGS_BYTES;
+    if (findings > rest - THREAD_BYTES)
+        findings = rest - THREAD_BYTES;
+    *ret_findings = findings < WEIR__FINDINGS_BYTES ? findings : WEIR__FINDINGS_BYTES;
+    uint64_t threads = (rest - *ret_findings) / THREAD_BYTES;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t wanted = o->threads ? o->threads : cores > 0 ? (uint64_t)cores : 1;
+    o->threads = (unsigned)(threads < wanted ? threads : wanted);
+    o->bytes_max = (uint64_t)o->threads * WEIR__SCAN_READ_SIZE;
+}
+
+static int prepare(struct job *job, const char *const **ret_only)
+{
+    static const char *const here[] = {"."};
+    const V *v = job->values;
+    struct weir__scan_options *o = &job->options;
+    weir__scan_options_init(o);
+    o->paths = (const char *const *)job->call->operands;
+    o->paths_count = (size_t)job->call->operands_count;
+    if (o->paths_count == 0 && !v->files_from) {
+        o->paths = here;
+        o->paths_count = 1;
+    }
+    o->files_from = v->files_from;
+    o->from0 = v->from0;
+    o->threads = (unsigned)v->threads;
+    o->reads_max = v->files;
+    o->decode_depth = (unsigned)v->decode_depth;
+    o->one_file_system = v->one_file_system;
+    const char **only = NULL;
+    if (v->rules.count > 0) {
+        only = weir__base_alloc(v->rules.count + 1, sizeof(*only));
+        if (!only)
+            return -WEIR_E_NO_MEMORY;
+        memcpy(only, v->rules.items, v->rules.count * sizeof(*only));
+    }
+    *ret_only = only;
+    struct weir__scan_wishes wishes = {
+        .config = v->config,
+        .ignore_file = v->ignore_file,
+        .baseline = v->baseline,
+        .only = only,
+        .paths = o->paths,
+        .paths_count = o->paths_count,
+        .trust_config = v->trust_config,
+        .show_secrets = v->show_secrets,
+        .ignore_allow_comments = !v->allow_comments,
+    };
+    limit_memory(v, o, &wishes.findings_bytes);
+    int result = weir__scan_setup_init(&job->setup, &wishes);
+    o->engine = job->setup.engine;
+    return result;
+}
+
+/* --- the run --- */
+
+static void show_progress(struct job *job, struct weir__scan *run, bool is_last)
+{
+    struct weir__scan_stats stats;
+    weir__scan_read(run, &stats);
+    struct weir__progress_sample sample = {
+        .now_ns = weir_now_ns(),
+        .done = stats.bytes,
+        .in_flight = stats.in_flight,
+        .items_name = "files",
+        .items = stats.files,
+    };
+    if (is_last)
+        weir__progress_end(&job->progress, &sample, STDERR_FILENO);
+    else
+        weir__progress_show(&job->progress, &sample, STDERR_FILENO);
+}
+
+/* Until the run is over: how far it is, and whether somebody wants it to stop. */
+static void watch(struct job *job, struct weir__scan *run)
+{
+    uint64_t stopped_ns = 0;
+    for (;;) {
+        struct weir_deadline deadline = weir_deadline_in(WATCH_EVERY_NS, NULL);
+        if (weir__scan_wait(run, &deadline) != -WEIR_E_TIMEOUT)
+            break;
+        if (stopped_ns == 0 && weir__program_signal() != 0) {
+            weir__scan_stop(run);
+            stopped_ns = weir_now_ns();
+        }
+        if (stopped_ns > 0 && weir_now_ns() - stopped_ns > STOP_NS)
+            break;
+        show_progress(job, run, false);
+    }
+    show_progress(job, run, true);
+}
+
+static enum weir__progress_mode progress_of(const V *values)
+{
+    bool is_on = values->progress == PROGRESS_ALWAYS ||
+                 (values->progress == PROGRESS_AUTO && weir__term_is_terminal(STDERR_FILENO));
+    return weir__progress_mode(STDERR_FILENO, values->quiet || !is_on);
+}
+
+static int run_scan(struct job *job, struct weir__scan_stats *ret_stats)
+{
+    struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap, .arg = job};
+    struct weir__scan *run;
+    enum weir__progress_mode mode = progress_of(job->values);
+    weir__progress_init(&job->progress, mode, WEIR__UNIT_SIZE, job->start_ns);
+    weir__log_over_progress(mode == WEIR__PROGRESS_LINE);
+    weir__program_catch_signals();
+    int result = weir__scan_start(&run, &job->options, &hooks);
+    if (result < 0) {
+        weir__log(WEIR__LOG_ERROR, "cannot start: %s", weir_error_text(result));
+        return result;
+    }
+    watch(job, run);
+    weir__log_over_progress(false);
+    return weir__scan_finish(run, ret_stats);
+}
+
+/* --- the end --- */
+
+static size_t rules_used(const V *v, const struct weir__rules *rules)
+{
+    return v->rules.count > 0 ? v->rules.count : rules->rules_count;
+}
+
+static struct weir__summary summarise(const struct job *job, const struct weir__scan_stats *stats)
+{
+    const struct weir__scan_setup *setup = &job->setup;
+    bool was_interrupted = weir__program_signal() != 0;
+    uint64_t unlisted = weir__findings_unlisted(setup->findings) + job->lost;
+    struct weir__summary summary = {
+        .files = stats->files,
+        .bytes = stats->bytes,
+        .special = stats->special,
+        .symlinks = stats->symlinks,
+        .allowed_paths = stats->allowed_paths,
+        .failed = stats->failed,
+        .truncated = stats->partial,
+        .allowed = stats->allowed,
+        .ignored = weir__findings_ignored(setup->findings),
+        .unlisted = unlisted,
+        .configs = setup->configs,
+        .engine = weir__engine_identity(setup->engine),
+        .version = job->call->program->version,
+        .rules = rules_used(job->values, setup->rules),
+        .seconds = (double)(weir_now_ns() - job->start_ns) / 1e9,
+        .is_complete = stats->failed == 0 && stats->partial == 0 && unlisted == 0 &&
+                       !stats->is_stopped && !was_interrupted,
+        .is_interrupted = was_interrupted,
+    };
+    weir__tally_list(&job->tally, &summary);
+    return summary;
+}
+
+/* Whether people see the report. */
+static bool is_shown(const V *v)
+{
+    return !v->output && !v->json && v->format == WEIR__REPORT_HUMAN;
+}
+
+static int tell(const struct job *job, const struct weir__scan_stats *stats)
+{
+    const V *v = job->values;
+    const struct weir__scan_setup *setup = &job->setup;
+    weir__findings_finish(setup->findings);
+    struct weir__summary summary = summarise(job, stats);
+    struct weir__report_options how = {
+        .format = v->json ? WEIR__REPORT_JSON : (enum weir__report_format)v->format,
+        .has_colour = !v->output && weir__term_wants_color(STDOUT_FILENO),
+        .columns = !v->output && weir__term_is_terminal(STDOUT_FILENO)
+                       ? weir__term_width(STDOUT_FILENO)
+                       : 0,
+    };
+    int result = weir__scan_print(setup->findings, &summary, &how, v->output, v->show_secrets,
+                                  job->call->out);
+    weir__out_flush(job->call->out);
+    size_t secrets = weir__findings_count(setup->findings);
+    if (v->summary || v->verbose)
+        weir__scan_log_summary(&summary, stats, secrets, weir__engine_is_cached(setup->engine));
+    else if (!summary.is_complete && !is_shown(v))
+        weir__log(WEIR__LOG_WARNING,
+                  "incomplete: %" PRIu64 " could not be scanned, %" PRIu64 " only in part",
+                  summary.failed, summary.truncated);
+    if (summary.is_interrupted)
+        return -WEIR_E_INTERRUPTED;
+    if ((secrets > 0 || summary.unlisted > 0) && !v->exit_zero)
+        return -WEIR_E_FINDINGS;
+    return result < 0 ? result : summary.is_complete ? 0 : -WEIR_E_INCOMPLETE;
+}
+
+int cmd_scan(const struct weir__call *call)
+{
+    const V *v = call->values;
+    struct job job = {.call = call, .values = v, .start_ns = weir_now_ns()};
+    struct weir__scan_stats stats = {0};
+    const char *const *only = NULL;
+    int result = check(call);
+    if (result < 0)
+        return result;
+    weir_lock_init(&job.lock, &job_class);
+    result = weir__tally_init(&job.tally);
+    job.tally.is_shown = is_shown(v) && !v->verbose;
+    job.tally.is_verbose = v->verbose;
+    if (result == 0)
+        result = prepare(&job, &only);
+    if (result == 0) {
+        result = run_scan(&job, &stats);
+        if (result == 0 || result == -WEIR_E_INCOMPLETE || result == -WEIR_E_CANCELED)
+            result = tell(&job, &stats);
+    }
+    weir__scan_setup_fini(&job.setup);
+    weir__tally_fini(&job.tally);
+    weir_lock_fini(&job.lock);
+    weir__base_free((void *)(uintptr_t)only);
+    return result;
+}

@@ -1,0 +1,223 @@
+/* scan_print.c - gaps, the report in its file, the summary. */
+#include "scan_print.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weir/clock.h>
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "buffer.h"
+#include "log.h"
+#include "sys.h"
+#include "text.h"
+#include "values.h"
+
+#include "banned.h"
+
+static const struct weir_lock_class tally_class = {"scan-tally", 600};
+
+/* --- gaps --- */
+
+int weir__tally_init(struct weir__tally *tally)
+{
+    *tally =
+        (struct weir__tally){._items = weir__base_alloc(WEIR__TALLY_MAX, sizeof(*tally->_items))};
+    weir_lock_init(&tally->_lock, &tally_class);
+    return tally->_items ? 0 : -WEIR_E_NO_MEMORY;
+}
+
+void weir__tally_fini(struct weir__tally *tally)
+{
+    for (size_t i = 0; i < tally->_count; i++)
+        weir__base_free(tally->_items[i].path);
+    weir__base_free(tally->_items);
+    weir_lock_fini(&tally->_lock);
+}
+
+/* The path and the reason as one piece of memory; false: it is not listed. */
+static bool keep(struct weir__tally *tally, const struct weir__scan_gap *gap)
+{
+    size_t path = strlen(gap->path) + 1, what = strlen(gap->what), why = strlen(gap->why);
+    size_t size = path + what + why + sizeof(": ");
+    char *text = weir__base_alloc(1, size);
+    if (!text)
+        return false;
+    memcpy(text, gap->path, path);
+    snprintf(text + path, size - path, "%s: %s", gap->what, gap->why);
+    weir_lock_acquire(&tally->_lock);
+    bool has_room = tally->_count < WEIR__TALLY_MAX && tally->_bytes + size <= WEIR__TALLY_BYTES;
+    if (has_room) {
+        tally->_items[tally->_count++] =
+            (struct weir__unscanned){.path = text, .reason = text + path};
+        tally->_bytes += size;
+    }
+    weir_lock_release(&tally->_lock);
+    if (!has_room)
+        weir__base_free(text);
+    return has_room;
+}
+
+void weir__tally_add(struct weir__tally *tally, const struct weir__scan_gap *gap)
+{
+    bool is_listed = keep(tally, gap);
+    /* What the report has need not be said twice, and parts are for those who want to know. */
+    if (gap->is_partial ? !tally->is_verbose : is_listed && tally->is_shown)
+        return;
+    weir__log(gap->is_partial ? WEIR__LOG_WARNING : WEIR__LOG_ERROR, "%s '%s': %s", gap->what,
+              gap->path, gap->why);
+}
+
+static int compare_gaps(const void *a, const void *b)
+{
+    const struct weir__unscanned *left = a, *right = b;
+    int order = strcmp(left->path, right->path);
+    return order ? order : strcmp(left->reason, right->reason);
+}
+
+void weir__tally_list(const struct weir__tally *tally, struct weir__summary *summary)
+{
+    qsort(tally->_items, tally->_count, sizeof(*tally->_items), compare_gaps);
+    summary->unscanned = tally->_items;
+    summary->unscanned_count = tally->_count;
+}
+
+/* --- the report --- */
+
+static int write_out(void *arg, const char *bytes, size_t length)
+{
+    struct weir__out *out = arg;
+    weir__out_write(out, bytes, length);
+    return 0; /* who finishes the output asks how it went */
+}
+
+static int write_fd(void *arg, const char *bytes, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        ssize_t n = weir__sys_write(*(int *)arg, bytes + at, length - at);
+        if (n < 0)
+            return weir_error_from_errno(errno);
+        at += (size_t)n;
+    }
+    return 0;
+}
+
+static int cannot_write(const char *path, const char *why)
+{
+    weir__log(WEIR__LOG_ERROR, "cannot write '%s': %s", WEIR__CLIPPED(path), why);
+    return -WEIR_E_INCOMPLETE;
+}
+
+/* What is not a regular file (a pipe, /dev/stdout) cannot be replaced. */
+static bool is_replaced(const char *path)
+{
+    struct stat st;
+    return weir__sys_fstatat(AT_FDCWD, path, &st, 0) < 0 || S_ISREG(st.st_mode);
+}
+
+static int write_report(int fd, const struct weir__findings *findings,
+                        const struct weir__summary *summary,
+                        const struct weir__report_options *options)
+{
+    struct weir__report_out out = {.write = write_fd, .arg = &fd};
+    return weir__report(findings, summary, options, &out);
+}
+
+static int print_direct(const char *path, const struct weir__findings *findings,
+                        const struct weir__summary *summary,
+                        const struct weir__report_options *options)
+{
+    int fd = weir__sys_openat(AT_FDCWD, path, O_WRONLY | O_NOCTTY, 0);
+    if (fd < 0)
+        return cannot_write(path, weir__log_reason(errno));
+    int result = write_report(fd, findings, summary, options);
+    weir__sys_close(fd);
+    return result < 0 ? cannot_write(path, weir_error_text(result)) : 0;
+}
+
+static int print_replacing(const char *path, const char *temporary, bool is_private,
+                           const struct weir__findings *findings,
+                           const struct weir__summary *summary,
+                           const struct weir__report_options *options)
+{
+    int fd = weir__sys_openat(AT_FDCWD, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+                              is_private ? 0600 : 0666);
+    if (fd < 0)
+        return cannot_write(path, weir__log_reason(errno));
+    int result = write_report(fd, findings, summary, options);
+    weir__sys_close(fd);
+    if (result < 0)
+        result = cannot_write(path, weir_error_text(result));
+    else if (weir__sys_renameat2(AT_FDCWD, temporary, AT_FDCWD, path, 0) < 0)
+        result = cannot_write(path, weir__log_reason(errno));
+    if (result < 0)
+        weir__sys_unlinkat(AT_FDCWD, temporary, 0);
+    return result;
+}
+
+int weir__scan_print(const struct weir__findings *findings, const struct weir__summary *summary,
+                     const struct weir__report_options *options, const char *path, bool is_private,
+                     struct weir__out *out)
+{
+    if (!path) {
+        struct weir__report_out to = {.write = write_out, .arg = out};
+        int result = weir__report(findings, summary, options, &to);
+        if (result < 0)
+            weir__log(WEIR__LOG_ERROR, "cannot print the report: %s", weir_error_text(result));
+        return result;
+    }
+    if (!is_replaced(path))
+        return print_direct(path, findings, summary, options);
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer temporary;
+    weir__buffer_init(&temporary, 65536);
+    if (weir__buffer_printf(&temporary, "%s.%x-%" PRIx64 ".tmp", path, (unsigned)getpid(),
+                            weir_now_ns()) < 0)
+        return cannot_write(path, "its name is too long");
+    return print_replacing(path, weir__buffer_text(&temporary), is_private, findings, summary,
+                           options);
+}
+
+/* --- the summary --- */
+
+static void log_count(const char *what, uint64_t count)
+{
+    if (count > 0)
+        weir__log(WEIR__LOG_INFO, "%s: %" PRIu64, what, count);
+}
+
+void weir__scan_log_summary(const struct weir__summary *summary,
+                            const struct weir__scan_stats *stats, size_t secrets, bool is_cached)
+{
+    char size[WEIR__VALUE_TEXT_MAX];
+    weir__value_human_size(summary->bytes, size);
+    weir__log(WEIR__LOG_INFO, "scanned: %" PRIu64 " files, %" PRIu64 " directories, %s in %.2f s",
+              summary->files, stats->dirs, size, summary->seconds);
+    weir__value_human_size(stats->decoded_bytes, size);
+    if (stats->decoded_bytes > 0)
+        weir__log(WEIR__LOG_INFO, "decoded: %s", size);
+    weir__log(WEIR__LOG_INFO, "secrets: %zu", secrets);
+    log_count("allowed by comments and allow lists", summary->allowed);
+    log_count("known from a baseline or an ignore file", summary->ignored);
+    log_count("found and not listed, for want of memory", summary->unlisted);
+    log_count("symlinks, not followed", summary->symlinks);
+    log_count("special files, not read", summary->special);
+    log_count("files that an allow list keeps out", summary->allowed_paths);
+    log_count("archives not opened", stats->archives_unopened);
+    log_count("could not be scanned", summary->failed);
+    log_count("scanned only in part", summary->truncated);
+    weir__log(WEIR__LOG_INFO, "rules: %" PRIu64 ", %s (%s)", summary->rules,
+              is_cached ? "compiled before" : "compiled now", summary->engine);
+    for (const char *const *config = summary->configs; *config; config++)
+        weir__log(WEIR__LOG_INFO, "used: '%s'", *config);
+    weir__log(WEIR__LOG_INFO, "threads: %u, files read at once: at most %" PRIu64, stats->threads,
+              stats->reads_limit);
+    weir__log(WEIR__LOG_INFO, "%s",
+              summary->is_interrupted ? "interrupted"
+              : summary->is_complete  ? "complete"
+                                      : "incomplete");
+}

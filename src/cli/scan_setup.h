@@ -1,0 +1,56 @@
+/* scan_setup.h - what a scan needs before it begins: rules, the engine, and what is known already.
+ *
+ * Files of configuration: `.weir.toml` or `.gitleaks.toml`, `.weirignore` and `.gitleaksignore`. In
+ * what is scanned anybody may have put them there; so they are used only from the folder in which
+ * the user runs the command, when what is scanned lies in it, or when the user says so.
+ *
+ * Whatever goes wrong is logged here, in one line.
+ *
+ * Ownership: a setup owns what it has made; weir__scan_setup_fini() accepts one whose init failed.
+ */
+#ifndef WEIR_CLI_SCAN_SETUP_H
+#define WEIR_CLI_SCAN_SETUP_H
+
+#include "report/findings.h"
+#include "source/cache.h"
+
+#define WEIR__SCAN_CONFIGS_MAX 8u
+
+struct weir__scan_wishes {
+    const char *config;      /* a file of rules, or NULL */
+    const char *ignore_file; /* or NULL */
+    const char *baseline;    /* or NULL */
+    const char *const *only; /* ids of rules, NULL at the end; or NULL */
+    const char *const *paths;
+    size_t paths_count;
+    bool trust_config;
+    bool show_secrets;
+    bool ignore_allow_comments;
+    uint64_t findings_bytes; /* 0: the default */
+};
+
+struct weir__scan_setup {
+    struct weir__rules *rules;
+    struct weir__engine *engine;
+    struct weir__findings *findings;
+    struct weir__cache cache;
+    const char *configs[WEIR__SCAN_CONFIGS_MAX + 1]; /* files that are used; NULL at the end */
+    char *_names[WEIR__SCAN_CONFIGS_MAX];
+    size_t _count;
+};
+
+WEIR_MUST_USE int weir__scan_setup_init(struct weir__scan_setup *setup,
+                                        const struct weir__scan_wishes *wishes);
+void weir__scan_setup_fini(struct weir__scan_setup *setup);
+
+/* Rules of a file, or for NULL those built in, with their examples if they are wanted. */
+WEIR_MUST_USE int weir__scan_load_rules(struct weir__rules **ret_rules, const char *path,
+                                        bool with_examples);
+/* The text of a file of at most so many bytes; freed by weir__base_free(). 0, or what was logged.
+ * is_optional: a file that is not there is NotFound and not logged. */
+WEIR_MUST_USE int weir__scan_read_text(const char *path, size_t max, bool is_optional,
+                                       char **ret_text, size_t *ret_length);
+/* Logs that there is no such rule, with the nearest one; returns -WEIR_E_USAGE. */
+int weir__scan_unknown_rule(const struct weir__rules *rules, const char *id);
+
+#endif

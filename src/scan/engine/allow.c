@@ -1,0 +1,218 @@
+/* allow.c - allow lists: what keeps a finding, or a whole path, from being told.
+ *
+ * A list has conditions of four kinds: commits, paths, expressions, stop words. Any one that holds
+ * is enough, or, with AND, one of each kind that the list has. Lists of a rule are for that rule,
+ * global ones for all rules or for those that they name.
+ */
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "parts.h"
+
+#include "banned.h"
+
+struct list {
+    const struct weir__allow *allow;
+    struct weir__matcher *paths, *regexes;
+};
+
+struct weir__allow_state {
+    struct weir__matcher *matchers;
+    size_t matchers_count;
+    struct list *lists; /* global ones first, then those of each rule in order */
+    size_t global_count;
+    size_t *first; /* by rule: its first list; one more at the end */
+};
+
+static void count_allow(const struct weir__allow *allow, size_t *lists, size_t *matchers)
+{
+    (*lists)++;
+    *matchers += allow->paths.count + allow->regexes.count;
+}
+
+static struct weir__matcher *take(struct weir__allow_state *state,
+                                  const struct weir__strings *strings)
+{
+    struct weir__matcher *first = &state->matchers[state->matchers_count];
+    for (size_t i = 0; i < strings->count; i++)
+        state->matchers[state->matchers_count++].text = strings->items[i];
+    return first;
+}
+
+static void fill(struct weir__allow_state *state, struct list *list,
+                 const struct weir__allow *allow)
+{
+    list->allow = allow;
+    list->paths = take(state, &allow->paths);
+    list->regexes = take(state, &allow->regexes);
+}
+
+int weir__allow_state_new(struct weir__allow_state **ret_state, const struct weir__engine *engine)
+{
+    const struct weir__rules *rules = engine->rules;
+    size_t lists = 0, matchers = 0;
+    for (size_t i = 0; i < rules->allows_count; i++)
+        count_allow(&rules->allows[i], &lists, &matchers);
+    for (uint32_t r = 0; r < engine->count; r++)
+        for (size_t i = 0; i < engine->prepared[r].rule->allows_count; i++)
+            count_allow(&engine->prepared[r].rule->allows[i], &lists, &matchers);
+    struct weir__allow_state *state = weir__base_alloc(1, sizeof(*state));
+    if (!state)
+        return -WEIR_E_NO_MEMORY;
+    state->matchers = weir__base_alloc(matchers + 1, sizeof(*state->matchers));
+    state->lists = weir__base_alloc(lists + 1, sizeof(*state->lists));
+    state->first = weir__base_alloc((size_t)engine->count + 1, sizeof(*state->first));
+    if (!state->matchers || !state->lists || !state->first) {
+        weir__allow_state_free(state);
+        return -WEIR_E_NO_MEMORY;
+    }
+    size_t at = 0;
+    for (size_t i = 0; i < rules->allows_count; i++)
+        fill(state, &state->lists[at++], &rules->allows[i]);
+    state->global_count = at;
+    for (uint32_t r = 0; r < engine->count; r++) {
+        state->first[r] = at;
+        for (size_t i = 0; i < engine->prepared[r].rule->allows_count; i++)
+            fill(state, &state->lists[at++], &engine->prepared[r].rule->allows[i]);
+    }
+    state->first[engine->count] = at;
+    *ret_state = state;
+    return 0;
+}
+
+void weir__allow_state_free(struct weir__allow_state *state)
+{
+    if (!state)
+        return;
+    for (size_t i = 0; i < state->matchers_count; i++)
+        weir__matcher_fini(&state->matchers[i]);
+    weir__base_free(state->matchers);
+    weir__base_free(state->lists);
+    weir__base_free(state->first);
+    weir__base_free(state);
+}
+
+/* --- conditions --- */
+
+static bool any_matches(struct weir__scanner *scanner, struct weir__matcher *matchers, size_t count,
+                        const char *text, size_t length)
+{
+    for (size_t i = 0; i < count; i++)
+        if (weir__matcher_has(&matchers[i], scanner->data, text, length))
+            return true;
+    return false;
+}
+
+static bool has_commit(const struct weir__allow *allow, const char *commit)
+{
+    for (size_t i = 0; commit && i < allow->commits.count; i++) {
+        size_t length = strlen(allow->commits.items[i]);
+        if (length >= 7 && strncasecmp(allow->commits.items[i], commit, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static char lower(char byte)
+{
+    return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
+}
+
+static bool has_word(const char *text, size_t length, const char *word)
+{
+    size_t size = strlen(word);
+    if (size == 0)
+        return false;
+    for (size_t i = 0; i + size <= length; i++) {
+        size_t k = 0;
+        while (k < size && lower(text[i + k]) == lower(word[k]))
+            k++;
+        if (k == size)
+            return true;
+    }
+    return false;
+}
+
+static bool has_stopword(const struct weir__allow *allow, const struct weir__allow_subject *subject)
+{
+    for (size_t i = 0; i < allow->stopwords.count; i++)
+        if (has_word(subject->secret, subject->secret_length, allow->stopwords.items[i]))
+            return true;
+    return false;
+}
+
+static bool matches_target(struct weir__scanner *scanner, const struct list *list,
+                           const struct weir__allow_subject *subject)
+{
+    const char *text = subject->secret;
+    size_t length = subject->secret_length;
+    if (list->allow->target == WEIR__ALLOW_MATCH) {
+        text = subject->match;
+        length = subject->match_length;
+    } else if (list->allow->target == WEIR__ALLOW_LINE) {
+        text = subject->line;
+        length = subject->line_length;
+    }
+    return any_matches(scanner, list->regexes, list->allow->regexes.count, text, length);
+}
+
+static bool allows(struct weir__scanner *scanner, const struct list *list,
+                   const struct weir__allow_subject *subject)
+{
+    const struct weir__allow *allow = list->allow;
+    bool has[4] = {allow->commits.count > 0, allow->paths.count > 0, allow->regexes.count > 0,
+                   allow->stopwords.count > 0};
+    bool is_any = false;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        if (!has[kind])
+            continue;
+        bool holds = kind == 0   ? has_commit(allow, subject->commit)
+                     : kind == 1 ? any_matches(scanner, list->paths, allow->paths.count,
+                                               subject->path, strlen(subject->path))
+                     : kind == 2 ? matches_target(scanner, list, subject)
+                                 : has_stopword(allow, subject);
+        if (holds && !allow->is_and)
+            return true;
+        if (!holds && allow->is_and)
+            return false;
+        is_any = is_any || holds;
+    }
+    return allow->is_and && is_any;
+}
+
+static bool is_for(const struct weir__allow *allow, const char *rule)
+{
+    for (size_t i = 0; i < allow->rules.count; i++)
+        if (strcmp(allow->rules.items[i], rule) == 0)
+            return true;
+    return allow->rules.count == 0;
+}
+
+bool weir__allow_path(struct weir__scanner *scanner, const char *path)
+{
+    const struct weir__allow_state *state = scanner->allows;
+    for (size_t i = 0; i < state->global_count; i++) {
+        const struct list *list = &state->lists[i];
+        const struct weir__allow *allow = list->allow;
+        if (allow->rules.count > 0 || allow->is_and)
+            continue; /* more than the path decides */
+        if (any_matches(scanner, list->paths, allow->paths.count, path, strlen(path)))
+            return true;
+    }
+    return false;
+}
+
+bool weir__allow_match(struct weir__scanner *scanner, const struct weir__allow_subject *subject)
+{
+    const struct weir__allow_state *state = scanner->allows;
+    const char *id = scanner->engine->prepared[subject->rule].rule->id;
+    for (size_t i = 0; i < state->global_count; i++)
+        if (is_for(state->lists[i].allow, id) && allows(scanner, &state->lists[i], subject))
+            return true;
+    for (size_t i = state->first[subject->rule]; i < state->first[subject->rule + 1]; i++)
+        if (allows(scanner, &state->lists[i], subject))
+            return true;
+    return false;
+}

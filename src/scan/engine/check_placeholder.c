@@ -1,0 +1,99 @@
+/* check_placeholder.c - what was written to be replaced, and not made by a generator.
+ *
+ * Refused, in any case of letters: a value that holds one of the words below; one that is a short
+ * unit again and again; one that goes up through digits or letters for ROW_MAX bytes, or for half
+ * of it; one of fewer than 3 different bytes. Linear in the length.
+ */
+#include "check_part.h"
+
+#include <string.h>
+
+#include "banned.h"
+
+#define ROW_MAX    10u /* bytes that go up one by one; by accident once in 10^14 */
+#define ROW_HALF   6u  /* at least so many, where half of the value is enough */
+#define PERIOD_MAX 16u /* bytes of a unit that is repeated, at least twice behind the first */
+
+static const char *const words[] = {
+    "example",    "xxxx",     "your-",    "your_",    "yourapi",   "yourkey",     "yourtoken",
+    "yoursecret", "<",        "${",       "{{",       "%{",        "$(",          "****",
+    "....",       "changeme", "change-",  "change_",  "redacted",  "placeholder", "dummy",
+    "insert-",    "insert_",  "replace-", "replace_", "replaceme", "notareal",    "not-a-real",
+    "not_a_real", "sample-",  "sample_"};
+
+static char fold(char byte)
+{
+    return byte >= 'A' && byte <= 'Z' ? (char)(byte + ('a' - 'A')) : byte;
+}
+
+static bool has_word(const char *text, size_t length)
+{
+    for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
+        size_t count = strlen(words[w]);
+        for (size_t at = 0; at + count <= length; at++) {
+            size_t same = 0;
+            while (same < count && fold(text[at + same]) == words[w][same])
+                same++;
+            if (same == count)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* One up in the digits and letters, with what people write behind 9. */
+static bool is_next(char before, char byte)
+{
+    if (before == '9')
+        return byte == '0' || byte == 'a';
+    if (before == '0' && byte == 'a')
+        return true;
+    return byte == before + 1 && weir__check_class(byte) & WEIR__BASE62;
+}
+
+static bool has_row(const char *text, size_t length)
+{
+    size_t row = 1, needed = length / 2 > ROW_HALF ? length / 2 : ROW_HALF;
+    needed = needed < ROW_MAX ? needed : ROW_MAX;
+    for (size_t i = 1; i < length; i++) {
+        row = is_next(fold(text[i - 1]), fold(text[i])) ? row + 1 : 1;
+        if (row >= needed)
+            return true;
+    }
+    return false;
+}
+
+static bool is_repeated(const char *text, size_t length)
+{
+    for (size_t period = 1; period <= PERIOD_MAX && period * 3 <= length; period++) {
+        if (memcmp(text, text + period, length - period) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A value with a prefix is judged by what is behind it as well: dop_v1_0000… */
+static const char *behind_prefix(const char *text, size_t length)
+{
+    for (size_t i = length < 16 ? length : 16; i > 0; i--) {
+        if (text[i - 1] == '_' || text[i - 1] == '-' || text[i - 1] == '.')
+            return text + i;
+    }
+    return text;
+}
+
+bool weir__check_not_placeholder(const char *secret, size_t length)
+{
+    bool seen[256] = {false};
+    unsigned different = 0;
+    if (length > WEIR__CHECK_MAX)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        different += !seen[(uint8_t)secret[i]];
+        seen[(uint8_t)secret[i]] = true;
+    }
+    const char *rest = behind_prefix(secret, length);
+    size_t rest_length = length - (size_t)(rest - secret);
+    return different >= 3 && !has_word(secret, length) && !has_row(secret, length) &&
+           !is_repeated(secret, length) && !is_repeated(rest, rest_length);
+}

@@ -1,0 +1,298 @@
+/* confirm.c - from a hit of the database to a candidate.
+ *
+ * A hit says that a match may be near: it holds this literal, or ends here. The rule's expression
+ * runs from where no match of it has been ruled out yet, at most a width before the hit, and may
+ * start no later than the hit. So each byte is a possible start once for each rule, however many
+ * hits there are, and a match is found whole although it goes beyond the hit.
+ *
+ * The gates, cheapest first: the rule's path, entropy, the check, comments that allow, allow lists.
+ */
+#include <string.h>
+
+#include "parts.h"
+
+#include "banned.h"
+
+/* What the path says about a rule, found out when first needed. */
+enum { UNKNOWN, WANTED, UNWANTED };
+
+static bool is_path_wanted(struct weir__scanner *scanner, uint32_t rule)
+{
+    uint8_t *state = &scanner->rule_state[rule];
+    if (*state == UNKNOWN) {
+        const char *path = weir__buffer_text(&scanner->path);
+        bool has = !scanner->paths[rule].text ||
+                   weir__matcher_has(&scanner->paths[rule], scanner->data, path, strlen(path));
+        *state = has ? WANTED : UNWANTED;
+    }
+    return *state == WANTED;
+}
+
+/* --- lines --- */
+
+static const char *line_before(const char *from, const char *at)
+{
+    const char *least =
+        at - from > (ptrdiff_t)WEIR__CONTEXT_BYTES ? at - WEIR__CONTEXT_BYTES : from;
+    while (at > least && at[-1] != '\n')
+        at--;
+    return at;
+}
+
+static const char *line_behind(const char *at, const char *end)
+{
+    const char *most = end - at > (ptrdiff_t)WEIR__CONTEXT_BYTES ? at + WEIR__CONTEXT_BYTES : end;
+    const char *stop = memchr(at, '\n', (size_t)(most - at));
+    return stop ? stop : most;
+}
+
+static bool has_text(const char *from, const char *until, const char *text)
+{
+    return memmem(from, (size_t)(until - from), text, strlen(text)) != NULL;
+}
+
+/* The number and the start of the line of a byte of the segment. */
+static void find_line(struct weir__scanner *scanner, size_t at, uint64_t *ret_line,
+                      uint64_t *ret_start)
+{
+    const char *from = scanner->bytes + scanner->cursor, *end = scanner->bytes + at;
+    if (at < scanner->cursor) {
+        for (const char *line = end; (line = memchr(line, '\n', (size_t)(from - line))); line++)
+            scanner->cursor_line--;
+        const char *before = memrchr(scanner->bytes, '\n', at);
+        scanner->cursor_start = before ? scanner->offset + (uint64_t)(before + 1 - scanner->bytes)
+                                       : scanner->line_start;
+        from = end;
+    }
+    while (from < end && (from = memchr(from, '\n', (size_t)(end - from)))) {
+        from++;
+        scanner->cursor_line++;
+        scanner->cursor_start = scanner->offset + (uint64_t)(from - scanner->bytes);
+    }
+    scanner->cursor = at;
+    *ret_line = scanner->cursor_line;
+    *ret_start = scanner->cursor_start;
+}
+
+/* Where a range of a view is in the segment. */
+static void find_origin(const struct weir__view *view, size_t *from, size_t *until)
+{
+    for (; view->parent; view = view->parent) {
+        size_t start, end;
+        weir__decoded_place(view->source, view->run, *from, *until, &start, &end);
+        *from = start - view->parent->start;
+        *until = end - view->parent->start;
+    }
+}
+
+static void place_of(struct weir__scanner *scanner, size_t from, size_t until,
+                     struct weir__place *ret_place)
+{
+    uint64_t start;
+    ret_place->offset = scanner->offset + from;
+    ret_place->length = until - from;
+    find_line(scanner, from, &ret_place->line, &start);
+    ret_place->column = ret_place->offset - start + 1;
+    find_line(scanner, until, &ret_place->end_line, &start);
+    ret_place->end_column = scanner->offset + until - start + 1;
+}
+
+/* --- a match --- */
+
+struct match {
+    uint32_t rule;
+    size_t from, until;               /* in the view */
+    size_t secret_from, secret_until; /* likewise */
+    const char *line, *line_end;      /* all lines of the match, in the view */
+    double entropy;
+    bool is_checked;
+};
+
+static void find_secret(const struct weir__rule *rule, const PCRE2_SIZE *ends, int groups,
+                        struct match *match)
+{
+    int group = 0;
+    if (rule->has_secret_group) {
+        group = (int)rule->secret_group;
+    } else {
+        for (int i = 1; i < groups && group == 0; i++)
+            if (ends[2 * i] != PCRE2_UNSET && ends[2 * i + 1] > ends[2 * i])
+                group = i;
+    }
+    if (group >= groups || ends[2 * group] == PCRE2_UNSET)
+        group = 0;
+    match->secret_from = ends[2 * group];
+    match->secret_until = ends[2 * group + 1];
+}
+
+static bool is_allowed(struct weir__scanner *scanner, const struct match *match)
+{
+    const char *bytes = scanner->view->bytes;
+    if (!scanner->engine->ignore_allow_comments &&
+        (has_text(match->line, match->line_end, "weir:allow") ||
+         has_text(match->line, match->line_end, "gitleaks:allow")))
+        return true;
+    struct weir__allow_subject subject = {
+        .rule = match->rule,
+        .path = weir__buffer_text(&scanner->path),
+        .commit = scanner->commit,
+        .secret = bytes + match->secret_from,
+        .secret_length = match->secret_until - match->secret_from,
+        .match = bytes + match->from,
+        .match_length = match->until - match->from,
+        .line = match->line,
+        .line_length = (size_t)(match->line_end - match->line),
+    };
+    return weir__allow_match(scanner, &subject);
+}
+
+static void keep(struct weir__scanner *scanner, const struct match *match)
+{
+    const struct weir__view *view = scanner->view;
+    size_t secret = match->secret_until - match->secret_from, whole = match->until - match->from;
+    /* The line that is shown is that of the original. */
+    size_t from = match->secret_from, until = match->secret_until;
+    find_origin(view, &from, &until);
+    uint64_t end_offset = scanner->offset + until;
+    if (view->parent && (end_offset <= scanner->accept_from || end_offset > scanner->accept_until))
+        return; /* of the segment before, or of the next */
+    const char *start = scanner->bytes, *end = start + scanner->length;
+    const char *line = line_before(start, start + from),
+               *line_end = line_behind(start + until, end);
+    size_t room =
+        WEIR__LINE_SHOWN_MAX > until - from ? (WEIR__LINE_SHOWN_MAX - (until - from)) / 2 : 0;
+    if ((size_t)(start + from - line) > room)
+        line = start + from - room;
+    if ((size_t)(line_end - (start + until)) > room)
+        line_end = start + until + room;
+    size_t line_length = (size_t)(line_end - line);
+    struct weir__candidate *candidate =
+        weir__pending_new(scanner, secret + whole + line_length + 3);
+    if (!candidate)
+        return;
+    candidate->rule = match->rule;
+    place_of(scanner, from, until, &candidate->place);
+    size_t match_from = match->from, match_until = match->until;
+    struct weir__place of_match;
+    find_origin(view, &match_from, &match_until);
+    place_of(scanner, match_from, match_until, &of_match);
+    candidate->match_line = of_match.line;
+    candidate->match_column = of_match.column;
+    candidate->secret_length = (uint32_t)secret;
+    candidate->secret_at =
+        weir__pending_text(&scanner->pending, view->bytes + match->secret_from, secret);
+    candidate->match_length = (uint32_t)whole;
+    candidate->match_at = weir__pending_text(&scanner->pending, view->bytes + match->from, whole);
+    candidate->line_length = (uint32_t)line_length;
+    candidate->line_at = weir__pending_text(&scanner->pending, line, line_length);
+    candidate->line_from = (uint32_t)(start + from - line);
+    candidate->line_until = (uint32_t)(start + until - line);
+    candidate->entropy = match->entropy;
+    candidate->is_checked = match->is_checked;
+    candidate->encodings_count = (uint8_t)view->depth;
+    for (const struct weir__view *at = view; at->parent; at = at->parent)
+        candidate->encodings[at->depth - 1] = at->run->encoding;
+}
+
+static void judge(struct weir__scanner *scanner, struct match *match)
+{
+    const struct weir__view *view = scanner->view;
+    const struct weir__prepared *prepared = &scanner->engine->prepared[match->rule];
+    const char *secret = view->bytes + match->secret_from;
+    size_t length = match->secret_until - match->secret_from;
+    match->entropy = weir__entropy(secret, length);
+    match->is_checked = prepared->check && prepared->check(secret, length);
+    if (length == 0 || (prepared->rule->entropy > 0 && match->entropy < prepared->rule->entropy) ||
+        (prepared->is_gate && !match->is_checked)) {
+        scanner->result.rejected++;
+        return;
+    }
+    match->line = line_before(view->bytes, view->bytes + match->from);
+    match->line_end = line_behind(view->bytes + match->until, view->bytes + view->length);
+    if (is_allowed(scanner, match))
+        scanner->result.allowed++;
+    else
+        keep(scanner, match);
+}
+
+/* One search: starts in [from, to], ends within a width. Returns where the next one starts. */
+static size_t search(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to)
+{
+    const struct weir__view *view = scanner->view;
+    const struct weir__prepared *prepared = &scanner->engine->prepared[rule];
+    pcre2_code *code = weir__matcher_code(&scanner->matchers[rule]);
+    size_t end = view->length - to > prepared->width ? to + prepared->width : view->length;
+    uint32_t options = (view->is_begin ? 0 : PCRE2_NOTBOL) |
+                       (end == view->length && view->is_end ? 0 : PCRE2_NOTEOL);
+    if (!code) {
+        scanner->result.gave_up++;
+        return to + 1;
+    }
+    pcre2_set_offset_limit(scanner->context, to);
+    int groups = pcre2_match(code, (PCRE2_SPTR)view->bytes, end, from, options, scanner->data,
+                             scanner->context);
+    if (groups <= 0) {
+        scanner->result.gave_up += groups != PCRE2_ERROR_NOMATCH;
+        return to + 1;
+    }
+    const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(scanner->data);
+    struct match match = {.rule = rule, .from = ends[0], .until = ends[1]};
+    if (match.until < match.from)
+        return to + 1; /* \K behind the end */
+    find_secret(prepared->rule, ends, groups, &match);
+    judge(scanner, &match);
+    return match.until > match.from ? match.until : match.from + 1;
+}
+
+void weir__confirm(struct weir__scanner *scanner, uint32_t rule, size_t to)
+{
+    const struct weir__prepared *prepared = &scanner->engine->prepared[rule];
+    struct weir__progress *progress = &scanner->progress[rule];
+    if (progress->generation != scanner->generation) {
+        progress->generation = scanner->generation;
+        progress->position = 0;
+    }
+    uint64_t base = scanner->view->offset;
+    size_t from = to > prepared->width ? to - prepared->width : 0;
+    if (progress->position > base + to || !is_path_wanted(scanner, rule))
+        return;
+    if (base + from < progress->position)
+        from = (size_t)(progress->position - base);
+    while (from <= to)
+        from = search(scanner, rule, from, to);
+    progress->position = base + from;
+}
+
+/* Rules without an expression: the path is the finding. */
+void weir__confirm_path_rules(struct weir__scanner *scanner)
+{
+    const struct weir__engine *engine = scanner->engine;
+    const char *path = weir__buffer_text(&scanner->path);
+    for (uint32_t i = 0; i < engine->count; i++) {
+        if (engine->prepared[i].has_expression || !engine->prepared[i].rule->path ||
+            !is_path_wanted(scanner, i))
+            continue;
+        struct weir__allow_subject subject = {.rule = i,
+                                              .path = path,
+                                              .commit = scanner->commit,
+                                              .secret = path,
+                                              .secret_length = strlen(path),
+                                              .match = path,
+                                              .match_length = strlen(path),
+                                              .line = "",
+                                              .line_length = 0};
+        if (weir__allow_match(scanner, &subject)) {
+            scanner->result.allowed++;
+            continue;
+        }
+        struct weir__candidate *candidate = weir__pending_new(scanner, 2 * strlen(path) + 2);
+        if (!candidate)
+            return;
+        candidate->rule = i;
+        candidate->place =
+            (struct weir__place){.line = 1, .column = 1, .end_line = 1, .end_column = 1};
+        candidate->secret_length = candidate->match_length = (uint32_t)strlen(path);
+        candidate->secret_at = candidate->match_at =
+            weir__pending_text(&scanner->pending, path, strlen(path));
+    }
+}

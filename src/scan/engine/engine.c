@@ -1,0 +1,368 @@
+/* engine.c - rules made ready: how wide, by what they are found, what must hold besides.
+ *
+ * A rule is looked for in one of two ways. If every match of it has one of a few literals in it,
+ * the database looks for those, which is several times faster than for whole expressions, and each
+ * that is found is the occasion to run the expression around it. Otherwise the database has the
+ * expression itself, and each end of a match is the occasion. Literals are shared by all rules that
+ * need them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "parts.h"
+
+#include "banned.h"
+
+/* Shorter ones are everywhere. */
+#define LITERAL_MIN 3u
+struct wish {
+    uint32_t rule;
+    bool is_keyword; /* only whether it is there */
+    uint8_t length;
+    char text[WEIR__EXPRESSION_LITERAL];
+};
+
+struct making {
+    struct weir__engine *engine;
+    const struct weir__engine_options *options;
+    struct weir__rules_error *error;
+    struct wish *wishes;
+    size_t wishes_count, wishes_capacity;
+    struct weir__patterns patterns;
+};
+
+static int grow(void **memory, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return 0;
+    size_t more = *capacity ? *capacity * 2 : 256;
+    void *grown = weir__base_realloc(*memory, more, size);
+    if (!grown)
+        return -WEIR_E_NO_MEMORY;
+    *memory = grown;
+    *capacity = more;
+    return 0;
+}
+
+static char lower(char byte)
+{
+    return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
+}
+
+static int add_wish(struct making *making, uint32_t rule, bool is_keyword, const char *text,
+                    size_t length)
+{
+    void *wishes = making->wishes;
+    if (grow(&wishes, making->wishes_count, &making->wishes_capacity, sizeof(struct wish)) < 0)
+        return -WEIR_E_NO_MEMORY;
+    making->wishes = wishes;
+    struct wish *wish = &making->wishes[making->wishes_count++];
+    memset(wish, 0, sizeof(*wish));
+    wish->rule = rule;
+    wish->is_keyword = is_keyword;
+    /* The beginning of a long one says as much. */
+    wish->length = (uint8_t)(length < WEIR__EXPRESSION_LITERAL ? length : WEIR__EXPRESSION_LITERAL);
+    for (unsigned i = 0; i < wish->length; i++)
+        wish->text[i] = lower(text[i]);
+    return 0;
+}
+
+static bool contains(const char *text, size_t length, const char *part)
+{
+    size_t part_length = strlen(part);
+    for (size_t i = 0; part_length <= length && i <= length - part_length; i++) {
+        size_t k = 0;
+        while (k < part_length && lower(part[k]) == text[i + k])
+            k++;
+        if (k == part_length)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a match always has one of the keywords in it, so that nobody has to look for them. */
+static bool implies_keyword(const struct weir__literals *literals,
+                            const struct weir__strings *keywords)
+{
+    for (unsigned i = 0; i < literals->count; i++) {
+        bool has = false;
+        for (size_t k = 0; k < keywords->count && !has; k++)
+            has = contains(literals->text[i], literals->length[i], keywords->items[k]);
+        if (!has)
+            return false;
+    }
+    return literals->count > 0;
+}
+
+/* --- one rule --- */
+
+static bool hyperscan_takes(const char *regex, unsigned flags)
+{
+    hs_expr_info_t *info = NULL;
+    hs_compile_error_t *error = NULL;
+    bool takes = hs_expression_info(regex, flags, &info, &error) == HS_SUCCESS;
+    hs_free_compile_error(error);
+    if (info)
+        weir__base_free(info); /* of the same malloc */
+    return takes;
+}
+
+static int add_literals(struct making *making, uint32_t rule, const struct weir__literals *literals)
+{
+    making->engine->prepared[rule].is_by_literals = true;
+    for (unsigned i = 0; i < literals->count; i++)
+        if (add_wish(making, rule, false, literals->text[i], literals->length[i]) < 0)
+            return -WEIR_E_NO_MEMORY;
+    return 0;
+}
+
+static int add_expression(struct making *making, uint32_t rule, const char *regex,
+                          const struct weir__literals *literals)
+{
+    unsigned flags = HS_FLAG_ALLOWEMPTY;
+    if (!hyperscan_takes(regex, flags)) {
+        if (weir__literals_shortest(literals) >= LITERAL_MIN)
+            return add_literals(making, rule, literals);
+        flags |= HS_FLAG_PREFILTER;
+    }
+    if (!hyperscan_takes(regex, flags)) {
+        const struct weir__rule *one = making->engine->prepared[rule].rule;
+        snprintf(making->error->text, sizeof(making->error->text),
+                 "%s:%u: rule '%.80s': nothing in its expression can be looked for; give it a "
+                 "literal of at least %u characters",
+                 one->file ? one->file : "rules", one->line, one->id, LITERAL_MIN);
+        return -WEIR_E_INVALID;
+    }
+    int result = weir__patterns_add(&making->patterns, regex, flags);
+    if (result < 0)
+        return result;
+    return add_wish(making, rule, false, "", 0); /* takes its place in the order of patterns */
+}
+
+static int prepare_keywords(struct making *making, uint32_t index,
+                            const struct weir__literals *literals)
+{
+    const struct weir__strings *keywords = &making->engine->prepared[index].rule->keywords;
+    if (keywords->count == 0 || implies_keyword(literals, keywords))
+        return 0;
+    making->engine->prepared[index].keywords_count = (uint32_t)keywords->count;
+    for (size_t i = 0; i < keywords->count; i++) {
+        if (keywords->items[i][0] == '\0') {
+            making->engine->prepared[index].keywords_count = 0; /* is everywhere */
+            return 0;
+        }
+        int result = add_wish(making, index, true, keywords->items[i], strlen(keywords->items[i]));
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+static int prepare(struct making *making, uint32_t index)
+{
+    struct weir__prepared *prepared = &making->engine->prepared[index];
+    const struct weir__rule *rule = prepared->rule;
+    struct weir__expression study;
+    if (rule->check && !(prepared->check = weir__check_find(rule->check))) {
+        snprintf(making->error->text, sizeof(making->error->text),
+                 "%s:%u: rule '%.80s': there is no check '%.80s'; see weir rules lint",
+                 rule->file ? rule->file : "rules", rule->line, rule->id, rule->check);
+        return -WEIR_E_INVALID;
+    }
+    /* A checksum may be wrong because the secret was altered before it was committed, which people
+     * do; a placeholder is none. */
+    prepared->is_gate = rule->check && (strcmp(rule->check, "not-placeholder") == 0 ||
+                                        strcmp(rule->check, "basic-auth") == 0);
+    prepared->is_generic = strncmp(rule->id, "generic", 7) == 0;
+    if (!rule->regex || rule->regex[0] == '\0')
+        return 0;
+    prepared->has_expression = true;
+    if (weir__expression_study(rule->regex, &study) < 0)
+        study.width_max = WEIR__WIDTH_ANY, study.required.count = 0;
+    uint64_t width = rule->max_width ? rule->max_width : study.width_max;
+    prepared->width = (uint32_t)(width < WEIR__WIDTH_MAX ? width : WEIR__WIDTH_MAX);
+    if (prepared->width > making->engine->width)
+        making->engine->width = prepared->width;
+    int result = weir__literals_worth(&study.required) >= LITERAL_MIN
+                     ? add_literals(making, index, &study.required)
+                     : add_expression(making, index, rule->regex, &study.required);
+    if (result < 0)
+        return result;
+    return prepare_keywords(making, index, &study.required);
+}
+
+/* --- patterns from wishes --- */
+
+static int compare_wishes(const void *a, const void *b)
+{
+    const struct wish *left = a, *right = b;
+    int order = memcmp(left->text, right->text, sizeof(left->text));
+    if (order == 0)
+        order = (int)left->length - (int)right->length;
+    if (order == 0)
+        order = (int)left->is_keyword - (int)right->is_keyword;
+    return order != 0 ? order : (left->rule < right->rule ? -1 : left->rule > right->rule);
+}
+
+static int add_literal(struct making *making, const struct wish *wish)
+{
+    char text[4 * WEIR__EXPRESSION_LITERAL + 1];
+    size_t length = 0;
+    for (unsigned i = 0; i < wish->length; i++)
+        length += (size_t)snprintf(text + length, sizeof(text) - length, "\\x%02x",
+                                   (unsigned char)wish->text[i]);
+    return weir__patterns_add(&making->patterns, text,
+                              HS_FLAG_CASELESS | (wish->is_keyword ? HS_FLAG_SINGLEMATCH : 0));
+}
+
+/* Which anchor a rule's keyword became. */
+static void note_keyword(struct weir__engine *engine, uint32_t rule, uint32_t keyword)
+{
+    struct weir__prepared *prepared = &engine->prepared[rule];
+    for (uint32_t i = 0; i < prepared->keywords_count; i++) {
+        uint32_t *number = &engine->keyword_numbers[prepared->first_keyword + i];
+        if (*number == UINT32_MAX) {
+            *number = keyword;
+            return;
+        }
+    }
+}
+
+static int allocate(struct making *making, uint32_t expressions)
+{
+    struct weir__engine *engine = making->engine;
+    uint32_t keywords = 0;
+    for (uint32_t i = 0; i < engine->count; i++) {
+        engine->prepared[i].first_keyword = keywords;
+        keywords += engine->prepared[i].keywords_count;
+    }
+    engine->keyword_numbers_count = keywords;
+    engine->anchors = weir__base_alloc(making->wishes_count + 1, sizeof(*engine->anchors));
+    engine->anchor_rules = weir__base_alloc(making->wishes_count + 1, sizeof(uint32_t));
+    engine->keyword_numbers = weir__base_alloc(keywords + 1, sizeof(uint32_t));
+    (void)expressions;
+    if (!engine->anchors || !engine->anchor_rules || !engine->keyword_numbers)
+        return -WEIR_E_NO_MEMORY;
+    for (uint32_t i = 0; i < keywords; i++)
+        engine->keyword_numbers[i] = UINT32_MAX;
+    return 0;
+}
+
+/* The expressions came first, one wish each without a text; then the literals in order. */
+static int make_anchors(struct making *making)
+{
+    struct weir__engine *engine = making->engine;
+    uint32_t expressions = making->patterns.count;
+    qsort(making->wishes, making->wishes_count, sizeof(struct wish), compare_wishes);
+    if (allocate(making, expressions) < 0)
+        return -WEIR_E_NO_MEMORY;
+    for (size_t i = 0; i < making->wishes_count; i++) {
+        const struct wish *wish = &making->wishes[i];
+        const struct wish *before = i > 0 ? &making->wishes[i - 1] : NULL;
+        bool is_same = before && wish->length > 0 && before->length == wish->length &&
+                       before->is_keyword == wish->is_keyword &&
+                       memcmp(before->text, wish->text, wish->length) == 0;
+        if (!is_same) {
+            struct weir__anchor *anchor = &engine->anchors[engine->anchors_count++];
+            anchor->first_rule = engine->anchor_rules_count;
+            anchor->is_keyword = wish->is_keyword;
+            anchor->keyword = wish->is_keyword ? engine->keywords_count++ : 0;
+            if (wish->length > 0 && add_literal(making, wish) < 0)
+                return -WEIR_E_NO_MEMORY;
+        }
+        struct weir__anchor *anchor = &engine->anchors[engine->anchors_count - 1];
+        if (wish->is_keyword) {
+            note_keyword(engine, wish->rule, anchor->keyword);
+        } else {
+            engine->anchor_rules[engine->anchor_rules_count++] = wish->rule;
+            anchor->rules_count++;
+        }
+    }
+    return 0;
+}
+
+/* --- the whole --- */
+
+static bool is_wanted(const struct weir__engine_options *options, const struct weir__rule *rule)
+{
+    if (!options->only)
+        return true;
+    for (const char *const *id = options->only; *id; id++)
+        if (strcmp(*id, rule->id) == 0)
+            return true;
+    return false;
+}
+
+static int make(struct making *making)
+{
+    struct weir__engine *engine = making->engine;
+    int result = 0;
+    engine->prepared = weir__base_alloc(engine->rules->rules_count + 1, sizeof(*engine->prepared));
+    if (!engine->prepared)
+        return -WEIR_E_NO_MEMORY;
+    for (size_t i = 0; i < engine->rules->rules_count; i++)
+        if (is_wanted(making->options, &engine->rules->rules[i]))
+            engine->prepared[engine->count++].rule = &engine->rules->rules[i];
+    for (uint32_t i = 0; i < engine->count && result == 0; i++)
+        result = prepare(making, i);
+    if (result == 0)
+        result = make_anchors(making);
+    if (result == 0)
+        result = weir__database_new(&engine->database, &making->patterns, engine->rules,
+                                    making->options->cache, engine->identity, &engine->is_cached,
+                                    making->error);
+    return result;
+}
+
+int weir__engine_new(struct weir__engine **ret_engine, const struct weir__rules *rules,
+                     const struct weir__engine_options *options,
+                     struct weir__rules_error *ret_error)
+{
+    struct weir__engine *engine = weir__base_alloc(1, sizeof(*engine));
+    ret_error->text[0] = '\0';
+    if (!engine)
+        return -WEIR_E_NO_MEMORY;
+    engine->rules = rules;
+    engine->ignore_allow_comments = options->ignore_allow_comments;
+    struct making making = {.engine = engine, .options = options, .error = ret_error};
+    int result = make(&making);
+    weir__base_free(making.wishes);
+    weir__patterns_fini(&making.patterns);
+    if (result < 0) {
+        weir__engine_free(engine);
+        return result;
+    }
+    *ret_engine = engine;
+    return 0;
+}
+
+void weir__engine_free(struct weir__engine *engine)
+{
+    if (!engine)
+        return;
+    hs_free_database(engine->database);
+    weir__base_free(engine->prepared);
+    weir__base_free(engine->anchors);
+    weir__base_free(engine->anchor_rules);
+    weir__base_free(engine->keyword_numbers);
+    weir__base_free(engine);
+}
+
+size_t weir__engine_width(const struct weir__engine *engine)
+{
+    return engine->width;
+}
+
+const char *weir__engine_identity(const struct weir__engine *engine)
+{
+    return engine->identity;
+}
+
+bool weir__engine_is_cached(const struct weir__engine *engine)
+{
+    return engine->is_cached;
+}

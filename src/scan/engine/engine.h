@@ -1,0 +1,145 @@
+/* engine.h - takes bytes and a place, gives findings. No input, no output, no waiting.
+ *
+ * An engine is made once from rules and shared by all threads: it never changes. A scanner belongs
+ * to one thread. An object (a file, a member of an archive, a blob) is fed to it in order, in
+ * chunks of any size:
+ *
+ *     weir__engine_new(&engine, rules, &options, &error)
+ *     weir__scanner_new(&scanner, engine)
+ *     weir__scanner_begin(scanner, &object)
+ *     weir__scanner_feed(scanner, bytes, length)      any number of times
+ *     weir__scanner_end(scanner)                      the last findings come out
+ *
+ * Promises
+ * - Findings do not depend on how the object was cut into chunks: a match across an edge is found,
+ *   exactly once, with the same place.
+ * - Every rule has a largest match width (weir__engine_width()); a match that is wider is not
+ * looked for. The scanner keeps at most two widths of bytes between feeds.
+ * - Time is linear in the bytes for dense input as well: no byte is tried by one rule more often
+ *   than a fixed number of times.
+ * - What was encoded is found too, to a depth, within a budget for each object; what did not fit is
+ *   counted in the object's result, never passed over in silence.
+ *
+ * Ownership: the engine borrows the rules for its life. A finding and everything it points to is
+ * valid during the call of the sink.
+ */
+#ifndef WEIR_SCAN_ENGINE_ENGINE_H
+#define WEIR_SCAN_ENGINE_ENGINE_H
+
+#include "decode.h"
+#include "expression.h"
+#include "rule.h"
+
+#define WEIR__DECODE_DEPTH_DEFAULT 3u
+#define WEIR__DECODE_DEPTH_MAX     8u
+#define WEIR__DECODE_BYTES         (UINT64_C(64) << 20) /* decoded bytes of one object */
+#define WEIR__LINE_SHOWN_MAX       512u                 /* bytes of the line that are handed out */
+
+struct weir__engine;
+struct weir__scanner;
+
+/* Where the compiled form of the rules is kept; nothing here touches a file. */
+struct weir__engine_cache {
+    /* The bytes that were put under the key, or a negative error; freed by weir__base_free(). */
+    int (*get)(void *arg, const char *key, char **ret_bytes, size_t *ret_length);
+    void (*put)(void *arg, const char *key, const char *bytes, size_t length);
+    void *arg;
+};
+
+struct weir__engine_options {
+    const struct weir__engine_cache *cache; /* or NULL: compiled each time */
+    const char *const *only;    /* ids of the rules that are used, NULL at the end; or NULL: all */
+    bool ignore_allow_comments; /* weir:allow and gitleaks:allow mean nothing */
+};
+
+WEIR_MUST_USE int weir__engine_new(struct weir__engine **ret_engine,
+                                   const struct weir__rules *rules,
+                                   const struct weir__engine_options *options,
+                                   struct weir__rules_error *ret_error);
+/* Accepts NULL. No scanner may be left. */
+void weir__engine_free(struct weir__engine *engine);
+/* The widest match of any rule. */
+size_t weir__engine_width(const struct weir__engine *engine);
+/* A hash of everything that decides what is found: 32 hexadecimal digits. */
+const char *weir__engine_identity(const struct weir__engine *engine);
+/* Whether the compiled form came from the cache. */
+bool weir__engine_is_cached(const struct weir__engine *engine);
+
+/* How a rule is looked for: by literals that every match has one of, by its expression, or, with
+ * neither, by the path. */
+struct weir__rule_look {
+    uint32_t width; /* of the widest match */
+    bool is_by_literals, is_by_expression;
+    struct weir__literals literals; /* also those that are known and not used */
+};
+/* False: the engine has no such rule. */
+bool weir__engine_look(const struct weir__engine *engine, const char *id,
+                       struct weir__rule_look *ret_look);
+
+/* What is scanned. */
+struct weir__object {
+    const char *path;   /* with '!' between an archive and its member; never NULL */
+    const char *commit; /* hexadecimal, or NULL: for allow lists of commits */
+    unsigned decode_depth;
+    uint64_t decode_bytes; /* budget; 0: WEIR__DECODE_BYTES */
+};
+
+struct weir__place {
+    uint64_t offset, length;       /* bytes in the object as it was fed */
+    uint64_t line, column;         /* from 1; columns count bytes */
+    uint64_t end_line, end_column; /* behind the last byte */
+};
+
+struct weir__finding {
+    const struct weir__rule *rule;
+    struct weir__place place; /* of the secret (of its encoded form if it was encoded) */
+    const char *secret;       /* decoded bytes, not terminated */
+    size_t secret_length;
+    const char *match; /* the whole match, decoded */
+    size_t match_length;
+    const char *line; /* the line in which the match begins, as it was fed, cut around it */
+    size_t line_length;
+    size_t line_from, line_until;         /* the secret in that */
+    const enum weir__encoding *encodings; /* outermost first */
+    size_t encodings_count;
+    double entropy;
+    bool is_checked; /* a check of its structure agreed */
+};
+
+/* Called in order of the places for each rule; must not call the scanner. */
+struct weir__sink {
+    void (*finding)(void *arg, const struct weir__finding *finding);
+    void *arg;
+};
+
+struct weir__scan_result {
+    uint64_t bytes; /* fed */
+    uint64_t decoded_bytes;
+    uint64_t findings;
+    uint64_t allowed;         /* dropped by allow lists or comments */
+    uint64_t rejected;        /* dropped by entropy, keywords, checks or requirements */
+    uint64_t gave_up;         /* matches that reached a limit of the matcher */
+    bool is_decode_truncated; /* the budget or the depth left encoded text undecoded */
+};
+
+WEIR_MUST_USE int weir__scanner_new(struct weir__scanner **ret_scanner,
+                                    const struct weir__engine *engine,
+                                    const struct weir__sink *sink);
+void weir__scanner_free(struct weir__scanner *scanner);
+
+/* The object's strings are copied. An object that was begun and not ended is dropped. */
+WEIR_MUST_USE int weir__scanner_begin(struct weir__scanner *scanner,
+                                      const struct weir__object *object);
+/* 0 or NoMemory, after which the object is dropped. */
+WEIR_MUST_USE int weir__scanner_feed(struct weir__scanner *scanner, const char *bytes,
+                                     size_t length);
+/* Goes on so many bytes further in the object, which are not looked at and have no line end in
+ * them: a hole. Nothing matches across it; places behind it are right. */
+WEIR_MUST_USE int weir__scanner_skip(struct weir__scanner *scanner, uint64_t length);
+WEIR_MUST_USE int weir__scanner_end(struct weir__scanner *scanner,
+                                    struct weir__scan_result *ret_result);
+
+/* Whether the path alone keeps every rule away (global allow lists of paths): need not be read. */
+bool weir__scanner_skips(struct weir__scanner *scanner, const char *path);
+
+#endif

@@ -1,0 +1,44 @@
+/* expression.h - what can be known about a regular expression without running it.
+ *
+ * The study answers two questions: how many bytes a match can have at most, and which literals a
+ * match cannot be without. It knows the syntax that RE2, PCRE2 and Hyperscan share; whatever it
+ * does not know makes the answer vaguer ("any width", "no literal"), never wrong.
+ *
+ * Pure. Limits: nesting WEIR__EXPRESSION_DEPTH, literals WEIR__EXPRESSION_LITERALS of
+ * WEIR__EXPRESSION_LITERAL bytes; beyond them the answer is vaguer.
+ *
+ * Ownership: the study is the caller's and holds copies.
+ */
+#ifndef WEIR_SCAN_ENGINE_EXPRESSION_H
+#define WEIR_SCAN_ENGINE_EXPRESSION_H
+
+#include <weir/defs.h>
+
+#define WEIR__EXPRESSION_DEPTH    64u
+#define WEIR__EXPRESSION_LITERALS 24u
+#define WEIR__EXPRESSION_LITERAL  32u
+#define WEIR__WIDTH_ANY           UINT64_MAX
+
+/* A set of literals in lower case: every match has one of them in it, in upper or lower case.
+ * Empty: none is known. */
+struct weir__literals {
+    unsigned count;
+    uint8_t length[WEIR__EXPRESSION_LITERALS];
+    char text[WEIR__EXPRESSION_LITERALS][WEIR__EXPRESSION_LITERAL];
+};
+
+struct weir__expression {
+    uint64_t width_max; /* bytes, or WEIR__WIDTH_ANY */
+    struct weir__literals required;
+};
+
+/* -WEIR_E_INVALID when the brackets do not even fit together. */
+WEIR_MUST_USE int weir__expression_study(const char *text, struct weir__expression *ret_study);
+
+/* The length of the shortest; 0 of an empty set. */
+size_t weir__literals_shortest(const struct weir__literals *literals);
+/* The same, but a word that texts are full of counts for little: what is found everywhere finds
+ * nothing. */
+size_t weir__literals_worth(const struct weir__literals *literals);
+
+#endif

@@ -1,0 +1,274 @@
+/* lint.c - expressions are compiled as the engine compiles them, and asked about the examples. */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "lint.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "check.h"
+#include "text.h"
+
+#include "banned.h"
+
+#define MATCH_LIMIT  10000000u
+#define PROBLEM_SIZE 512
+
+struct lint {
+    const struct weir__rules *rules;
+    const struct weir__rule **by_id; /* all rules in the order of their ids */
+    const struct weir__lint_sink *sink;
+    const struct weir__rule *rule; /* the one that is looked at, or NULL */
+    pcre2_match_context *limits;
+    size_t problems;
+    bool is_out_of_memory;
+};
+
+/* --- telling --- */
+
+static void tell_text(struct lint *lint, const char *raw)
+{
+    char line[PROBLEM_SIZE], piece[WEIR__TEXT_PIECE_MAX];
+    size_t length = 0, step;
+    for (const char *p = raw; (step = weir__text_escape(piece, p)) > 0; p += step) {
+        size_t piece_length = strnlen(piece, sizeof(piece));
+        if (length + piece_length >= sizeof(line))
+            break;
+        memcpy(line + length, piece, piece_length);
+        length += piece_length;
+    }
+    line[length] = '\0';
+    lint->problems++;
+    lint->sink->problem(lint->sink->arg, lint->rule, line);
+}
+
+__attribute__((format(printf, 2, 3))) static void tell(struct lint *lint, const char *format, ...)
+{
+    char raw[2 * PROBLEM_SIZE];
+    int begin = 0;
+    va_list args;
+    if (lint->rule)
+        begin = snprintf(raw, sizeof(raw),
+                         "%.300s:%u: rule '%s': ", lint->rule->file ? lint->rule->file : "",
+                         lint->rule->line, WEIR__CLIPPED(lint->rule->id));
+    va_start(args, format);
+    vsnprintf(raw + begin, sizeof(raw) - (size_t)begin, format, args);
+    va_end(args);
+    tell_text(lint, raw);
+}
+
+/* --- expressions --- */
+
+/* Characters beyond ASCII and their classes are looked at as such; all else as bytes. */
+static uint32_t compile_options(const char *text)
+{
+    uint32_t options = PCRE2_DOLLAR_ENDONLY;
+    for (const char *p = text; *p; p++)
+        if ((unsigned char)*p > 0x7f || (*p == '\\' && (p[1] == 'p' || p[1] == 'P')))
+            return options | PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
+    return options;
+}
+
+/* NULL: it was told why. what is for the message: "regex", "path 2 of allow list 1". */
+static pcre2_code *compile(struct lint *lint, const char *text, const char *what)
+{
+    int number;
+    PCRE2_SIZE at;
+    pcre2_code *code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, compile_options(text),
+                                     &number, &at, NULL);
+    if (code)
+        return code;
+    if (number == PCRE2_ERROR_HEAP_FAILED) {
+        lint->is_out_of_memory = true;
+        return NULL;
+    }
+    unsigned char reason[160] = "";
+    pcre2_get_error_message(number, reason, sizeof(reason));
+    tell(lint, "%s: %s at offset %zu", what, (const char *)reason, (size_t)at);
+    return NULL;
+}
+
+static void check_expressions(struct lint *lint, const struct weir__strings *expressions,
+                              const char *kind, size_t allow)
+{
+    char what[96];
+    for (size_t i = 0; i < expressions->count; i++) {
+        snprintf(what, sizeof(what), "%s %zu of allow list %zu", kind, i + 1, allow + 1);
+        pcre2_code_free(compile(lint, expressions->items[i], what));
+    }
+}
+
+static void check_allows(struct lint *lint, const struct weir__allow *allows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        check_expressions(lint, &allows[i].paths, "path", i);
+        check_expressions(lint, &allows[i].regexes, "regex", i);
+    }
+}
+
+/* --- examples --- */
+
+enum outcome { OUTCOME_NONE, OUTCOME_REJECTED, OUTCOME_FOUND };
+
+/* Whether what can be said of the secret alone speaks for it: entropy and check. */
+static bool is_accepted(const struct weir__rule *rule, const char *text, const PCRE2_SIZE *ends,
+                        uint32_t groups_count)
+{
+    uint32_t group = rule->secret_group;
+    for (uint32_t i = 1; !rule->has_secret_group && i < groups_count && group == 0; i++)
+        if (ends[2 * i] != PCRE2_UNSET && ends[2 * i + 1] > ends[2 * i])
+            group = i;
+    if (group >= groups_count || ends[2 * group] == PCRE2_UNSET)
+        group = 0;
+    const char *secret = text + ends[2 * group];
+    size_t length = ends[2 * group + 1] - ends[2 * group];
+    weir__check *check = rule->check ? weir__check_find(rule->check) : NULL;
+    return length > 0 && !(rule->entropy > 0 && weir__entropy(secret, length) < rule->entropy) &&
+           (!check || check(secret, length));
+}
+
+/* All matches in the text, until one is accepted. */
+static enum outcome try_text(struct lint *lint, const pcre2_code *code, const char *text,
+                             const char *kind, size_t number)
+{
+    enum outcome outcome = OUTCOME_NONE;
+    size_t length = strlen(text), from = 0;
+    pcre2_match_data *data = pcre2_match_data_create_from_pattern(code, NULL);
+    if (!data) {
+        lint->is_out_of_memory = true;
+        return OUTCOME_NONE;
+    }
+    while (from <= length && outcome != OUTCOME_FOUND) {
+        int result = pcre2_match(code, (PCRE2_SPTR)text, length, from, 0, data, lint->limits);
+        if (result < 0 && result != PCRE2_ERROR_NOMATCH)
+            tell(lint, "%s %zu: the matcher gave up", kind, number);
+        if (result < 0)
+            break;
+        const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(data);
+        bool is_good = is_accepted(lint->rule, text, ends, (uint32_t)result);
+        outcome = is_good ? OUTCOME_FOUND : OUTCOME_REJECTED;
+        from = ends[1] > from ? ends[1] : from + 1;
+    }
+    pcre2_match_data_free(data);
+    return outcome;
+}
+
+static void check_matches(struct lint *lint, const pcre2_code *code)
+{
+    const struct weir__strings *examples = &lint->rule->examples;
+    const struct weir__strings *negatives = &lint->rule->negatives;
+    for (size_t i = 0; i < examples->count; i++) {
+        enum outcome outcome = try_text(lint, code, examples->items[i], "example", i + 1);
+        if (outcome != OUTCOME_FOUND)
+            tell(lint, "example %zu has %s: '%s'", i + 1,
+                 outcome == OUTCOME_NONE ? "no match"
+                                         : "a match that its entropy or its check rejects",
+                 WEIR__CLIPPED(examples->items[i]));
+    }
+    for (size_t i = 0; i < negatives->count; i++)
+        if (try_text(lint, code, negatives->items[i], "negative", i + 1) == OUTCOME_FOUND)
+            tell(lint, "negative %zu has a match: '%s'", i + 1, WEIR__CLIPPED(negatives->items[i]));
+}
+
+static void check_regex(struct lint *lint)
+{
+    uint32_t groups_count = 0, can_be_empty = 0;
+    pcre2_code *code = lint->rule->regex ? compile(lint, lint->rule->regex, "regex") : NULL;
+    if (!code)
+        return;
+    pcre2_pattern_info(code, PCRE2_INFO_MATCHEMPTY, &can_be_empty);
+    pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &groups_count);
+    if (can_be_empty)
+        tell(lint, "regex: can match the empty text");
+    if (lint->rule->secret_group > groups_count)
+        tell(lint, "secretGroup is %u, and the regex has %u groups", lint->rule->secret_group,
+             groups_count);
+    check_matches(lint, code);
+    pcre2_code_free(code);
+}
+
+static void check_keywords(struct lint *lint)
+{
+    const struct weir__strings *examples = &lint->rule->examples;
+    for (size_t i = 0; i < lint->rule->keywords.count && examples->count > 0; i++) {
+        bool is_found = false;
+        for (size_t j = 0; j < examples->count && !is_found; j++)
+            is_found = strcasestr(examples->items[j], lint->rule->keywords.items[i]);
+        if (!is_found)
+            tell(lint, "keyword '%s' is in no example",
+                 WEIR__CLIPPED(lint->rule->keywords.items[i]));
+    }
+}
+
+/* --- rules --- */
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct weir__rule *const *left = a, *const *right = b;
+    int order = strcmp((*left)->id, (*right)->id);
+    return order ? order : (*left > *right) - (*left < *right);
+}
+
+static void check_ids(struct lint *lint)
+{
+    for (size_t i = 1; i < lint->rules->rules_count; i++) {
+        const struct weir__rule *first = lint->by_id[i - 1];
+        lint->rule = lint->by_id[i];
+        if (strcmp(first->id, lint->rule->id) == 0)
+            tell(lint, "the id is also that of line %u of '%s'", first->line,
+                 first->file ? first->file : "");
+    }
+}
+
+static void check_rule(struct lint *lint, const struct weir__rule *rule)
+{
+    lint->rule = rule;
+    if (!rule->description || rule->description[0] == '\0')
+        tell(lint, "has no description");
+    if (rule->path)
+        pcre2_code_free(compile(lint, rule->path, "path"));
+    check_regex(lint);
+    check_keywords(lint);
+    if (rule->check && !weir__check_find(rule->check))
+        tell(lint, "there is no check '%s'", WEIR__CLIPPED(rule->check));
+    check_allows(lint, rule->allows, rule->allows_count);
+}
+
+static void check_all(struct lint *lint)
+{
+    const struct weir__rules *rules = lint->rules;
+    for (size_t i = 0; i < rules->rules_count; i++)
+        lint->by_id[i] = &rules->rules[i];
+    qsort(lint->by_id, rules->rules_count, sizeof(*lint->by_id), compare_ids);
+    for (size_t i = 0; i < rules->notes.count; i++)
+        tell_text(lint, rules->notes.items[i]);
+    check_allows(lint, rules->allows, rules->allows_count);
+    check_ids(lint);
+    for (size_t i = 0; i < rules->rules_count && !lint->is_out_of_memory; i++)
+        check_rule(lint, &rules->rules[i]);
+}
+
+int weir__rules_lint(const struct weir__rules *rules, const struct weir__lint_sink *sink,
+                     size_t *ret_problems)
+{
+    struct lint lint = {.rules = rules, .sink = sink};
+    lint.by_id = weir__base_alloc(rules->rules_count, sizeof(*lint.by_id));
+    lint.limits = pcre2_match_context_create(NULL);
+    lint.is_out_of_memory = !lint.by_id || !lint.limits;
+    if (!lint.is_out_of_memory) {
+        pcre2_set_match_limit(lint.limits, MATCH_LIMIT);
+        check_all(&lint);
+    }
+    pcre2_match_context_free(lint.limits);
+    weir__base_free(lint.by_id);
+    if (lint.is_out_of_memory)
+        return -WEIR_E_NO_MEMORY;
+    *ret_problems = lint.problems;
+    return 0;
+}

@@ -1,0 +1,279 @@
+/* rules.c - a file of rules and those that it extends, as one set.
+ *
+ * Each file is parsed and read by itself, and its document freed, before the one that it extends is
+ * asked for: of a chain of files, one document is in memory at a time. Merging goes from the lowest
+ * up. What can only be known when all are together (a rule with nothing to look for, a rule that is
+ * named and not there) is looked at last.
+ */
+#include "rules_part.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "text.h"
+
+#include "banned.h"
+
+#define BUILT_IN "built-in"
+
+/* --- reading --- */
+
+static int parse(const struct weir__load *load, const char *text, size_t length,
+                 struct weir__toml **ret_document)
+{
+    struct weir__toml_error toml_error = {0};
+    int error = weir__toml_parse(ret_document, text, length, &toml_error);
+    if (error == -WEIR_E_OVERFLOW)
+        return weir__rules_refuse(load, 0, "has more than %u MiB or %u values",
+                                  WEIR__TOML_BYTES_MAX >> 20, WEIR__TOML_VALUES_MAX);
+    if (error == -WEIR_E_INVALID)
+        return weir__rules_refuse(load, toml_error.line, "not TOML: %s", toml_error.reason);
+    return error;
+}
+
+static int read_document(const struct weir__load *load, const char *text, size_t length,
+                         struct weir__drafts *ret_drafts, struct weir__extend *ret_extend)
+{
+    struct weir__toml *document = NULL;
+    int error = parse(load, text, length, &document);
+    if (error)
+        return error;
+    error = weir__rules_read(load, weir__toml_root(document), ret_drafts, ret_extend);
+    weir__toml_free(document);
+    return error ? error : weir__drafts_index(load, ret_drafts);
+}
+
+static int add_file(struct weir__load *load, const char *file)
+{
+    struct weir__strings *files = &load->set->rules.files;
+    if (!files->items)
+        files->items = weir__rules_alloc(load->set, WEIR__EXTEND_DEPTH, sizeof(char *));
+    load->file = weir__rules_text(load->set, file, strlen(file));
+    if (!files->items || !load->file)
+        return -WEIR_E_NO_MEMORY;
+    files->items[files->count++] = load->file;
+    return 0;
+}
+
+/* The text that a file extends. */
+static int fetch(const struct weir__load *load, const struct weir__extend *extend, char **ret_text,
+                 size_t *ret_length)
+{
+    const char *name = extend->path ? extend->path : BUILT_IN;
+    if (load->set->rules.files.count >= WEIR__EXTEND_DEPTH)
+        return weir__rules_refuse(load, extend->line,
+                                  "[extend]: '%s' would be more than %u files deep",
+                                  WEIR__CLIPPED(name), WEIR__EXTEND_DEPTH);
+    if (!load->reader)
+        return weir__rules_refuse(load, extend->line, "[extend]: nothing can be extended here");
+    int error = load->reader->read(load->reader->arg, extend->path, ret_text, ret_length);
+    if (error)
+        (void)weir__rules_refuse(load, extend->line, "[extend]: cannot read '%s': %s",
+                                 WEIR__CLIPPED(name), weir_error_text(error));
+    return error;
+}
+
+/* Everything from file on down the chain. */
+static int load_file(struct weir__load *load, const char *file, const char *text, size_t length,
+                     struct weir__drafts *ret_drafts)
+{
+    struct weir__extend extend = {0};
+    struct weir__drafts base = {0};
+    char *base_text = NULL;
+    size_t base_length = 0;
+    int error = add_file(load, file);
+    if (!error)
+        error = read_document(load, text, length, ret_drafts, &extend);
+    if (error || (!extend.path && !extend.use_default))
+        return error;
+    error = fetch(load, &extend, &base_text, &base_length);
+    if (error)
+        return error;
+    char *own = load->file;
+    error = load_file(load, extend.path ? extend.path : BUILT_IN, base_text, base_length, &base);
+    weir__base_free(base_text);
+    if (error)
+        return error;
+    load->file = own;
+    return weir__drafts_merge(load, ret_drafts, &base, &extend);
+}
+
+/* --- finishing --- */
+
+/* Where every match has one of the words in it, it has one of these. */
+static int default_keywords(struct weir__rules_set *set, const struct weir__strings *words,
+                            struct weir__strings *keywords)
+{
+    keywords->items = weir__rules_alloc(set, words->count, sizeof(char *));
+    if (!keywords->items)
+        return -WEIR_E_NO_MEMORY;
+    for (size_t i = 0; i < words->count; i++) {
+        size_t length;
+        const char *part = weir__context_keyword(words->items[i], &length);
+        char *keyword = weir__rules_text(set, part, length);
+        bool is_new = true;
+        if (!keyword)
+            return -WEIR_E_NO_MEMORY;
+        for (char *p = keyword; *p; p++)
+            if (*p >= 'A' && *p <= 'Z')
+                *p = (char)(*p - 'A' + 'a');
+        for (size_t j = 0; j < keywords->count && is_new; j++)
+            is_new = strcmp(keywords->items[j], keyword) != 0;
+        if (is_new)
+            keywords->items[keywords->count++] = keyword;
+    }
+    return 0;
+}
+
+/* A rule that was written as a context gets its expression. */
+static int expand(const struct weir__load *load, struct weir__draft *draft)
+{
+    struct weir__rule *rule = &draft->rule;
+    struct weir__buffer buffer;
+    const char *problem = weir__context_problem(&draft->context);
+    if (problem)
+        return weir__rules_refuse(load, rule->line, "rule '%s': %s", WEIR__CLIPPED(rule->id),
+                                  problem);
+    weir__buffer_init(&buffer, WEIR__CONTEXT_BYTES_MAX);
+    int error = weir__context_expand(&draft->context, &buffer);
+    if (!error) {
+        rule->regex =
+            weir__rules_text(load->set, weir__buffer_text(&buffer), weir__buffer_length(&buffer));
+        error = rule->regex ? 0 : -WEIR_E_NO_MEMORY;
+    }
+    weir__buffer_fini(&buffer);
+    if (error == -WEIR_E_OVERFLOW)
+        return weir__rules_refuse(load, rule->line,
+                                  "rule '%s': its expression has more than %u bytes",
+                                  WEIR__CLIPPED(rule->id), WEIR__CONTEXT_BYTES_MAX);
+    if (!rule->has_secret_group) {
+        rule->secret_group = WEIR__CONTEXT_GROUP;
+        rule->has_secret_group = true;
+    }
+    if (!error && rule->keywords.count == 0)
+        error = default_keywords(load->set, &draft->context.words, &rule->keywords);
+    return error;
+}
+
+static int finish_rule(struct weir__load *load, struct weir__draft *draft)
+{
+    struct weir__rule *rule = &draft->rule;
+    const struct weir__context *context = &draft->context;
+    load->file = rule->file;
+    if (!rule->regex && (context->words.count > 0 || context->names.count > 0 || context->value))
+        return expand(load, draft);
+    if (rule->regex || rule->path)
+        return 0;
+    draft->is_dropped = true;
+    if (draft->is_change)
+        return weir__rules_note(load, rule->file, rule->line,
+                                "rule '%s' changes a rule that is not there, and was passed over",
+                                WEIR__CLIPPED(rule->id));
+    return weir__rules_refuse(load, rule->line, "rule '%s': has neither 'regex' nor 'path'",
+                              WEIR__CLIPPED(rule->id));
+}
+
+static bool is_there(const struct weir__drafts *drafts, const char *id)
+{
+    const struct weir__draft *draft = weir__drafts_find(drafts, id);
+    return draft && !draft->is_dropped;
+}
+
+/* Rules that are named and not there. */
+static int note_missing(const struct weir__load *load, const struct weir__drafts *drafts)
+{
+    int error = 0;
+    for (size_t i = 0; i < drafts->count; i++) {
+        const struct weir__rule *rule = &drafts->items[i].rule;
+        for (size_t j = 0; j < rule->required_count && !error && !drafts->items[i].is_dropped; j++)
+            if (!is_there(drafts, rule->required[j].rule))
+                error = weir__rules_note(load, rule->file, rule->line,
+                                         "rule '%s' requires '%s', which is not there: it never "
+                                         "reports anything",
+                                         WEIR__CLIPPED(rule->id),
+                                         WEIR__CLIPPED(rule->required[j].rule));
+    }
+    for (size_t i = 0; i < drafts->allows_count; i++) {
+        const struct weir__allow *allow = &drafts->allows[i];
+        for (size_t j = 0; j < allow->rules.count && !error; j++)
+            if (!is_there(drafts, allow->rules.items[j]))
+                error = weir__rules_note(load, load->set->rules.files.items[0], 0,
+                                         "an allow list is for rule '%s', which is not there",
+                                         WEIR__CLIPPED(allow->rules.items[j]));
+    }
+    return error;
+}
+
+static int note_left_out(const struct weir__load *load)
+{
+    struct weir__strings *notes = &load->set->rules.notes;
+    char text[64];
+    if (load->set->notes_left_out == 0)
+        return 0;
+    int length = snprintf(text, sizeof(text), "and %zu more like these", load->set->notes_left_out);
+    notes->items[notes->count] = weir__rules_text(load->set, text, (size_t)length);
+    if (!notes->items[notes->count])
+        return -WEIR_E_NO_MEMORY;
+    notes->count++;
+    return 0;
+}
+
+static int finish(struct weir__load *load, struct weir__drafts *drafts)
+{
+    struct weir__rules *rules = &load->set->rules;
+    rules->rules = weir__rules_alloc(load->set, drafts->count, sizeof(*rules->rules));
+    rules->title = drafts->title ? drafts->title : weir__rules_text(load->set, "", 0);
+    int error = rules->rules && rules->title ? 0 : -WEIR_E_NO_MEMORY;
+    for (size_t i = 0; i < drafts->count && !error; i++) {
+        error = finish_rule(load, &drafts->items[i]);
+        if (!error && !drafts->items[i].is_dropped)
+            rules->rules[rules->rules_count++] = drafts->items[i].rule;
+    }
+    rules->allows = drafts->allows;
+    rules->allows_count = drafts->allows_count;
+    if (!error)
+        error = note_missing(load, drafts);
+    return error ? error : note_left_out(load);
+}
+
+/* --- the set --- */
+
+int weir__rules_load(struct weir__rules **ret_rules, const char *file, const char *text,
+                     size_t length, const struct weir__rules_reader *reader,
+                     struct weir__rules_error *ret_error)
+{
+    struct weir__rules_set *set = weir__base_alloc(1, sizeof(*set));
+    if (!set)
+        return -WEIR_E_NO_MEMORY;
+    struct weir__load load = {set, reader, ret_error, NULL};
+    struct weir__drafts drafts = {0};
+    int error = load_file(&load, file, text, length, &drafts);
+    if (!error)
+        error = finish(&load, &drafts);
+    if (error) {
+        weir__rules_free(&set->rules);
+        return error;
+    }
+    *ret_rules = &set->rules;
+    return 0;
+}
+
+void weir__rules_free(struct weir__rules *rules)
+{
+    struct weir__rules_set *set = (struct weir__rules_set *)rules; /* its first member */
+    if (!set)
+        return;
+    weir__rules_release(set);
+    weir__base_free(set);
+}
+
+const struct weir__rule *weir__rules_find(const struct weir__rules *rules, const char *id)
+{
+    for (size_t i = 0; i < rules->rules_count; i++)
+        if (strcmp(rules->rules[i].id, id) == 0)
+            return &rules->rules[i];
+    return NULL;
+}

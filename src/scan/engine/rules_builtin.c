@@ -1,0 +1,15 @@
+/* rules_builtin.c - the rules that are built in. */
+#include "rules_pack.h"
+
+#include "banned.h"
+
+int weir__rules_builtin(struct weir__rules **ret_rules)
+{
+    return weir__rules_unpack(ret_rules, weir__builtin_pack, weir__builtin_pack_length);
+}
+
+const char *weir__rules_builtin_text(size_t *ret_length)
+{
+    *ret_length = weir__builtin_text_length;
+    return weir__builtin_text;
+}

@@ -1,0 +1,453 @@
+/* scanner.c - an object in segments, and what is encoded in them.
+ *
+ * Whatever comes is gathered into segments whose edges depend on the object alone, so that it makes
+ * no difference how it was fed. Each segment begins with the end of the one before: far enough back
+ * that a match across the edge is whole, with the line that it is in. A hit belongs to the segment
+ * in which there is a width of bytes behind it; the others come up again in the next.
+ *
+ * When a segment has been matched, encoded runs in it are decoded into the text of the next level,
+ * which is matched in the same way, and so on. A run that goes on behind the edge is kept from its
+ * beginning, or, if that is too far back, from a place where decoding can set in again.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "parts.h"
+
+#include "banned.h"
+
+#define MATCH_LIMIT    1000000u /* steps of one match without JIT */
+#define DEPTH_LIMIT    10000u
+#define STACK_START    (32u << 10)
+#define STACK_MAX      (1u << 20)
+#define GROUPS_MAX     64u
+#define ALL_ENCODINGS  ((1u << WEIR__ENCODINGS) - 1)
+#define PATH_BYTES_MAX (1u << 20)
+
+/* --- making --- */
+
+static size_t overlap(const struct weir__engine *engine)
+{
+    return 2 * ((size_t)engine->width + WEIR__CONTEXT_BYTES + 1);
+}
+
+static int allocate(struct weir__scanner *scanner)
+{
+    const struct weir__engine *engine = scanner->engine;
+    scanner->capacity = WEIR__SEGMENT_SIZE + overlap(engine) + WEIR__RUN_BYTES;
+    scanner->bytes = weir__base_alloc(1, scanner->capacity);
+    scanner->matchers = weir__base_alloc((size_t)engine->count + 1, sizeof(*scanner->matchers));
+    scanner->paths = weir__base_alloc((size_t)engine->count + 1, sizeof(*scanner->paths));
+    scanner->progress = weir__base_alloc((size_t)engine->count + 1, sizeof(*scanner->progress));
+    scanner->rule_state = weir__base_alloc((size_t)engine->count + 1, 1);
+    scanner->has_keyword = weir__base_alloc((size_t)engine->keywords_count + 1, sizeof(bool));
+    scanner->data = pcre2_match_data_create(GROUPS_MAX, NULL);
+    scanner->context = pcre2_match_context_create(NULL);
+    scanner->stack = pcre2_jit_stack_create(STACK_START, STACK_MAX, NULL);
+    if (!scanner->bytes || !scanner->matchers || !scanner->paths || !scanner->progress ||
+        !scanner->rule_state || !scanner->has_keyword || !scanner->data || !scanner->context ||
+        !scanner->stack)
+        return -WEIR_E_NO_MEMORY;
+    pcre2_jit_stack_assign(scanner->context, NULL, scanner->stack);
+    pcre2_set_match_limit(scanner->context, MATCH_LIMIT);
+    pcre2_set_depth_limit(scanner->context, DEPTH_LIMIT);
+    for (uint32_t i = 0; i < engine->count; i++) {
+        scanner->matchers[i].text = engine->prepared[i].rule->regex;
+        scanner->paths[i].text = engine->prepared[i].rule->path;
+    }
+    if (engine->database && hs_alloc_scratch(engine->database, &scanner->scratch) != HS_SUCCESS)
+        return -WEIR_E_NO_MEMORY;
+    int result = weir__allow_state_new(&scanner->allows, engine);
+    return result < 0 ? result : weir__pending_init(&scanner->pending);
+}
+
+int weir__scanner_new(struct weir__scanner **ret_scanner, const struct weir__engine *engine,
+                      const struct weir__sink *sink)
+{
+    struct weir__scanner *scanner = weir__base_alloc(1, sizeof(*scanner));
+    if (!scanner)
+        return -WEIR_E_NO_MEMORY;
+    scanner->engine = engine;
+    scanner->sink = *sink;
+    weir__buffer_init(&scanner->path, PATH_BYTES_MAX);
+    for (unsigned i = 0; i <= WEIR__DECODE_DEPTH_MAX; i++)
+        weir__buffer_init(&scanner->levels[i].text, WEIR__LEVEL_BYTES);
+    int result = allocate(scanner);
+    if (result < 0) {
+        weir__scanner_free(scanner);
+        return result;
+    }
+    *ret_scanner = scanner;
+    return 0;
+}
+
+void weir__scanner_free(struct weir__scanner *scanner)
+{
+    if (!scanner)
+        return;
+    for (uint32_t i = 0; i < scanner->engine->count && scanner->matchers && scanner->paths; i++) {
+        weir__matcher_fini(&scanner->matchers[i]);
+        weir__matcher_fini(&scanner->paths[i]);
+    }
+    hs_free_scratch(scanner->scratch);
+    pcre2_match_data_free(scanner->data);
+    pcre2_match_context_free(scanner->context);
+    pcre2_jit_stack_free(scanner->stack);
+    weir__allow_state_free(scanner->allows);
+    weir__pending_fini(&scanner->pending);
+    for (unsigned i = 0; i <= WEIR__DECODE_DEPTH_MAX; i++) {
+        weir__buffer_fini(&scanner->levels[i].text);
+        weir__base_free(scanner->levels[i].runs);
+    }
+    weir__buffer_fini(&scanner->path);
+    weir__base_free(scanner->commit);
+    weir__base_free(scanner->bytes);
+    weir__base_free(scanner->matchers);
+    weir__base_free(scanner->paths);
+    weir__base_free(scanner->progress);
+    weir__base_free(scanner->rule_state);
+    weir__base_free(scanner->has_keyword);
+    weir__base_free(scanner);
+}
+
+/* --- matching a text --- */
+
+static int compare_run(const void *key, const void *item)
+{
+    size_t at = *(const size_t *)key;
+    const struct weir__decoded *run = item;
+    return at < run->out_from ? -1 : at >= run->out_until;
+}
+
+/* The run of a level that has this place. Hits come in order, so it is mostly the last one. */
+static struct weir__decoded *run_at(struct weir__level *level, size_t at)
+{
+    if (level->cursor < level->count && compare_run(&at, &level->runs[level->cursor]) == 0)
+        return &level->runs[level->cursor];
+    struct weir__decoded *run =
+        bsearch(&at, level->runs, level->count, sizeof(*level->runs), compare_run);
+    if (run)
+        level->cursor = (size_t)(run - level->runs);
+    return run;
+}
+
+/* The view of the run that has this place, and those that it was encoded in. NULL: between runs. */
+static const struct weir__view *view_at(struct weir__scanner *scanner, unsigned depth, size_t at)
+{
+    if (depth == 0)
+        return &scanner->views[0];
+    struct weir__level *level = &scanner->levels[depth];
+    struct weir__decoded *run = run_at(level, at);
+    if (!run)
+        return NULL;
+    const struct weir__view *parent = view_at(scanner, depth - 1, run->from);
+    if (!parent)
+        return NULL;
+    scanner->views[depth] = (struct weir__view){
+        .bytes = weir__buffer_text(&level->text) + run->out_from,
+        .length = run->out_until - run->out_from,
+        .is_begin = true,
+        .is_end = true,
+        .parent = parent,
+        .run = run,
+        .source = depth == 1 ? scanner->bytes : weir__buffer_text(&scanner->levels[depth - 1].text),
+        .start = run->out_from,
+        .depth = depth,
+    };
+    return &scanner->views[depth];
+}
+
+static int on_hit(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
+                  void *arg)
+{
+    (void)from;
+    (void)flags;
+    struct weir__scanner *scanner = arg;
+    const struct weir__engine *engine = scanner->engine;
+    const struct weir__anchor *anchor = &engine->anchors[id];
+    if (anchor->is_keyword) {
+        scanner->has_keyword[anchor->keyword] = true;
+        return 0;
+    }
+    size_t at = (size_t)to;
+    if (scanner->level == 0) {
+        uint64_t end = scanner->offset + to;
+        if (end <= scanner->accept_from || end > scanner->accept_until)
+            return 0;
+    } else {
+        const struct weir__view *last = scanner->view;
+        scanner->view = view_at(scanner, scanner->level, at > 0 ? at - 1 : 0);
+        if (!scanner->view) {
+            scanner->view = last;
+            return 0;
+        }
+        at -= scanner->view->start;
+        if (at > scanner->view->length)
+            return 0;
+        /* Rules begin anew in each run. */
+        scanner->generation = (scanner->generation & ~(uint64_t)UINT32_MAX) |
+                              (scanner->levels[scanner->level].cursor + 1);
+    }
+    for (uint32_t i = 0; i < anchor->rules_count; i++)
+        weir__confirm(scanner, engine->anchor_rules[anchor->first_rule + i], at);
+    return scanner->error;
+}
+
+static void match(struct weir__scanner *scanner, const char *text, size_t length)
+{
+    if (!scanner->engine->database || length == 0)
+        return;
+    hs_error_t result = hs_scan(scanner->engine->database, text, (unsigned)length, 0,
+                                scanner->scratch, on_hit, scanner);
+    if (result != HS_SUCCESS && scanner->error == 0)
+        scanner->error = result == HS_NOMEM ? -WEIR_E_NO_MEMORY : -WEIR_E_INTERNAL;
+}
+
+/* --- levels --- */
+
+/* Decodes the runs of a text into the level, within what the object may still have. */
+static bool decode(struct weir__scanner *scanner, struct weir__level *level, const char *text,
+                   size_t length)
+{
+    if (!level->runs)
+        level->runs = weir__base_alloc(WEIR__RUNS_MAX, sizeof(*level->runs));
+    if (!level->runs) {
+        scanner->error = -WEIR_E_NO_MEMORY;
+        return false;
+    }
+    struct weir__decode_options options = {.runs_max = WEIR__RUNS_MAX, .encodings = ALL_ENCODINGS};
+    bool is_truncated = false;
+    weir__buffer_truncate(&level->text, 0);
+    level->cursor = 0;
+    level->count = weir__decode(text, length, &options, &level->text, level->runs, &is_truncated);
+    size_t decoded = weir__buffer_length(&level->text);
+    if (decoded > scanner->decode_left) {
+        level->count = 0;
+        is_truncated = true;
+    } else {
+        scanner->decode_left -= decoded;
+        scanner->result.decoded_bytes += decoded;
+    }
+    scanner->result.is_decode_truncated |= is_truncated;
+    return level->count > 0;
+}
+
+/* Generations tell views apart: the object in the upper half, the run in the lower. */
+static void next_generation(struct weir__scanner *scanner)
+{
+    scanner->generation = (scanner->generation | UINT32_MAX) + 1;
+}
+
+static void match_levels(struct weir__scanner *scanner)
+{
+    const char *text = scanner->bytes;
+    size_t length = scanner->length;
+    uint64_t of_object = scanner->generation;
+    for (unsigned depth = 1; depth <= scanner->decode_depth && scanner->error == 0; depth++) {
+        struct weir__level *level = &scanner->levels[depth];
+        level->count = 0;
+        if (!decode(scanner, level, text, length))
+            break;
+        text = weir__buffer_text(&level->text);
+        length = weir__buffer_length(&level->text);
+        scanner->level = depth;
+        next_generation(scanner);
+        match(scanner, text, length);
+    }
+    /* Later segments of the object go on with its own. */
+    scanner->levels[0].cursor = 0;
+    scanner->level = 0;
+    uint64_t used = scanner->generation;
+    scanner->generation = of_object;
+    if (used > scanner->generation_last)
+        scanner->generation_last = used;
+}
+
+/* --- segments --- */
+
+/* A run that goes on at this place: where decoding can set in before it. */
+static size_t set_in(struct weir__scanner *scanner, size_t at)
+{
+    const struct weir__level *level = &scanner->levels[1];
+    size_t least = at;
+    for (size_t i = 0; i < level->count; i++) {
+        const struct weir__decoded *run = &level->runs[i];
+        if (run->from >= at || run->until <= at)
+            continue;
+        size_t from = run->from;
+        if (at - from > WEIR__RUN_BYTES) {
+            /* Twelve decoded bytes are whole groups in every encoding. */
+            size_t out = (run->out_until - run->out_from) * (at - from) / (run->until - from);
+            size_t until;
+            out -= out % 12;
+            weir__decoded_place(scanner->bytes, run, out, out + 1, &from, &until);
+            while (from > at && out >= 12) {
+                out -= 12;
+                weir__decoded_place(scanner->bytes, run, out, out + 1, &from, &until);
+            }
+            if (at - from > WEIR__RUN_BYTES)
+                from = at;
+        }
+        if (from < least)
+            least = from;
+    }
+    return least;
+}
+
+/* Drops what the next segment does not need. */
+static void move_on(struct weir__scanner *scanner)
+{
+    size_t kept = overlap(scanner->engine);
+    size_t at = scanner->length > kept ? scanner->length - kept : 0;
+    at = set_in(scanner, at);
+    const char *from = scanner->bytes, *end = scanner->bytes + at;
+    while (from < end && (from = memchr(from, '\n', (size_t)(end - from)))) {
+        from++;
+        scanner->line++;
+        scanner->line_start = scanner->offset + (uint64_t)(from - scanner->bytes);
+    }
+    memmove(scanner->bytes, end, scanner->length - at);
+    scanner->length -= at;
+    scanner->offset += at;
+}
+
+static int process(struct weir__scanner *scanner, bool is_last)
+{
+    const struct weir__engine *engine = scanner->engine;
+    size_t behind = is_last ? 0 : (size_t)engine->width + WEIR__CONTEXT_BYTES + 1;
+    scanner->accept_until = scanner->offset + scanner->length - behind;
+    if (is_last)
+        scanner->accept_until++; /* what ends behind the last byte: an empty line, the end itself */
+    scanner->views[0] = (struct weir__view){
+        .bytes = scanner->bytes,
+        .length = scanner->length,
+        .offset = scanner->offset,
+        .is_begin = scanner->offset == 0,
+        .is_end = is_last,
+    };
+    scanner->view = &scanner->views[0];
+    scanner->level = 0;
+    scanner->cursor = 0;
+    scanner->cursor_line = scanner->line;
+    scanner->cursor_start = scanner->line_start;
+    match(scanner, scanner->bytes, scanner->length);
+    scanner->levels[1].count = 0;
+    if (scanner->decode_depth > 0)
+        match_levels(scanner);
+    scanner->accept_from = scanner->accept_until;
+    if (!is_last)
+        move_on(scanner);
+    return scanner->error;
+}
+
+/* --- objects --- */
+
+bool weir__scanner_skips(struct weir__scanner *scanner, const char *path)
+{
+    return weir__allow_path(scanner, path);
+}
+
+static int copy_commit(struct weir__scanner *scanner, const char *commit)
+{
+    weir__base_free(scanner->commit);
+    scanner->commit = NULL;
+    if (!commit)
+        return 0;
+    size_t size = strlen(commit) + 1;
+    scanner->commit = weir__base_alloc(1, size);
+    if (!scanner->commit)
+        return -WEIR_E_NO_MEMORY;
+    memcpy(scanner->commit, commit, size);
+    return 0;
+}
+
+int weir__scanner_begin(struct weir__scanner *scanner, const struct weir__object *object)
+{
+    scanner->is_open = false;
+    weir__buffer_truncate(&scanner->path, 0);
+    if (weir__buffer_puts(&scanner->path, object->path) < 0 ||
+        copy_commit(scanner, object->commit) < 0)
+        return -WEIR_E_NO_MEMORY;
+    memset(scanner->rule_state, 0, scanner->engine->count);
+    memset(scanner->has_keyword, 0, scanner->engine->keywords_count * sizeof(bool));
+    memset(&scanner->result, 0, sizeof(scanner->result));
+    scanner->decode_depth = object->decode_depth < WEIR__DECODE_DEPTH_MAX ? object->decode_depth
+                                                                          : WEIR__DECODE_DEPTH_MAX;
+    scanner->decode_left = object->decode_bytes ? object->decode_bytes : WEIR__DECODE_BYTES;
+    scanner->is_path_allowed = weir__allow_path(scanner, object->path);
+    scanner->length = 0;
+    scanner->offset = scanner->accept_from = 0;
+    scanner->line = 1;
+    scanner->line_start = 0;
+    scanner->error = 0;
+    scanner->pending.count = 0;
+    weir__buffer_truncate(&scanner->pending.text, 0);
+    if (scanner->generation < scanner->generation_last)
+        scanner->generation = scanner->generation_last;
+    next_generation(scanner);
+    scanner->is_open = true;
+    return 0;
+}
+
+int weir__scanner_feed(struct weir__scanner *scanner, const char *bytes, size_t length)
+{
+    if (!scanner->is_open)
+        return -WEIR_E_INVALID;
+    scanner->result.bytes += length;
+    while (length > 0 && !scanner->is_path_allowed) {
+        /* Edges are where the object has them: a segment behind what was kept. */
+        uint64_t edge = scanner->offset + scanner->length;
+        size_t room = WEIR__SEGMENT_SIZE - (size_t)(edge % WEIR__SEGMENT_SIZE);
+        size_t part = length < room ? length : room;
+        memcpy(scanner->bytes + scanner->length, bytes, part);
+        scanner->length += part;
+        bytes += part;
+        length -= part;
+        if (part == room && process(scanner, false) < 0) {
+            scanner->is_open = false;
+            return scanner->error;
+        }
+    }
+    return 0;
+}
+
+int weir__scanner_skip(struct weir__scanner *scanner, uint64_t length)
+{
+    if (!scanner->is_open)
+        return -WEIR_E_INVALID;
+    if (length == 0)
+        return 0;
+    if (!scanner->is_path_allowed && process(scanner, true) < 0) {
+        scanner->is_open = false;
+        return scanner->error;
+    }
+    const char *from = scanner->bytes, *end = scanner->bytes + scanner->length;
+    while (from < end && (from = memchr(from, '\n', (size_t)(end - from)))) {
+        from++;
+        scanner->line++;
+        scanner->line_start = scanner->offset + (uint64_t)(from - scanner->bytes);
+    }
+    scanner->offset += scanner->length + length;
+    scanner->accept_from = scanner->offset;
+    scanner->length = 0;
+    return 0;
+}
+
+int weir__scanner_end(struct weir__scanner *scanner, struct weir__scan_result *ret_result)
+{
+    if (!scanner->is_open)
+        return -WEIR_E_INVALID;
+    scanner->is_open = false;
+    int result = scanner->is_path_allowed ? 0 : process(scanner, true);
+    if (result == 0 && !scanner->is_path_allowed) {
+        weir__confirm_path_rules(scanner);
+        weir__pending_flush(scanner);
+        result = scanner->error;
+    }
+    if (ret_result)
+        *ret_result = scanner->result;
+    return result;
+}

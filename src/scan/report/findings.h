@@ -1,0 +1,94 @@
+/* findings.h - what was found, one record for each secret, with all of its places.
+ *
+ * Two findings are the same when rule and secret are; each then has one more place. Records are
+ * kept without the secret itself unless it is to be shown: a BLAKE3 of it tells them apart, and
+ * what is shown has all but its ends replaced, in the line and the match as well, and so have the
+ * other secrets that were found in the same line. The fingerprint is made of rule, secret and path,
+ * and does not change with the line or the commit.
+ *
+ * Limits: memory for records, places of one secret. Beyond them findings are counted and not
+ * listed, and weir__findings_unlisted() is not 0: the report and the summary say so.
+ *
+ * Thread-safe: weir__findings_add() may be called by many threads. What is to be ignored is given
+ * before the first of them, everything else comes after the last.
+ *
+ * Ownership: copies what it keeps.
+ */
+#ifndef WEIR_SCAN_REPORT_FINDINGS_H
+#define WEIR_SCAN_REPORT_FINDINGS_H
+
+#include "engine/engine.h"
+
+#define WEIR__FINDINGS_BYTES      (UINT64_C(64) << 20)
+#define WEIR__FINDINGS_PLACES_MAX 1000u
+#define WEIR__FINGERPRINT_SIZE    33 /* 32 hexadecimal digits and NUL */
+
+struct weir__findings;
+
+struct weir__found_place {
+    char *path;
+    char *commit; /* or NULL */
+    struct weir__place place;
+    char *encodings; /* "base64, hex", outermost first; "" when it was plain */
+    char *line;      /* cut around the secret, which is redacted unless it is shown */
+    size_t line_length, line_from, line_until;
+    char fingerprint[WEIR__FINGERPRINT_SIZE];
+};
+
+struct weir__found {
+    const struct weir__rule *rule;
+    char *secret; /* as it may be shown */
+    size_t secret_length;
+    char *match; /* likewise */
+    size_t match_length;
+    double entropy;
+    bool is_checked;
+    struct weir__found_place *places; /* ordered by path and offset once finished */
+    size_t places_count;              /* listed */
+    uint64_t places_total;
+};
+
+struct weir__findings_options {
+    uint64_t bytes_max; /* 0: WEIR__FINDINGS_BYTES */
+    bool show_secrets;
+};
+
+enum weir__added {
+    WEIR__ADDED_SECRET,  /* not seen before */
+    WEIR__ADDED_PLACE,   /* of a known secret */
+    WEIR__ADDED_IGNORED, /* by a baseline or an ignore file */
+    WEIR__ADDED_UNLISTED /* counted only */
+};
+
+WEIR_MUST_USE int weir__findings_new(struct weir__findings **ret_findings,
+                                     const struct weir__findings_options *options);
+void weir__findings_free(struct weir__findings *findings);
+
+/* Lines of a .gitleaksignore or .weirignore: fingerprints of either kind ("commit:path:rule:line",
+ * "path:rule:line", or ours), '#' begins a comment. 0, Invalid with the number of the first bad
+ * line, NoMemory. */
+WEIR_MUST_USE int weir__findings_ignore(struct weir__findings *findings, const char *text,
+                                        size_t length, unsigned *ret_line);
+/* A report of ours (JSON or JSON Lines) or of gitleaks: what is in it is not told again. */
+WEIR_MUST_USE int weir__findings_baseline(struct weir__findings *findings, const char *text,
+                                          size_t length, char *ret_reason, size_t reason_size);
+
+/* An enum weir__added, or NoMemory. */
+int weir__findings_add(struct weir__findings *findings, const char *path, const char *commit,
+                       const struct weir__finding *finding);
+
+/* Puts records and places in order: by path, offset and rule of the first place. */
+void weir__findings_finish(struct weir__findings *findings);
+size_t weir__findings_count(const struct weir__findings *findings);
+const struct weir__found *weir__findings_at(const struct weir__findings *findings, size_t index);
+uint64_t weir__findings_unlisted(const struct weir__findings *findings);
+uint64_t weir__findings_ignored(const struct weir__findings *findings);
+
+/* The fingerprint of a rule, a secret and a path. */
+void weir__fingerprint(const char *rule, const char *secret, size_t secret_length, const char *path,
+                       char ret_text[WEIR__FINGERPRINT_SIZE]);
+/* "ghp_********************wxyz": the ends of long ones, nothing of short ones. At most size - 1
+ * bytes; returns the length. */
+size_t weir__redact(const char *secret, size_t length, char *text, size_t size);
+
+#endif

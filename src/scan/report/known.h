@@ -1,0 +1,72 @@
+/* known.h - a set of digests: which findings were told before and are not to be told again.
+ *
+ * What is in it came from ignore files and baselines. A finding can be named in four ways, so an
+ * entry is a digest of the way and of what it is made of; the texts themselves, which may be
+ * secrets of a baseline in plain text, are not kept.
+ *
+ * Limits: WEIR__KNOWN_MAX entries, TooLarge beyond. Constant time for each question. Reading is
+ * safe from many threads as long as nobody adds.
+ *
+ * Ownership: the set owns its table; names are borrowed for the call.
+ */
+#ifndef WEIR_SCAN_REPORT_KNOWN_H
+#define WEIR_SCAN_REPORT_KNOWN_H
+
+#include "hash.h"
+
+#define WEIR__KNOWN_MAX   (1u << 20)
+#define WEIR__DIGEST_SIZE 16
+
+struct weir__digest {
+    unsigned char bytes[WEIR__DIGEST_SIZE];
+};
+
+/* Fields cannot run into each other: each is preceded by its length. */
+void weir__digest_begin(struct weir__hash *hash, char kind);
+void weir__digest_field(struct weir__hash *hash, const void *bytes, size_t length);
+void weir__digest_end(const struct weir__hash *hash, struct weir__digest *ret_digest);
+
+/* "./a" and "a" are the same file. */
+const char *weir__path_plain(const char *path);
+
+enum weir__known_kind {
+    WEIR__KNOWN_FINGERPRINT, /* ours */
+    WEIR__KNOWN_LINE_NAME,   /* "commit:path:rule:line" or "path:rule:line" */
+    WEIR__KNOWN_SECRET,      /* rule, path, secret */
+    WEIR__KNOWN_PLACE,       /* rule, path, line */
+    WEIR__KNOWN_KINDS
+};
+
+struct weir__known {
+    struct weir__digest *_slots; /* all zero: empty */
+    size_t _count, _capacity;
+    unsigned _kinds; /* 1u << kind of what is in it */
+};
+
+void weir__known_fini(struct weir__known *known);
+
+/* Three parts for secrets and places (rule, path, and the secret or the line in decimal), one for
+ * the other kinds. */
+struct weir__known_part {
+    const char *text;
+    size_t length;
+};
+
+/* 0, TooLarge or NoMemory. Twice is once. */
+WEIR_MUST_USE int weir__known_add(struct weir__known *known, enum weir__known_kind kind,
+                                  const struct weir__known_part *parts, size_t count);
+bool weir__known_has(const struct weir__known *known, enum weir__known_kind kind,
+                     const struct weir__known_part *parts, size_t count);
+/* The form "path:rule:line", with "commit:" before it if there is one, without putting it together
+ * first. */
+bool weir__known_has_line_name(const struct weir__known *known, const char *commit,
+                               const char *path, const char *rule, uint64_t line);
+
+/* The lines of an ignore file. Good lines are taken even when others are bad. */
+WEIR_MUST_USE int weir__known_read(struct weir__known *known, const char *text, size_t length,
+                                   unsigned *ret_line);
+/* A report; Invalid with a reason for people. */
+WEIR_MUST_USE int weir__known_read_report(struct weir__known *known, const char *text,
+                                          size_t length, char *ret_reason, size_t reason_size);
+
+#endif

@@ -1,0 +1,338 @@
+/* record.c - copies of findings, redacted on the way in. */
+#include "record.h"
+
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+
+#include "banned.h"
+
+#define LINE_KEPT        1024u /* bytes of a line */
+#define LINE_KEPT_BEFORE 512u  /* of those, before the secret */
+#define MATCH_KEPT       512u
+#define REDACTED_SIZE    40u
+
+bool weir__finding_is_path(const struct weir__finding *finding)
+{
+    return !finding->rule->regex;
+}
+
+void weir__object_digest(const char *path, const char *commit, struct weir__digest *ret_digest)
+{
+    struct weir__hash hash;
+    path = weir__path_plain(path);
+    weir__digest_begin(&hash, 'o');
+    weir__digest_field(&hash, path, strlen(path));
+    weir__digest_field(&hash, commit ? commit : "", commit ? strlen(commit) : 0);
+    weir__digest_end(&hash, ret_digest);
+}
+
+/* Places. Their texts are in one piece of memory, with the digest of the object in front. */
+
+static char *block_of(const struct weir__found_place *place)
+{
+    return place->path ? place->path - sizeof(struct weir__digest) : NULL;
+}
+
+const struct weir__digest *weir__place_object(const struct weir__found_place *place)
+{
+    return (const struct weir__digest *)block_of(place);
+}
+
+void weir__place_fini(struct weir__found_place *place)
+{
+    weir__base_free(block_of(place));
+    *place = (struct weir__found_place){0};
+}
+
+size_t weir__place_bytes(const struct weir__found_place *place)
+{
+    return sizeof(struct weir__digest) + strlen(place->path) + 1 +
+           (place->commit ? strlen(place->commit) + 1 : 0) + strlen(place->encodings) + 1 +
+           place->line_length + 1;
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+int weir__place_compare(const void *a, const void *b)
+{
+    const struct weir__found_place *left = a, *right = b;
+    int order = strcmp(left->path, right->path);
+    if (order == 0)
+        order = compare_u64(left->place.offset, right->place.offset);
+    if (order == 0)
+        order = compare_u64(left->place.length, right->place.length);
+    if (order == 0)
+        order = strcmp(left->commit ? left->commit : "", right->commit ? right->commit : "");
+    return order ? order : strcmp(left->encodings, right->encodings);
+}
+
+static size_t encodings_length(const struct weir__finding *finding)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < finding->encodings_count; i++)
+        length += strlen(weir__encoding_name(finding->encodings[i])) + 2;
+    return length;
+}
+
+static char *put(char **at, const char *bytes, size_t length)
+{
+    char *start = *at;
+    if (length > 0)
+        memcpy(start, bytes, length);
+    start[length] = '\0';
+    *at = start + length + 1;
+    return start;
+}
+
+static void put_encodings(char *text, const struct weir__finding *finding)
+{
+    for (size_t i = 0; i < finding->encodings_count; i++) {
+        const char *name = weir__encoding_name(finding->encodings[i]);
+        size_t length = strlen(name);
+        if (i > 0) {
+            memcpy(text, ", ", 2);
+            text += 2;
+        }
+        memcpy(text, name, length);
+        text += length;
+    }
+    *text = '\0';
+}
+
+/* The secret in its line: where the finding says, again elsewhere, and as it is encoded. */
+static void hide_in_line(struct weir__found_place *place, const struct weir__finding *finding,
+                         size_t cut)
+{
+    uint64_t from, until;
+    size_t secret_length = finding->secret_length;
+    size_t room = place->line_length - place->line_from;
+    if (place->line_length == 0)
+        return;
+    weir__hide_all(place->line, place->line_length, finding->secret, secret_length, secret_length);
+    if (finding->encodings_count > 0)
+        weir__hide_all(place->line, place->line_length, finding->line + cut + place->line_from,
+                       place->line_until - place->line_from, secret_length);
+    weir__hidden_part(finding->place.length, secret_length, &from, &until);
+    if (from < room)
+        weir__hide(place->line, place->line_from + (size_t)from,
+                   place->line_from + (until < room ? (size_t)until : room));
+}
+
+static int place_init(struct weir__found_place *place, const char *path, const char *commit,
+                      const struct weir__finding *finding, bool is_shown)
+{
+    size_t from = finding->line_from < finding->line_length ? finding->line_from : 0;
+    size_t until = finding->line_until > finding->line_length ? finding->line_length
+                   : finding->line_until < from               ? from
+                                                              : finding->line_until;
+    size_t cut = from > LINE_KEPT_BEFORE ? from - LINE_KEPT_BEFORE : 0;
+    size_t kept = finding->line_length - cut < LINE_KEPT ? finding->line_length - cut : LINE_KEPT;
+    size_t path_length = strlen(path), commit_length = commit ? strlen(commit) : 0;
+    char *block = weir__base_alloc(1, sizeof(struct weir__digest) + path_length + commit_length +
+                                          encodings_length(finding) + kept + 4);
+    if (!block)
+        return -WEIR_E_NO_MEMORY;
+    weir__object_digest(path, commit, (struct weir__digest *)block);
+    char *at = block + sizeof(struct weir__digest);
+    *place = (struct weir__found_place){.place = finding->place,
+                                        .line_length = kept,
+                                        .line_from = from - cut,
+                                        .line_until = until - cut < kept ? until - cut : kept};
+    place->path = put(&at, path, path_length);
+    place->commit = commit ? put(&at, commit, commit_length) : NULL;
+    place->line = put(&at, finding->line_length ? finding->line + cut : "", kept);
+    place->encodings = at;
+    put_encodings(at, finding);
+    weir__fingerprint(finding->rule->id, finding->secret, finding->secret_length, path,
+                      place->fingerprint);
+    if (is_shown)
+        return 0;
+    hide_in_line(place, finding, cut);
+    /* A path with a token in it is still found by what is left of it; by less it would not be. */
+    if (finding->secret_length >= WEIR__REDACT_LONG)
+        weir__hide_all(place->path, path_length, finding->secret, finding->secret_length,
+                       finding->secret_length);
+    return 0;
+}
+
+/* Matches. */
+
+/* Where the only occurrence of the secret is, or SIZE_MAX. */
+static size_t only_occurrence(const struct weir__finding *finding)
+{
+    const char *end = finding->match + finding->match_length;
+    if (finding->secret_length == 0 || finding->match_length < finding->secret_length)
+        return SIZE_MAX;
+    const char *first =
+        memmem(finding->match, finding->match_length, finding->secret, finding->secret_length);
+    if (!first ||
+        memmem(first + 1, (size_t)(end - first) - 1, finding->secret, finding->secret_length))
+        return SIZE_MAX;
+    return (size_t)(first - finding->match);
+}
+
+/* Other secrets in the match are hidden at the end, if it is known where in the object the match
+ * was. If that is not known, all of it is hidden but the ends of this secret. */
+static int match_init(struct weir__record *record, const struct weir__finding *finding,
+                      bool is_shown)
+{
+    size_t at = only_occurrence(finding), length = finding->match_length, cut = 0;
+    if (!is_shown && length > MATCH_KEPT) {
+        cut = at == SIZE_MAX || at < MATCH_KEPT / 2 ? 0 : at - MATCH_KEPT / 2;
+        length = length - cut < MATCH_KEPT ? length - cut : MATCH_KEPT;
+    }
+    char *match = weir__base_alloc(length + 1, 1);
+    if (!match)
+        return -WEIR_E_NO_MEMORY;
+    if (length > 0)
+        memcpy(match, finding->match + cut, length);
+    record->found.match = match;
+    record->found.match_length = length;
+    if (is_shown || finding->secret_length == 0)
+        return 0;
+    if (at == SIZE_MAX || finding->encodings_count > 0 || finding->place.offset + cut < at) {
+        weir__hide(match, 0, length);
+        return 0;
+    }
+    record->has_match_offset = true;
+    record->match_offset = finding->place.offset - at + cut;
+    weir__hide_all(match, length, finding->secret, finding->secret_length, finding->secret_length);
+    uint64_t from, until;
+    weir__hidden_part(finding->secret_length, finding->secret_length, &from, &until);
+    from += at - cut;
+    until += at - cut;
+    weir__hide(match, (size_t)from, until < length ? (size_t)until : length);
+    return 0;
+}
+
+static int secret_init(struct weir__found *found, const struct weir__finding *finding,
+                       bool is_shown)
+{
+    size_t size = is_shown ? finding->secret_length + 1 : REDACTED_SIZE;
+    found->secret = weir__base_alloc(size, 1);
+    if (!found->secret)
+        return -WEIR_E_NO_MEMORY;
+    if (!is_shown) {
+        found->secret_length =
+            weir__redact(finding->secret, finding->secret_length, found->secret, size);
+        return 0;
+    }
+    if (finding->secret_length > 0)
+        memcpy(found->secret, finding->secret, finding->secret_length);
+    found->secret_length = finding->secret_length;
+    return 0;
+}
+
+/* Records. */
+
+int weir__record_new(struct weir__record **ret_record, const char *path, const char *commit,
+                     const struct weir__finding *finding, bool is_shown)
+{
+    struct weir__hash hash;
+    struct weir__record *record = weir__base_alloc(1, sizeof(*record));
+    if (!record)
+        return -WEIR_E_NO_MEMORY;
+    is_shown = is_shown || weir__finding_is_path(finding);
+    weir__digest_begin(&hash, 'k');
+    weir__digest_field(&hash, finding->rule->id, strlen(finding->rule->id));
+    weir__digest_field(&hash, finding->secret, finding->secret_length);
+    weir__digest_end(&hash, &record->key);
+    struct weir__found *found = &record->found;
+    found->rule = finding->rule;
+    found->entropy = finding->entropy;
+    found->is_checked = finding->is_checked;
+    found->places = weir__base_alloc(1, sizeof(found->places[0]));
+    if (!found->places || place_init(found->places, path, commit, finding, is_shown) != 0 ||
+        secret_init(found, finding, is_shown) != 0 || match_init(record, finding, is_shown) != 0) {
+        weir__record_free(record);
+        return -WEIR_E_NO_MEMORY;
+    }
+    record->room = found->places_count = 1;
+    found->places_total = 1;
+    record->owner = found->places[0];
+    *ret_record = record;
+    return 0;
+}
+
+void weir__record_free(struct weir__record *record)
+{
+    if (!record)
+        return;
+    /* One place may be there before it is counted. */
+    size_t count = record->room ? record->found.places_count : 1;
+    for (size_t i = 0; record->found.places && i < count; i++)
+        weir__place_fini(&record->found.places[i]);
+    weir__base_free(record->found.places);
+    weir__base_free(record->found.secret);
+    weir__base_free(record->found.match);
+    weir__base_free(record);
+}
+
+size_t weir__record_bytes(const struct weir__record *record)
+{
+    size_t bytes = sizeof(*record) + REDACTED_SIZE + record->found.secret_length +
+                   record->found.match_length + 1 + record->room * sizeof(record->found.places[0]);
+    for (size_t i = 0; i < record->found.places_count; i++)
+        bytes += weir__place_bytes(&record->found.places[i]);
+    return bytes;
+}
+
+static void swap_places(struct weir__found_place *a, struct weir__found_place *b)
+{
+    struct weir__found_place kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+static void sift_down(struct weir__found_place *places, size_t count, size_t at)
+{
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && weir__place_compare(&places[child + 1], &places[child]) > 0)
+            child++;
+        if (weir__place_compare(&places[child], &places[at]) <= 0)
+            return;
+        swap_places(&places[child], &places[at]);
+    }
+}
+
+static void take_match(struct weir__record *record, struct weir__record *other)
+{
+    char *match = record->found.match;
+    size_t length = record->found.match_length;
+    record->found.match = other->found.match;
+    record->found.match_length = other->found.match_length;
+    record->has_match_offset = other->has_match_offset;
+    record->match_offset = other->match_offset;
+    record->owner = other->owner;
+    other->found.match = match;
+    other->found.match_length = length;
+}
+
+bool weir__record_take(struct weir__record *record, struct weir__record *other)
+{
+    struct weir__found *found = &record->found;
+    struct weir__found_place *place = &other->found.places[0];
+    bool is_first = weir__place_compare(place, &record->owner) < 0;
+    if (found->places_count < record->room) {
+        found->places[found->places_count++] = *place;
+        *place = (struct weir__found_place){0};
+    } else {
+        if (!record->is_heap)
+            for (size_t i = found->places_count / 2; i-- > 0;)
+                sift_down(found->places, found->places_count, i);
+        record->is_heap = true;
+        if (weir__place_compare(place, &found->places[0]) >= 0)
+            return false;
+        swap_places(place, &found->places[0]);
+        sift_down(found->places, found->places_count, 0);
+    }
+    if (is_first)
+        take_match(record, other);
+    return true;
+}

@@ -1,0 +1,44 @@
+/* record.h - one finding as it is kept, made before the lock is taken and outside of it.
+ *
+ * Ownership: a record owns its texts and places; weir__record_free() takes all of it.
+ */
+#ifndef WEIR_SCAN_REPORT_RECORD_H
+#define WEIR_SCAN_REPORT_RECORD_H
+
+#include "redact.h"
+
+struct weir__record {
+    struct weir__found found; /* places: an array of _room */
+    struct weir__digest key;  /* rule and secret */
+    size_t room;              /* for places */
+    bool is_heap;             /* the places are a heap with the last one on top */
+    /* Whose match it is: the first place, which is never given up. */
+    struct weir__found_place owner;
+    bool has_match_offset; /* the match is a stretch of the object */
+    uint64_t match_offset;
+};
+
+/* A record with one place. 0 or NoMemory. */
+WEIR_MUST_USE int weir__record_new(struct weir__record **ret_record, const char *path,
+                                   const char *commit, const struct weir__finding *finding,
+                                   bool is_shown);
+/* Accepts NULL. */
+void weir__record_free(struct weir__record *record);
+size_t weir__record_bytes(const struct weir__record *record);
+/* Of the texts of one place. */
+size_t weir__place_bytes(const struct weir__found_place *place);
+void weir__place_fini(struct weir__found_place *place);
+/* By path, offset and whatever else tells two of them apart. */
+int weir__place_compare(const void *a, const void *b);
+/* The object that the place is in. */
+const struct weir__digest *weir__place_object(const struct weir__found_place *place);
+
+/* What is never redacted: the path that a rule without an expression found. */
+bool weir__finding_is_path(const struct weir__finding *finding);
+void weir__object_digest(const char *path, const char *commit, struct weir__digest *ret_digest);
+
+/* Moves the one place of other into record, whose array has room, or which is full and gives up its
+ * last place. False: the place of other would be the last; it stays where it is. */
+bool weir__record_take(struct weir__record *record, struct weir__record *other);
+
+#endif

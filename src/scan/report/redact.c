@@ -1,0 +1,205 @@
+/* redact.c - asterisks in place of secrets. */
+#include "redact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+
+#include "banned.h"
+
+#define STARS       20u /* in place of the middle of a long secret, whatever its length */
+#define STARS_SHORT 8u
+/* An end of a text may show the beginning of a secret whose rest was cut off. Fewer bytes of it
+ * than these are left alone: they say little, and are there by chance too often. */
+#define EDGE_MIN     3u
+#define BLOCK_LENGTH 511u
+
+size_t weir__redact(const char *secret, size_t length, char *text, size_t size)
+{
+    size_t ends = length >= WEIR__REDACT_LONG ? WEIR__REDACT_ENDS : 0;
+    size_t stars = ends ? STARS : length ? STARS_SHORT : 0;
+    size_t at = 0, room = size > 0 ? size - 1 : 0;
+    for (size_t i = 0; i < 2 * ends + stars && at < room; i++) {
+        bool is_first = i < ends, is_last = i >= ends + stars;
+        text[at++] = is_first ? secret[i] : is_last ? secret[length - (2 * ends + stars - i)] : '*';
+    }
+    if (size > 0)
+        text[at] = '\0';
+    return at;
+}
+
+void weir__hidden_part(uint64_t length, size_t secret_length, uint64_t *ret_from,
+                       uint64_t *ret_until)
+{
+    bool is_long = secret_length >= WEIR__REDACT_LONG && length >= WEIR__REDACT_LONG;
+    *ret_from = is_long ? WEIR__REDACT_ENDS : 0;
+    *ret_until = is_long ? length - WEIR__REDACT_ENDS : length;
+}
+
+void weir__hide(char *text, size_t from, size_t until)
+{
+    for (size_t i = from; i < until; i++)
+        if (text[i] != '\n' && text[i] != '\r')
+            text[i] = '*';
+}
+
+/* How much of the text's beginning is an end of the secret. */
+static size_t edge_before(const char *text, size_t length, const char *secret, size_t secret_length)
+{
+    size_t most = secret_length - 1 < length ? secret_length - 1 : length;
+    for (size_t n = most; n >= EDGE_MIN; n--)
+        if (memcmp(text, secret + secret_length - n, n) == 0)
+            return n;
+    return 0;
+}
+
+static size_t edge_behind(const char *text, size_t length, const char *secret, size_t secret_length)
+{
+    size_t most = secret_length - 1 < length ? secret_length - 1 : length;
+    for (size_t n = most; n >= EDGE_MIN; n--)
+        if (memcmp(text + length - n, secret, n) == 0)
+            return n;
+    return 0;
+}
+
+void weir__hide_all(char *text, size_t length, const char *form, size_t form_length,
+                    size_t secret_length)
+{
+    uint64_t from, until;
+    if (form_length == 0 || length == 0)
+        return;
+    weir__hidden_part(form_length, secret_length, &from, &until);
+    /* Measured before anything is hidden, since an occurrence may reach into an edge. */
+    size_t before = edge_before(text, length, form, form_length);
+    size_t behind = edge_behind(text, length, form, form_length);
+    /* Occurrences that overlap are one run: between two of them nothing is shown. */
+    char *end = text + length, *run = memmem(text, length, form, form_length), *last = run;
+    while (run) {
+        char *found = memmem(last + 1, (size_t)(end - last) - 1, form, form_length);
+        if (!found || found >= last + form_length) {
+            weir__hide(run, (size_t)from, (size_t)(last - run) + (size_t)until);
+            run = found;
+        }
+        last = found;
+    }
+    weir__hide(text, 0, before);
+    weir__hide(text, length - behind, length);
+}
+
+/* The veil. */
+
+struct weir__stretch_block {
+    struct weir__stretch_block *next;
+    size_t count;
+    struct weir__stretch stretches[BLOCK_LENGTH];
+};
+
+void weir__veil_fini(struct weir__veil *veil)
+{
+    for (struct weir__stretch_block *block = veil->_blocks; block;) {
+        struct weir__stretch_block *next = block->next;
+        weir__base_free(block);
+        block = next;
+    }
+    weir__base_free(veil->_sorted);
+    *veil = (struct weir__veil){0};
+}
+
+static bool is_full(const struct weir__veil *veil)
+{
+    return !veil->_blocks || veil->_blocks->count == BLOCK_LENGTH;
+}
+
+size_t weir__veil_cost(const struct weir__veil *veil)
+{
+    /* Once as a block, and once more when all are put in order. */
+    return !veil->_is_blind && is_full(veil) ? 2 * sizeof(struct weir__stretch_block) : 0;
+}
+
+void weir__veil_blind(struct weir__veil *veil)
+{
+    weir__veil_fini(veil);
+    veil->_is_blind = true;
+}
+
+void weir__veil_add(struct weir__veil *veil, const struct weir__stretch *stretch)
+{
+    if (veil->_is_blind || stretch->from == stretch->until)
+        return;
+    if (is_full(veil)) {
+        struct weir__stretch_block *block = weir__base_alloc(1, sizeof(*block));
+        if (!block) {
+            weir__veil_blind(veil);
+            return;
+        }
+        block->next = veil->_blocks;
+        veil->_blocks = block;
+    }
+    veil->_blocks->stretches[veil->_blocks->count++] = *stretch;
+    veil->_count++;
+}
+
+static int compare_stretches(const void *a, const void *b)
+{
+    const struct weir__stretch *left = a, *right = b;
+    int order = memcmp(&left->object, &right->object, sizeof(left->object));
+    return order ? order : (left->from > right->from) - (left->from < right->from);
+}
+
+void weir__veil_sort(struct weir__veil *veil)
+{
+    if (veil->_is_blind || veil->_count == 0)
+        return;
+    struct weir__stretch *all = weir__base_alloc(veil->_count, sizeof(*all));
+    if (!all) {
+        weir__veil_blind(veil);
+        return;
+    }
+    size_t count = 0;
+    for (const struct weir__stretch_block *block = veil->_blocks; block; block = block->next) {
+        memcpy(all + count, block->stretches, block->count * sizeof(*all));
+        count += block->count;
+    }
+    qsort(all, count, sizeof(*all), compare_stretches);
+    size_t kept = 0;
+    for (size_t i = 1; i < count; i++) {
+        bool is_same = memcmp(&all[kept].object, &all[i].object, sizeof(all[i].object)) == 0;
+        if (is_same && all[i].from <= all[kept].until) {
+            if (all[i].until > all[kept].until)
+                all[kept].until = all[i].until;
+        } else {
+            all[++kept] = all[i];
+        }
+    }
+    veil->_sorted = all;
+    veil->_count = kept + 1;
+}
+
+bool weir__veil_apply(const struct weir__veil *veil, const struct weir__digest *object,
+                      uint64_t offset, char *text, size_t length)
+{
+    if (veil->_is_blind)
+        return false;
+    /* The first stretch that ends behind offset: they do not touch, so their ends rise too. */
+    size_t low = 0, high = veil->_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct weir__stretch *stretch = &veil->_sorted[middle];
+        int order = memcmp(&stretch->object, object, sizeof(*object));
+        if (order < 0 || (order == 0 && stretch->until <= offset))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < veil->_count; low++) {
+        const struct weir__stretch *stretch = &veil->_sorted[low];
+        if (memcmp(&stretch->object, object, sizeof(*object)) != 0 ||
+            stretch->from >= offset + length)
+            break;
+        uint64_t from = stretch->from > offset ? stretch->from - offset : 0;
+        uint64_t until = stretch->until - offset;
+        weir__hide(text, (size_t)from, until < length ? (size_t)until : length);
+    }
+    return true;
+}

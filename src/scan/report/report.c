@@ -1,0 +1,318 @@
+/* report.c - names of the formats, and what their writers share. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "report_parts.h"
+#include "require.h"
+#include "text.h"
+#include "values.h"
+
+#include "banned.h"
+
+/* The longest value is a path of an archive in archives, each byte written as six. */
+#define BUFFER_MAX  (8u << 20)
+#define BUFFER_MUCH (32u << 10)
+
+static const struct {
+    const char *name;
+    void (*write)(struct weir__writer *writer);
+} formats[WEIR__REPORT_FORMATS] = {
+    [WEIR__REPORT_HUMAN] = {"human", weir__report_human},
+    [WEIR__REPORT_JSON] = {"json", weir__report_json},
+    [WEIR__REPORT_JSONL] = {"jsonl", weir__report_jsonl},
+    [WEIR__REPORT_SARIF] = {"sarif", weir__report_sarif},
+    [WEIR__REPORT_CSV] = {"csv", weir__report_csv},
+    [WEIR__REPORT_JUNIT] = {"junit", weir__report_junit},
+    [WEIR__REPORT_GITHUB] = {"github", weir__report_github},
+    [WEIR__REPORT_GITLEAKS] = {"gitleaks", weir__report_gitleaks},
+    [WEIR__REPORT_HTML] = {"html", weir__report_html},
+};
+
+const char *weir__report_name(enum weir__report_format format)
+{
+    WEIR__REQUIRE((unsigned)format < WEIR__REPORT_FORMATS, "report", "", "no such format");
+    return formats[format].name;
+}
+
+int weir__report_find(const char *name)
+{
+    for (int i = 0; i < WEIR__REPORT_FORMATS; i++)
+        if (strcmp(formats[i].name, name) == 0)
+            return i;
+    return -WEIR_E_INVALID;
+}
+
+/* Writing. */
+
+void weir__write_note(struct weir__writer *writer, int error)
+{
+    if (writer->_error == 0)
+        writer->_error = error;
+}
+
+static void flush(struct weir__writer *writer)
+{
+    size_t length = weir__buffer_length(&writer->buffer);
+    if (length > 0 && writer->_error == 0)
+        writer->_error =
+            writer->_out->write(writer->_out->arg, weir__buffer_text(&writer->buffer), length);
+    weir__buffer_truncate(&writer->buffer, 0);
+}
+
+void weir__write_step(struct weir__writer *writer)
+{
+    if (weir__buffer_length(&writer->buffer) >= BUFFER_MUCH)
+        flush(writer);
+}
+
+void weir__write_bytes(struct weir__writer *writer, const char *bytes, size_t length)
+{
+    if (writer->_error != 0)
+        return;
+    weir__write_note(writer, weir__buffer_append(&writer->buffer, bytes, length));
+    weir__write_step(writer);
+}
+
+void weir__write(struct weir__writer *writer, const char *text)
+{
+    weir__write_bytes(writer, text, strlen(text));
+}
+
+void weir__writef(struct weir__writer *writer, const char *format, ...)
+{
+    va_list args;
+    if (writer->_error != 0)
+        return;
+    va_start(args, format);
+    weir__write_note(writer, weir__buffer_vprintf(&writer->buffer, format, args));
+    va_end(args);
+    weir__write_step(writer);
+}
+
+int weir__report(const struct weir__findings *findings, const struct weir__summary *summary,
+                 const struct weir__report_options *options, const struct weir__report_out *out)
+{
+    struct weir__writer writer = {
+        .findings = findings, .summary = summary, .options = options, ._out = out};
+    WEIR__REQUIRE((unsigned)options->format < WEIR__REPORT_FORMATS, "report", "", "no such format");
+    WEIR__REQUIRE(weir__findings_is_finished(findings), "report", "", "findings are not in order");
+    weir__buffer_init(&writer.buffer, BUFFER_MAX);
+    formats[options->format].write(&writer);
+    flush(&writer);
+    weir__buffer_fini(&writer.buffer);
+    return writer._error;
+}
+
+/* Characters. */
+
+static uint32_t code_point(const unsigned char *p, size_t length)
+{
+    static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t value = p[0] & masks[length];
+    for (size_t i = 1; i < length; i++)
+        value = value << 6 | (p[i] & 0x3f);
+    return value;
+}
+
+/* Format characters that a reader does not see, or that move what stands beside them; and what XML
+ * cannot hold. */
+static bool is_invisible(uint32_t c)
+{
+    return (c >= 0x80 && c < 0xa0) || c == 0xad || c == 0x61c || c == 0x180e ||
+           (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+           (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||
+           c == 0xfffe || c == 0xffff || (c >= 0xe0000 && c <= 0xe0fff);
+}
+
+static bool is_wide(uint32_t c)
+{
+    return (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
+           (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
+           (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
+           (c >= 0xffe0 && c <= 0xffe6) || (c >= 0x1f300 && c <= 0x1faff) ||
+           (c >= 0x20000 && c <= 0x3fffd);
+}
+
+/* The letter of \n and its like, or 0. */
+static char letter_of(uint32_t c)
+{
+    return c == '\n' ? 'n' : c == '\r' ? 'r' : c == '\t' ? 't' : '\0';
+}
+
+void weir__piece(struct weir__piece *ret_piece, const char *text, size_t left)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t length = weir__text_utf8_length(p, left), size = sizeof(ret_piece->text);
+    uint32_t c = length ? code_point(p, length) : p[0];
+    int written;
+    *ret_piece = (struct weir__piece){.used = length ? length : 1, .is_escaped = true};
+    if (letter_of(c)) {
+        written = snprintf(ret_piece->text, size, "\\%c", letter_of(c));
+    } else if (length == 0 || c < ' ' || c == 0x7f) {
+        written = snprintf(ret_piece->text, size, "\\x%02x", c);
+    } else if (is_invisible(c)) {
+        written = snprintf(ret_piece->text, size, "\\u{%x}", c);
+    } else {
+        memcpy(ret_piece->text, text, length);
+        ret_piece->length = length;
+        ret_piece->cells = c >= 0x300 && c <= 0x36f ? 0 : is_wide(c) ? 2 : 1;
+        ret_piece->is_escaped = false;
+        return;
+    }
+    ret_piece->length = (size_t)written;
+    ret_piece->cells = (unsigned)written;
+}
+
+void weir__write_pieces(struct weir__writer *writer, const char *text, size_t length,
+                        weir__put_piece *put)
+{
+    struct weir__piece piece;
+    for (size_t at = 0; at < length; at += piece.used) {
+        weir__piece(&piece, text + at, length - at);
+        if (put)
+            put(writer, &piece);
+        else
+            weir__write_bytes(writer, piece.text, piece.length);
+    }
+}
+
+void weir__write_shown(struct weir__writer *writer, const char *text)
+{
+    weir__write_pieces(writer, text, strlen(text), NULL);
+}
+
+void weir__write_count(struct weir__writer *writer, uint64_t count, const char *one,
+                       const char *many)
+{
+    weir__writef(writer, "%" PRIu64 " %s", count, count == 1 ? one : many);
+}
+
+/* Places and rules. */
+
+static uint64_t characters(const char *text, size_t length)
+{
+    uint64_t count = 0;
+    for (size_t at = 0; at < length; count++) {
+        size_t step = weir__text_utf8_length((const unsigned char *)text + at, length - at);
+        at += step ? step : 1;
+    }
+    return count;
+}
+
+void weir__place_columns(const struct weir__found_place *place, uint64_t *ret_column,
+                         uint64_t *ret_end_column)
+{
+    *ret_column = place->place.column;
+    *ret_end_column = place->place.end_column;
+    /* Only a line that is there from its beginning can be counted. */
+    if (place->line_length == 0 || place->line_from + 1 != place->place.column)
+        return;
+    *ret_column = characters(place->line, place->line_from) + 1;
+    if (place->place.end_line == place->place.line &&
+        place->place.end_column == place->line_until + 1)
+        *ret_end_column = *ret_column + characters(place->line + place->line_from,
+                                                   place->line_until - place->line_from);
+}
+
+uint64_t weir__places_total(const struct weir__findings *findings)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < weir__findings_count(findings); i++)
+        total += weir__findings_at(findings, i)->places_total;
+    return total;
+}
+
+void weir__json_encodings(struct weir__json *json, const char *encodings)
+{
+    weir__json_array(json);
+    while (*encodings) {
+        size_t length = strcspn(encodings, ",");
+        weir__json_bytes(json, encodings, length);
+        encodings += length;
+        encodings += strspn(encodings, ", ");
+    }
+    weir__json_end(json);
+}
+
+void weir__json_strings(struct weir__json *json, const struct weir__strings *strings)
+{
+    weir__json_array(json);
+    for (size_t i = 0; i < strings->count; i++)
+        weir__json_string(json, strings->items[i]);
+    weir__json_end(json);
+}
+
+const char *weir__rule_description(const struct weir__rule *rule)
+{
+    return rule->description && rule->description[0] ? rule->description : rule->id;
+}
+
+/* Sentences. */
+
+void weir__write_found(struct weir__writer *writer)
+{
+    size_t count = weir__findings_count(writer->findings);
+    if (count == 0 && writer->summary->unlisted == 0) {
+        weir__write(writer, "no secrets found");
+    } else {
+        weir__write_count(writer, count, "secret", "secrets");
+        weir__write(writer, " in ");
+        weir__write_count(writer, weir__places_total(writer->findings), "place", "places");
+    }
+    if (writer->summary->ignored > 0)
+        weir__writef(writer, ", %" PRIu64 " known before", writer->summary->ignored);
+    if (writer->summary->allowed > 0)
+        weir__writef(writer, ", %" PRIu64 " allowed", writer->summary->allowed);
+}
+
+void weir__write_scanned(struct weir__writer *writer)
+{
+    const struct weir__summary *summary = writer->summary;
+    char size[WEIR__VALUE_TEXT_MAX];
+    weir__value_human_size(summary->bytes, size);
+    weir__write_count(writer, summary->files, "file", "files");
+    weir__writef(writer, ", %s", size);
+    if (summary->archives > 0) {
+        weir__write(writer, ", ");
+        weir__write_count(writer, summary->members, "member", "members");
+        weir__write(writer, " of ");
+        weir__write_count(writer, summary->archives, "archive", "archives");
+    }
+    weir__writef(writer, " scanned in %.2f s", summary->seconds);
+}
+
+bool weir__is_incomplete(const struct weir__writer *writer)
+{
+    const struct weir__summary *summary = writer->summary;
+    return !summary->is_complete || summary->is_interrupted || summary->failed > 0 ||
+           summary->truncated > 0 || summary->unlisted > 0;
+}
+
+bool weir__write_missing(struct weir__writer *writer)
+{
+    const struct weir__summary *summary = writer->summary;
+    const char *between = ": ";
+    if (!weir__is_incomplete(writer))
+        return false;
+    weir__write(writer, "incomplete");
+    if (summary->is_interrupted) {
+        weir__writef(writer, "%sstopped before the end", between);
+        between = ", ";
+    }
+    if (summary->failed > 0) {
+        weir__writef(writer, "%s%" PRIu64 " could not be scanned", between, summary->failed);
+        between = ", ";
+    }
+    if (summary->truncated > 0) {
+        weir__writef(writer, "%s%" PRIu64 " only in part", between, summary->truncated);
+        between = ", ";
+    }
+    if (summary->unlisted > 0)
+        weir__writef(writer, "%s%" PRIu64 " found but not listed", between, summary->unlisted);
+    return true;
+}

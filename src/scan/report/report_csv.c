@@ -1,0 +1,62 @@
+/* report_csv.c - RFC 4180: one row for each place.
+ *
+ * Every text is quoted. A text that a spreadsheet would take for a formula gets an apostrophe in
+ * front, and controls are written as \n, \x1b: each row is one line.
+ */
+#include "report_parts.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "banned.h"
+
+static void put_piece(struct weir__writer *writer, const struct weir__piece *piece)
+{
+    if (piece->text[0] == '"')
+        weir__write(writer, "\"");
+    weir__write_bytes(writer, piece->text, piece->length);
+}
+
+static void put_bytes(struct weir__writer *writer, const char *text, size_t length)
+{
+    weir__write(writer, ",\"");
+    if (length > 0 && memchr("=+-@", text[0], 4))
+        weir__write(writer, "'");
+    weir__write_pieces(writer, text, length, put_piece);
+    weir__write(writer, "\"");
+}
+
+static void put_text(struct weir__writer *writer, const char *text)
+{
+    put_bytes(writer, text ? text : "", text ? strlen(text) : 0);
+}
+
+static void put_row(struct weir__writer *writer, const struct weir__found *found,
+                    const struct weir__found_place *place)
+{
+    weir__write(writer, place->fingerprint);
+    put_text(writer, found->rule->id);
+    put_text(writer, found->rule->description);
+    put_text(writer, place->path);
+    weir__writef(writer, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
+                 place->place.line, place->place.column, place->place.end_line,
+                 place->place.end_column, place->place.offset, place->place.length);
+    put_text(writer, place->commit);
+    put_bytes(writer, found->secret, found->secret_length);
+    put_bytes(writer, place->line, place->line_length);
+    put_text(writer, place->encodings);
+    weir__writef(writer, ",%.3f,%s,%" PRIu64 "\r\n", found->entropy,
+                 found->is_checked ? "true" : "false", found->places_total);
+}
+
+void weir__report_csv(struct weir__writer *writer)
+{
+    weir__write(writer,
+                "fingerprint,rule,description,path,line,column,end_line,end_column,offset,length,"
+                "commit,secret,text,encodings,entropy,checked,places\r\n");
+    for (size_t i = 0; i < weir__findings_count(writer->findings); i++) {
+        const struct weir__found *found = weir__findings_at(writer->findings, i);
+        for (size_t k = 0; k < found->places_count; k++)
+            put_row(writer, found, &found->places[k]);
+    }
+}

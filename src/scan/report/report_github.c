@@ -1,0 +1,84 @@
+/* report_github.c - commands that GitHub shows as annotations beside the code.
+ *
+ * In a property '%', line ends, ':' and ',' are written as %25, %0A, %0D, %3A and %2C, in the text
+ * behind "::" only the first three; other controls are shown as \x1b. So nothing that was scanned
+ * can begin a line, and thereby a command, of its own.
+ */
+#include "report_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "banned.h"
+
+static void put_escaped(struct weir__writer *writer, const char *text, size_t length,
+                        const char *special)
+{
+    struct weir__piece piece;
+    for (size_t at = 0; at < length; at += piece.used) {
+        weir__piece(&piece, text + at, length - at);
+        if (piece.used == 1 && text[at] != '\0' && strchr(special, text[at]))
+            weir__writef(writer, "%%%02X", (unsigned)(unsigned char)text[at]);
+        else
+            weir__write_bytes(writer, piece.text, piece.length);
+    }
+}
+
+static void put_property(struct weir__writer *writer, const char *text)
+{
+    put_escaped(writer, text, strlen(text), "%\r\n:,");
+}
+
+static void put_data(struct weir__writer *writer, const char *text, size_t length)
+{
+    put_escaped(writer, text, length, "%\r\n");
+}
+
+static void put_finding(struct weir__writer *writer, const struct weir__found *found)
+{
+    const struct weir__found_place *place = &found->places[0];
+    uint64_t column, end_column;
+    weir__place_columns(place, &column, &end_column);
+    weir__write(writer, "::error file=");
+    put_property(writer, place->path);
+    if (place->place.line > 0)
+        weir__writef(writer, ",line=%" PRIu64 ",endLine=%" PRIu64, place->place.line,
+                     place->place.end_line);
+    if (place->place.line > 0 && column > 0) {
+        weir__writef(writer, ",col=%" PRIu64, column);
+        if (place->place.end_line == place->place.line && end_column > column)
+            weir__writef(writer, ",endColumn=%" PRIu64, end_column);
+    }
+    const char *description = weir__rule_description(found->rule);
+    weir__write(writer, ",title=");
+    put_property(writer, found->rule->id);
+    weir__write(writer, "::");
+    put_data(writer, description, strlen(description));
+    weir__write(writer, ": ");
+    put_data(writer, found->secret, found->secret_length);
+    if (found->places_total > 1) {
+        weir__write(writer, ", and in ");
+        weir__write_count(writer, found->places_total - 1, "more place", "more places");
+    }
+    weir__writef(writer, " (fingerprint %s)\n", place->fingerprint);
+}
+
+void weir__report_github(struct weir__writer *writer)
+{
+    const struct weir__summary *summary = writer->summary;
+    for (size_t i = 0; i < weir__findings_count(writer->findings); i++)
+        put_finding(writer, weir__findings_at(writer->findings, i));
+    for (size_t i = 0; i < summary->unscanned_count; i++) {
+        weir__write(writer, "::warning file=");
+        put_property(writer, summary->unscanned[i].path);
+        weir__write(writer, ",title=not scanned::");
+        put_data(writer, summary->unscanned[i].reason, strlen(summary->unscanned[i].reason));
+        weir__write(writer, "\n");
+    }
+    if (weir__is_incomplete(writer)) {
+        weir__write(writer, "::warning title=weir scan::");
+        weir__write_missing(writer);
+        weir__write(writer, "\n");
+    }
+}

@@ -1,0 +1,248 @@
+/* report_json.c - our own JSON, as one object or line by line.
+ *
+ * json:   {"format": "weir-scan", "format_version": 1, "version": of the program,
+ *          "summary": SUMMARY, "findings": [FINDING, ...]}
+ * jsonl:  {"type": "finding", FINDING's members} for each, then {"type": "summary", SUMMARY's}
+ *
+ * FINDING
+ *   rule, description, provider, tags   of the rule; provider and tags may be empty
+ *   secret, match      as they may be shown
+ *   redacted           whether secret, match and text have parts replaced by '*'
+ *   entropy            bits for each byte of the secret
+ *   checked            whether a check of its structure agreed
+ *   places_total       how often it was found; places lists the first of them
+ *   places             [PLACE, ...], by path and offset
+ * PLACE
+ *   path               '!' stands between an archive and its member
+ *   commit             only if it was found in one
+ *   line, column, end_line, end_column   from 1, in bytes; the end is behind the last byte
+ *   offset, length     bytes in the file
+ *   encodings          ["base64", ...], outermost first
+ *   fingerprint        of rule, secret and path: 32 hexadecimal digits
+ *   text               of the first place only: the line, cut around the secret
+ * SUMMARY
+ *   complete, interrupted     complete is false when anything was left out
+ *   secrets, places           found; allowed, ignored, unlisted: found and not listed, and why
+ *   files, bytes, archives, members       scanned
+ *   special, symlinks, allowed_paths      skipped
+ *   failed, truncated         could not be scanned, or only in part
+ *   unscanned                 the first of those: [{path, reason}, ...]
+ *   configs, rules, engine    files that were used, number of rules, identity of the engine
+ *   seconds
+ *
+ * Bytes that are not UTF-8 become U+FFFD. Members may be added; format_version changes when one
+ * changes its meaning.
+ */
+#include "report_parts.h"
+
+#include "banned.h"
+
+static void put_text(struct weir__json *json, const char *key, const char *text)
+{
+    weir__json_key(json, key);
+    weir__json_string(json, text ? text : "");
+}
+
+static void put_u64(struct weir__json *json, const char *key, uint64_t value)
+{
+    weir__json_key(json, key);
+    weir__json_u64(json, value);
+}
+
+static void put_bool(struct weir__json *json, const char *key, bool value)
+{
+    weir__json_key(json, key);
+    weir__json_bool(json, value);
+}
+
+static void put_bytes(struct weir__json *json, const char *key, const char *bytes, size_t length)
+{
+    weir__json_key(json, key);
+    weir__json_bytes(json, bytes, length);
+}
+
+static void put_place(struct weir__json *json, const struct weir__found_place *place, bool is_first)
+{
+    weir__json_object(json);
+    put_text(json, "path", place->path);
+    if (place->commit)
+        put_text(json, "commit", place->commit);
+    put_u64(json, "line", place->place.line);
+    put_u64(json, "column", place->place.column);
+    put_u64(json, "end_line", place->place.end_line);
+    put_u64(json, "end_column", place->place.end_column);
+    put_u64(json, "offset", place->place.offset);
+    put_u64(json, "length", place->place.length);
+    weir__json_key(json, "encodings");
+    weir__json_encodings(json, place->encodings);
+    put_text(json, "fingerprint", place->fingerprint);
+    if (is_first)
+        put_bytes(json, "text", place->line, place->line_length);
+    weir__json_end(json);
+}
+
+static void put_finding(struct weir__writer *writer, struct weir__json *json,
+                        const struct weir__found *found)
+{
+    put_text(json, "rule", found->rule->id);
+    put_text(json, "description", found->rule->description);
+    put_text(json, "provider", found->rule->provider);
+    weir__json_key(json, "tags");
+    weir__json_strings(json, &found->rule->tags);
+    put_bytes(json, "secret", found->secret, found->secret_length);
+    put_bytes(json, "match", found->match, found->match_length);
+    put_bool(json, "redacted", found->rule->regex && !weir__findings_is_shown(writer->findings));
+    weir__json_key(json, "entropy");
+    weir__json_real(json, found->entropy);
+    put_bool(json, "checked", found->is_checked);
+    put_u64(json, "places_total", found->places_total);
+    weir__json_key(json, "places");
+    weir__json_array(json);
+    for (size_t i = 0; i < found->places_count; i++) {
+        put_place(json, &found->places[i], i == 0);
+        weir__write_step(writer);
+    }
+    weir__json_end(json);
+}
+
+static void put_unscanned(struct weir__writer *writer, struct weir__json *json)
+{
+    const struct weir__summary *summary = writer->summary;
+    weir__json_key(json, "unscanned");
+    weir__json_array(json);
+    for (size_t i = 0; i < summary->unscanned_count; i++) {
+        weir__json_object(json);
+        put_text(json, "path", summary->unscanned[i].path);
+        put_text(json, "reason", summary->unscanned[i].reason);
+        weir__json_end(json);
+        weir__write_step(writer);
+    }
+    weir__json_end(json);
+    weir__json_key(json, "configs");
+    weir__json_array(json);
+    for (const char *const *config = summary->configs; config && *config; config++)
+        weir__json_string(json, *config);
+    weir__json_end(json);
+}
+
+static void put_summary(struct weir__writer *writer, struct weir__json *json)
+{
+    const struct weir__summary *summary = writer->summary;
+    put_bool(json, "complete", !weir__is_incomplete(writer));
+    put_bool(json, "interrupted", summary->is_interrupted);
+    put_u64(json, "secrets", weir__findings_count(writer->findings));
+    put_u64(json, "places", weir__places_total(writer->findings));
+    put_u64(json, "allowed", summary->allowed);
+    put_u64(json, "ignored", summary->ignored);
+    put_u64(json, "unlisted", summary->unlisted);
+    put_u64(json, "files", summary->files);
+    put_u64(json, "bytes", summary->bytes);
+    put_u64(json, "archives", summary->archives);
+    put_u64(json, "members", summary->members);
+    put_u64(json, "special", summary->special);
+    put_u64(json, "symlinks", summary->symlinks);
+    put_u64(json, "allowed_paths", summary->allowed_paths);
+    put_u64(json, "failed", summary->failed);
+    put_u64(json, "truncated", summary->truncated);
+    put_unscanned(writer, json);
+    put_u64(json, "rules", summary->rules);
+    put_text(json, "engine", summary->engine);
+    weir__json_key(json, "seconds");
+    weir__json_real(json, summary->seconds);
+}
+
+void weir__report_json(struct weir__writer *writer)
+{
+    struct weir__json json;
+    weir__json_init(&json, &writer->buffer);
+    weir__json_object(&json);
+    put_text(&json, "format", "weir-scan");
+    put_u64(&json, "format_version", 1);
+    put_text(&json, "version", writer->summary->version);
+    weir__json_key(&json, "summary");
+    weir__json_object(&json);
+    put_summary(writer, &json);
+    weir__json_end(&json);
+    weir__json_key(&json, "findings");
+    weir__json_array(&json);
+    for (size_t i = 0; i < weir__findings_count(writer->findings); i++) {
+        weir__json_object(&json);
+        put_finding(writer, &json, weir__findings_at(writer->findings, i));
+        weir__json_end(&json);
+        weir__write_step(writer);
+    }
+    weir__json_end(&json);
+    weir__json_end(&json);
+    weir__write_note(writer, weir__json_finish(&json));
+}
+
+void weir__report_jsonl(struct weir__writer *writer)
+{
+    struct weir__json json;
+    weir__json_init(&json, &writer->buffer);
+    for (size_t i = 0; i < weir__findings_count(writer->findings); i++) {
+        weir__json_object(&json);
+        put_text(&json, "type", "finding");
+        put_finding(writer, &json, weir__findings_at(writer->findings, i));
+        weir__json_end(&json);
+        weir__write_step(writer);
+    }
+    weir__json_object(&json);
+    put_text(&json, "type", "summary");
+    put_text(&json, "version", writer->summary->version);
+    put_summary(writer, &json);
+    weir__json_end(&json);
+    weir__write_note(writer, weir__json_finish(&json));
+}
+
+/* As gitleaks writes it: one object for each place; columns are from 1 and the last one counts. */
+static void put_gitleaks(struct weir__writer *writer, struct weir__json *json,
+                         const struct weir__found *found, const struct weir__found_place *place)
+{
+    uint64_t end_column = place->place.end_column;
+    struct weir__buffer name;
+    weir__json_object(json);
+    put_text(json, "RuleID", found->rule->id);
+    put_text(json, "Description", found->rule->description);
+    put_u64(json, "StartLine", place->place.line);
+    put_u64(json, "EndLine", place->place.end_line);
+    put_u64(json, "StartColumn", place->place.column);
+    put_u64(json, "EndColumn", end_column > 1 ? end_column - 1 : end_column);
+    put_bytes(json, "Match", found->match, found->match_length);
+    put_bytes(json, "Secret", found->secret, found->secret_length);
+    put_text(json, "File", place->path);
+    put_text(json, "SymlinkFile", "");
+    put_text(json, "Commit", place->commit);
+    weir__json_key(json, "Entropy");
+    weir__json_real(json, found->entropy);
+    put_text(json, "Author", "");
+    put_text(json, "Email", "");
+    put_text(json, "Date", "");
+    put_text(json, "Message", "");
+    weir__json_key(json, "Tags");
+    weir__json_strings(json, &found->rule->tags);
+    weir__buffer_init(&name, 1u << 20);
+    int error = weir__buffer_printf(&name, "%s%s%s:%s:%llu", place->commit ? place->commit : "",
+                                    place->commit ? ":" : "", place->path, found->rule->id,
+                                    (unsigned long long)place->place.line);
+    put_text(json, "Fingerprint", weir__buffer_text(&name));
+    weir__buffer_fini(&name);
+    weir__json_end(json);
+    weir__write_note(writer, error);
+}
+
+void weir__report_gitleaks(struct weir__writer *writer)
+{
+    struct weir__json json;
+    weir__json_init(&json, &writer->buffer);
+    weir__json_array(&json);
+    for (size_t i = 0; i < weir__findings_count(writer->findings); i++) {
+        const struct weir__found *found = weir__findings_at(writer->findings, i);
+        for (size_t k = 0; k < found->places_count; k++) {
+            put_gitleaks(writer, &json, found, &found->places[k]);
+            weir__write_step(writer);
+        }
+    }
+    weir__json_end(&json);
+    weir__write_note(writer, weir__json_finish(&json));
+}

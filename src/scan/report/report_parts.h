@@ -1,0 +1,86 @@
+/* report_parts.h - what the writers of the formats share.
+ *
+ * Whatever comes from the things that were scanned is hostile: paths, lines, secrets, and the texts
+ * of rules that came with them. A writer passes such bytes on only through weir__piece() or through
+ * the JSON writer, and then through the escapes of its format.
+ *
+ * Ownership: a writer owns its buffer and borrows the rest for the call.
+ */
+#ifndef WEIR_SCAN_REPORT_REPORT_PARTS_H
+#define WEIR_SCAN_REPORT_REPORT_PARTS_H
+
+#include "json.h"
+#include "report.h"
+
+bool weir__findings_is_shown(const struct weir__findings *findings);
+bool weir__findings_is_finished(const struct weir__findings *findings);
+
+/* Collects a report and hands it on in pieces. The first error stays, and ends all writing. */
+struct weir__writer {
+    const struct weir__findings *findings;
+    const struct weir__summary *summary;
+    const struct weir__report_options *options;
+    const struct weir__report_out *_out;
+    struct weir__buffer buffer; /* the JSON writer appends here by itself */
+    int _error;
+};
+
+void weir__write_bytes(struct weir__writer *writer, const char *bytes, size_t length);
+void weir__write(struct weir__writer *writer, const char *text);
+__attribute__((format(printf, 2, 3))) void weir__writef(struct weir__writer *writer,
+                                                        const char *format, ...);
+/* Hands on what there is if it is much. Between values. */
+void weir__write_step(struct weir__writer *writer);
+void weir__write_note(struct weir__writer *writer, int error);
+
+/* One character as it may be shown: controls, bytes that are not UTF-8 and characters that turn the
+ * direction of writing around or have no width become \n, \x1b, \u{202e}. */
+#define WEIR__PIECE_SIZE 12
+
+struct weir__piece {
+    char text[WEIR__PIECE_SIZE];
+    size_t length;  /* of text */
+    size_t used;    /* bytes of the source */
+    unsigned cells; /* on a terminal */
+    bool is_escaped;
+};
+
+void weir__piece(struct weir__piece *ret_piece, const char *text, size_t left);
+
+/* All characters, each through weir__piece() and then as the function likes it; NULL: as it is. */
+typedef void weir__put_piece(struct weir__writer *writer, const struct weir__piece *piece);
+void weir__write_pieces(struct weir__writer *writer, const char *text, size_t length,
+                        weir__put_piece *put);
+void weir__write_shown(struct weir__writer *writer, const char *text);
+
+/* "1 secret", "2 secrets". */
+void weir__write_count(struct weir__writer *writer, uint64_t count, const char *one,
+                       const char *many);
+
+/* Columns of the place in characters, where the line tells; else in bytes. */
+void weir__place_columns(const struct weir__found_place *place, uint64_t *ret_column,
+                         uint64_t *ret_end_column);
+uint64_t weir__places_total(const struct weir__findings *findings);
+/* "base64, hex" as an array. */
+void weir__json_encodings(struct weir__json *json, const char *encodings);
+void weir__json_strings(struct weir__json *json, const struct weir__strings *strings);
+const char *weir__rule_description(const struct weir__rule *rule);
+
+/* One sentence each, without an end of line: what was found, what was scanned, and what not (false
+ * when nothing is missing). */
+void weir__write_found(struct weir__writer *writer);
+void weir__write_scanned(struct weir__writer *writer);
+bool weir__write_missing(struct weir__writer *writer);
+bool weir__is_incomplete(const struct weir__writer *writer);
+
+void weir__report_human(struct weir__writer *writer);
+void weir__report_json(struct weir__writer *writer);
+void weir__report_jsonl(struct weir__writer *writer);
+void weir__report_sarif(struct weir__writer *writer);
+void weir__report_csv(struct weir__writer *writer);
+void weir__report_junit(struct weir__writer *writer);
+void weir__report_github(struct weir__writer *writer);
+void weir__report_gitleaks(struct weir__writer *writer);
+void weir__report_html(struct weir__writer *writer);
+
+#endif

@@ -1,0 +1,77 @@
+/* archive.h - what is in an archive, member by member, nested, read where it can do no harm.
+ *
+ * Known by content, not by name: zip (jar, whl, apk, docx…), tar, gz, xz, zst, bz2, lz4, 7z, rar,
+ * cpio, ar (.deb, .a), rpm, iso, and what libarchive reads besides. The decoders run in a child
+ * process that has no file system, no network, no new processes (seccomp), and a bounded memory.
+ * The archive's descriptor goes to it through a socket, members come back through it as frames. A
+ * child that dies costs the member at which it died; a new one goes on behind it where that is
+ * possible, else the rest of that archive is told as unscanned.
+ *
+ * The child is this program again, started with "--archive-child" as its first argument: main()
+ * must then call weir__archive_child_main() before anything else.
+ *
+ * A member that is an archive itself is walked in the same way, to depth_max; names are joined by
+ * '!': "a.zip!b/c.tar!d". In the tar of a docker or OCI image, layers are named by their digest.
+ *
+ * Limits: options. At each of them the walk goes on with the next member where there can be one,
+ * and what was left out is told as unscanned with the limit's name. What looks like an archive and
+ * cannot be walked is given as a member of plain bytes as well as told.
+ *
+ * Nothing is ever written to a path of an archive: names are only shown.
+ *
+ * Ownership: the walker owns the child; descriptors, hooks and texts stay the caller's.
+ */
+#ifndef WEIR_SCAN_SOURCE_ARCHIVE_H
+#define WEIR_SCAN_SOURCE_ARCHIVE_H
+
+#include <weir/deadline.h>
+
+struct weir__archive_options {
+    unsigned depth_max;         /* 8; at most 12 */
+    uint64_t entries_max;       /* of one archive, nested ones included; 1,000,000 */
+    uint64_t entry_bytes_max;   /* unpacked; 1 GiB */
+    uint64_t archive_bytes_max; /* unpacked, all members; 10 GiB */
+    unsigned ratio_max;         /* unpacked to packed, judged from 1 MiB on; 1000 */
+    uint64_t memory_max;        /* address space of the child; 256 MiB, at least 128 */
+    uint64_t silence_ns_max;    /* a decoder that says nothing for so long has died; 60 s */
+    bool may_run_unconfined;    /* where there is no seccomp; else that is Unsupported. false */
+};
+void weir__archive_options_init(struct weir__archive_options *options);
+
+/* The bytes at the beginning of a file that are needed to know it. */
+#define WEIR__ARCHIVE_PROBE 1024u
+/* (tar has its magic at 257, iso at 32769: the latter only with as many bytes.) The format's name,
+ * or NULL: none. */
+const char *weir__archive_probe(const char *bytes, size_t length);
+
+/* Called in the caller's thread, in order. Anything but 0 ends the walk with that answer. */
+struct weir__archive_hooks {
+    /* A member begins; its name is shown as it is, joined to those around it. */
+    int (*begin)(void *arg, const char *path);
+    int (*bytes)(void *arg, const char *bytes, size_t length);
+    int (*end)(void *arg, bool is_complete);
+    /* Something was not read: encrypted, broken, or beyond a limit. */
+    void (*unscanned)(void *arg, const char *path, const char *reason);
+    void *arg;
+};
+
+struct weir__archive_walker; /* has the child; one thread at a time */
+
+WEIR_MUST_USE int weir__archive_walker_new(struct weir__archive_walker **ret_walker,
+                                           const struct weir__archive_options *options);
+void weir__archive_walker_free(struct weir__archive_walker *walker);
+
+/* Walks the archive in the regular file that is open for reading at fd, from its beginning and
+ * without moving the descriptor's position. path is what member names begin with. 0 when it was
+ * walked to its end, whatever had to be left out and was told; a negative error when nothing could
+ * be done (no child could be started, the deadline came, a hook said so).
+ */
+WEIR_MUST_USE int weir__archive_walk(struct weir__archive_walker *walker, int fd, const char *path,
+                                     const struct weir__archive_hooks *hooks,
+                                     const struct weir_deadline *deadline);
+
+/* What the child does; returns its exit status. */
+#define WEIR__ARCHIVE_CHILD "--archive-child"
+int weir__archive_child_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,126 @@
+/* archive_behind.c - what libarchive leaves unread without a word.
+ *
+ * A reader of members behind each other stops at the mark that ends them, whatever follows: a
+ * second archive (the two halves of an initial ramdisk), or bytes that somebody put there. A reader
+ * of zip passes over entries of the directory that are damaged. Both are found here by counting.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "archive_read.h"
+#include "sys.h"
+
+#include "banned.h"
+
+#define ZIP_END_BYTES   22u
+#define ZIP_COUNT_AT    10u
+#define ZIP_COUNT_LARGE 0xffffu /* stands elsewhere */
+
+size_t weir__archive_look(struct weir__archive_input *input, uint64_t at, const char **ret_bytes)
+{
+    uint64_t left = at < input->size ? input->size - at : 0;
+    size_t length = left < WEIR__ARCHIVE_BLOCK ? (size_t)left : WEIR__ARCHIVE_BLOCK;
+    if (length == 0)
+        return 0;
+    if (input->memory) {
+        *ret_bytes = input->memory + at;
+        return length;
+    }
+    ssize_t got = weir__sys_pread(input->trip->fd, input->trip->block, length, (off_t)at);
+    *ret_bytes = input->trip->block;
+    return got > 0 ? (size_t)got : 0;
+}
+
+static size_t zeros_in(const char *bytes, size_t length)
+{
+    size_t count = 0;
+    while (count < length && bytes[count] == '\0')
+        count++;
+    return count;
+}
+
+/* Whether the reader stopped where the archive does, so that what follows is something else. Of a
+ * compressed stream that is so only when it was read to its end. */
+static bool is_end_known(const struct weir__archive_level *level)
+{
+    switch (level->format->id) {
+    case WEIR__ARCHIVE_CPIO:
+    case WEIR__ARCHIVE_AR:
+        return true;
+    default:
+        return level->format->way == WEIR__ARCHIVE_PACKED &&
+               (level->is_raw || level->entries_count == 0);
+    }
+}
+
+bool weir__archive_behind(struct weir__archive_level *level, uint64_t *ret_at)
+{
+    struct weir__archive_input *input = &level->input;
+    const char *bytes = NULL;
+    size_t length;
+    uint64_t at = level->consumed;
+    if (!is_end_known(level) || input->member)
+        return false;
+    while ((length = weir__archive_look(input, at, &bytes)) > 0) {
+        size_t zeros = zeros_in(bytes, length);
+        at += zeros;
+        *ret_at = at;
+        if (zeros < length)
+            return true;
+    }
+    return false;
+}
+
+bool weir__archive_has_more(struct weir__archive_level *level)
+{
+    struct weir__archive_input *input = &level->input;
+    const char *bytes = input->given;
+    size_t length;
+    if (!is_end_known(level) || !input->member)
+        return false;
+    uint64_t unread = input->at > level->consumed ? input->at - level->consumed : 0;
+    /* Only the last block is still there; what lies before it was read to be understood. */
+    length = unread < input->given_length ? (size_t)unread : input->given_length;
+    if (length > 0 && zeros_in(bytes + input->given_length - length, length) < length)
+        return true;
+    while ((length = weir__archive_member_pull(input->member, &bytes)) > 0)
+        if (zeros_in(bytes, length) < length)
+            return true;
+    return false;
+}
+
+static unsigned le16(const char *bytes)
+{
+    return (unsigned)(unsigned char)bytes[0] | (unsigned)(unsigned char)bytes[1] << 8;
+}
+
+bool weir__archive_is_empty(struct weir__archive_level *level)
+{
+    uint64_t at;
+    if (level->format->id == WEIR__ARCHIVE_ZIP)
+        return level->is_listed_empty;
+    /* An rpm without files has a list of none; one without even that is cut off. */
+    return is_end_known(level) && level->format->id != WEIR__ARCHIVE_RPM &&
+           !weir__archive_behind(level, &at) && !weir__archive_has_more(level);
+}
+
+void weir__archive_zip_count(struct weir__archive_level *level)
+{
+    struct weir__archive_input *input = &level->input;
+    const char *bytes = NULL;
+    uint64_t from = input->size > WEIR__ARCHIVE_BLOCK ? input->size - WEIR__ARCHIVE_BLOCK : 0;
+    if (level->format->id != WEIR__ARCHIVE_ZIP || input->member)
+        return;
+    size_t length = weir__archive_look(input, from, &bytes);
+    for (size_t at = length; at-- > 0;) {
+        if (length - at < ZIP_END_BYTES || memcmp(bytes + at, "PK\5\6", 4) != 0)
+            continue;
+        unsigned count = le16(bytes + at + ZIP_COUNT_AT);
+        level->is_listed_empty = count == 0;
+        if (count != ZIP_COUNT_LARGE && count > level->entries_count)
+            snprintf(level->reason, sizeof(level->reason),
+                     "broken: %llu of %u members are in its directory",
+                     (unsigned long long)level->entries_count, count);
+        return;
+    }
+}

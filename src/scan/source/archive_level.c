@@ -1,0 +1,169 @@
+/* archive_level.c - one archive opened by libarchive, on the input that it has. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "archive_lib.h"
+
+#include "archive_read.h"
+#include "sys.h"
+
+#include "banned.h"
+
+static la_ssize_t on_read(struct archive *archive, void *arg, const void **ret_bytes)
+{
+    struct weir__archive_input *input = arg;
+    const char *bytes = NULL;
+    if (input->member) {
+        size_t got = weir__archive_member_pull(input->member, &bytes);
+        *ret_bytes = bytes;
+        input->at += got;
+        if (got > 0) {
+            input->given = bytes;
+            input->given_length = got;
+        }
+        if (got > 0 || input->member->failure == WEIR__ARCHIVE_FINE)
+            return (la_ssize_t)got;
+        archive_set_error(archive, EIO, "%s", input->member->reason);
+        return ARCHIVE_FATAL;
+    }
+    uint64_t left = input->at < input->size ? input->size - input->at : 0;
+    size_t length = left < WEIR__ARCHIVE_BLOCK ? (size_t)left : WEIR__ARCHIVE_BLOCK;
+    if (input->memory) {
+        *ret_bytes = input->memory + (length ? input->at : 0);
+        input->at += length;
+        return (la_ssize_t)length;
+    }
+    ssize_t got = weir__sys_pread(input->trip->fd, input->trip->block, length, (off_t)input->at);
+    if (got < 0) {
+        archive_set_error(archive, errno, "the file cannot be read");
+        return ARCHIVE_FATAL;
+    }
+    *ret_bytes = input->trip->block;
+    input->at += (uint64_t)got;
+    return got;
+}
+
+static la_int64_t on_skip(struct archive *archive, void *arg, la_int64_t request)
+{
+    struct weir__archive_input *input = arg;
+    (void)archive;
+    uint64_t left = input->at < input->size ? input->size - input->at : 0;
+    uint64_t skipped = request > 0 && (uint64_t)request < left ? (uint64_t)request : left;
+    if (request <= 0)
+        return 0;
+    input->at += skipped;
+    return (la_int64_t)skipped;
+}
+
+static la_int64_t on_seek(struct archive *archive, void *arg, la_int64_t offset, int whence)
+{
+    struct weir__archive_input *input = arg;
+    uint64_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? input->at : input->size;
+    la_int64_t wanted;
+    if (__builtin_add_overflow((la_int64_t)base, offset, &wanted) || wanted < 0) {
+        archive_set_error(archive, EINVAL, "a place outside of the file");
+        return ARCHIVE_FATAL;
+    }
+    input->at = (uint64_t)wanted < input->size ? (uint64_t)wanted : input->size;
+    return (la_int64_t)input->at;
+}
+
+/* Only what the format needs: no decoder is to try itself on something that it was not chosen for.
+ * Left out for good are the filters that start programs, uudecode (it drops the text around), and
+ * mtree. */
+static void support(struct archive *archive, enum weir__archive_id id)
+{
+    static int (*const supports[])(struct archive *) = {
+        [WEIR__ARCHIVE_7Z] = archive_read_support_format_7zip,
+        [WEIR__ARCHIVE_AR] = archive_read_support_format_ar,
+        [WEIR__ARCHIVE_BZIP2] = archive_read_support_filter_bzip2,
+        [WEIR__ARCHIVE_CAB] = archive_read_support_format_cab,
+        [WEIR__ARCHIVE_COMPRESS] = archive_read_support_filter_compress,
+        [WEIR__ARCHIVE_CPIO] = archive_read_support_format_cpio,
+        [WEIR__ARCHIVE_GZIP] = archive_read_support_filter_gzip,
+        [WEIR__ARCHIVE_ISO] = archive_read_support_format_iso9660,
+        [WEIR__ARCHIVE_LHA] = archive_read_support_format_lha,
+        [WEIR__ARCHIVE_LZ4] = archive_read_support_filter_lz4,
+        [WEIR__ARCHIVE_LZIP] = archive_read_support_filter_lzip,
+        [WEIR__ARCHIVE_LZMA] = archive_read_support_filter_lzma,
+        [WEIR__ARCHIVE_RAR] = archive_read_support_format_rar,
+        [WEIR__ARCHIVE_RAR5] = archive_read_support_format_rar5,
+        [WEIR__ARCHIVE_RPM] = archive_read_support_filter_rpm,
+        [WEIR__ARCHIVE_TAR] = archive_read_support_format_tar,
+        [WEIR__ARCHIVE_XAR] = archive_read_support_format_xar,
+        [WEIR__ARCHIVE_XZ] = archive_read_support_filter_xz,
+        [WEIR__ARCHIVE_ZIP] = archive_read_support_format_zip,
+        [WEIR__ARCHIVE_ZSTD] = archive_read_support_filter_zstd,
+    };
+    if (supports[id])
+        supports[id](archive);
+    if (id == WEIR__ARCHIVE_RPM) {
+        archive_read_support_filter_gzip(archive);
+        archive_read_support_filter_bzip2(archive);
+        archive_read_support_filter_lzma(archive);
+        archive_read_support_filter_xz(archive);
+        archive_read_support_filter_zstd(archive);
+    }
+}
+
+int weir__archive_level_open(struct weir__archive_level *level)
+{
+    struct archive *archive = archive_read_new();
+    level->archive = archive;
+    if (!archive)
+        return -1;
+    if (level->is_streamed)
+        archive_read_support_format_zip_streamable(archive);
+    else
+        support(archive, level->format->id);
+    if (level->format->way == WEIR__ARCHIVE_PACKED) {
+        /* Whatever it is, it is given as it is and looked at again: a reader of tar would ask for
+         * more bytes than a short stream has, and lose them if that ends in an error. Nothing at
+         * all is fine; a stream that is broken before its first byte is not taken for that, since
+         * every filter is asked for a byte first. */
+        archive_read_support_format_raw(archive);
+        archive_read_support_format_empty(archive);
+    }
+    archive_read_set_read_callback(archive, on_read);
+    archive_read_set_callback_data(archive, &level->input);
+    if (!level->input.member) {
+        archive_read_set_skip_callback(archive, on_skip);
+        archive_read_set_seek_callback(archive, on_seek);
+    }
+    if (level->format->id == WEIR__ARCHIVE_TAR)
+        /* What stands behind the end mark is read as well, or told. */
+        archive_read_set_options(archive, "tar:read_concatenated_archives");
+    level->is_open = archive_read_open1(archive) == ARCHIVE_OK;
+    return level->is_open ? 0 : -1;
+}
+
+void weir__archive_level_close(struct weir__archive_level *level)
+{
+    if (level->archive) {
+        la_int64_t consumed = archive_filter_bytes(level->archive, -1);
+        level->consumed = level->start + (consumed > 0 ? (uint64_t)consumed : 0);
+        archive_read_free(level->archive);
+    }
+    level->archive = NULL;
+    level->is_open = false;
+}
+
+bool weir__archive_level_is_encrypted(struct weir__archive_level *level)
+{
+    /* Of an archive that no reader wanted, libarchive would ask the one behind its last. */
+    return level->is_open && archive_read_has_encrypted_entries(level->archive) > 0;
+}
+
+void weir__archive_level_reason(struct weir__archive_level *level,
+                                char reason[WEIR__ARCHIVE_REASON_MAX + 1])
+{
+    const struct weir__archive_member *member = level->input.member;
+    const char *text = level->archive ? archive_error_string(level->archive) : "out of memory";
+    if (member && member->failure != WEIR__ARCHIVE_FINE)
+        /* The deepest cause is the cause. */
+        snprintf(reason, WEIR__ARCHIVE_REASON_MAX + 1, "%s", member->reason);
+    else
+        snprintf(reason, WEIR__ARCHIVE_REASON_MAX + 1, "broken: %.200s",
+                 text && *text ? text : "for no stated reason");
+}

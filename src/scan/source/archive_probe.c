@@ -1,0 +1,262 @@
+/* archive_probe.c - which archive begins with these bytes.
+ *
+ * Stricter than the magic numbers alone where those are short: what is taken for an archive and is
+ * none costs a "broken" in the report. What is asked beyond the magic is what every writer of the
+ * format keeps to (a checksum, reserved bits, a version). The files that hide an archive behind
+ * other bytes (programs that unpack themselves) are not archives here; they are read as bytes.
+ */
+#include <string.h>
+
+#include "archive.h"
+#include "archive_format.h"
+
+#include "banned.h"
+
+#define TAR_BLOCK     512u
+#define TAR_SUM_AT    148u
+#define TAR_SUM_BYTES 8u
+#define ISO_AT        32769u
+
+struct look {
+    const unsigned char *bytes;
+    size_t length;
+};
+
+static bool has(struct look look, size_t at, const char *magic, size_t magic_length)
+{
+    return look.length >= at + magic_length && memcmp(look.bytes + at, magic, magic_length) == 0;
+}
+
+static uint32_t le32(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
+#define HAS(at, magic) has(look, at, magic, sizeof(magic) - 1)
+
+static bool is_zip(struct look look)
+{
+    size_t at = HAS(0, "PK\7\10PK\3\4") || HAS(0, "PK00PK\3\4") ? 4 : 0;
+    if (HAS(0, "PK\5\6"))
+        return look.length >= 22;
+    /* The version that is needed to unpack it is 10 times that of the specification, below 7. */
+    return HAS(at, "PK\3\4") && look.length >= at + 30 && look.bytes[at + 4] < 100;
+}
+
+static bool is_gzip(struct look look)
+{
+    return HAS(0, "\x1f\x8b\x08") && look.length >= 10 && (look.bytes[3] & 0xe0) == 0;
+}
+
+static bool is_bzip2(struct look look)
+{
+    return HAS(0, "BZh") && look.length >= 10 && look.bytes[3] >= '1' && look.bytes[3] <= '9' &&
+           (HAS(4, "\x31\x41\x59\x26\x53\x59") || HAS(4, "\x17\x72\x45\x38\x50\x90"));
+}
+
+static bool is_xz(struct look look)
+{
+    return HAS(0, "\xfd"
+                  "7zXZ\0");
+}
+
+/* No magic at all: the properties that every writer uses, a size of the dictionary that is a power
+ * of two or one and a half, and a length that is unknown or below a terabyte. */
+static bool is_lzma(struct look look)
+{
+    if (look.length < 14 || look.bytes[0] != 0x5d || look.bytes[13] != 0)
+        return false;
+    uint32_t dictionary = le32(look.bytes + 1);
+    uint32_t low = dictionary & -dictionary;
+    if (dictionary < 4096 || (dictionary != low && dictionary != low * 3))
+        return false;
+    return HAS(5, "\xff\xff\xff\xff\xff\xff\xff\xff") || HAS(10, "\0\0\0");
+}
+
+static bool is_lzip(struct look look)
+{
+    return HAS(0, "LZIP") && look.length >= 6 && look.bytes[4] <= 1;
+}
+
+static bool is_compress(struct look look)
+{
+    if (!HAS(0, "\x1f\x9d") || look.length < 4 || (look.bytes[2] & 0x60))
+        return false;
+    unsigned bits = look.bytes[2] & 0x1f;
+    return bits >= 9 && bits <= 16;
+}
+
+/* Either may begin with frames that are to be skipped. */
+static struct look behind_skippable(struct look look)
+{
+    while (look.length >= 12 && (look.bytes[0] & 0xf0) == 0x50 && HAS(1, "\x2a\x4d\x18")) {
+        uint32_t skipped = le32(look.bytes + 4);
+        if (skipped > look.length - 12)
+            break;
+        look.bytes += 8 + skipped;
+        look.length -= 8 + skipped;
+    }
+    return look;
+}
+
+static bool is_lz4(struct look look)
+{
+    look = behind_skippable(look);
+    return HAS(0, "\x04\x22\x4d\x18") || HAS(0, "\x02\x21\x4c\x18");
+}
+
+static bool is_zstd(struct look look)
+{
+    look = behind_skippable(look);
+    return HAS(0, "\x28\xb5\x2f\xfd");
+}
+
+static bool is_lzop(struct look look)
+{
+    return HAS(0, "\x89LZO\0\r\n\x1a\n");
+}
+
+static bool is_lrzip(struct look look)
+{
+    return HAS(0, "LRZI\0");
+}
+
+static bool is_7z(struct look look)
+{
+    return HAS(0, "7z\xbc\xaf\x27\x1c");
+}
+
+static bool is_rar(struct look look)
+{
+    return HAS(0, "Rar!\x1a\x07\0");
+}
+
+static bool is_rar5(struct look look)
+{
+    return HAS(0, "Rar!\x1a\x07\1\0");
+}
+
+static bool is_ar(struct look look)
+{
+    return HAS(0, "!<arch>\n");
+}
+
+static bool is_rpm(struct look look)
+{
+    return HAS(0, "\xed\xab\xee\xdb") && look.length >= 8 && look.bytes[4] >= 3 &&
+           look.bytes[4] <= 4;
+}
+
+static bool is_cab(struct look look)
+{
+    return HAS(0, "MSCF\0\0\0\0");
+}
+
+static bool is_xar(struct look look)
+{
+    return HAS(0, "xar!\0");
+}
+
+static bool is_iso(struct look look)
+{
+    return HAS(ISO_AT, "CD001");
+}
+
+static bool is_lha(struct look look)
+{
+    return look.length >= 22 && look.bytes[2] == '-' && look.bytes[3] == 'l' &&
+           (look.bytes[4] == 'h' || look.bytes[4] == 'z') && look.bytes[6] == '-' &&
+           look.bytes[20] <= 3;
+}
+
+static bool are_hex(const unsigned char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = bytes[i];
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')))
+            return false;
+    }
+    return true;
+}
+
+static bool is_cpio(struct look look)
+{
+    if (HAS(0, "070707") && look.length >= 76)
+        return are_hex(look.bytes + 6, 70);
+    if ((HAS(0, "070701") || HAS(0, "070702")) && look.length >= 110)
+        return are_hex(look.bytes + 6, 104);
+    /* The old binary form, in either order of bytes: a name of a credible length, and the type of
+     * a file in the mode. */
+    if (look.length < 26)
+        return false;
+    bool is_little = HAS(0, "\xc7\x71");
+    if (!is_little && !HAS(0, "\x71\xc7"))
+        return false;
+    unsigned low = is_little ? 0 : 1;
+    unsigned mode = (unsigned)look.bytes[6 + low] | (unsigned)look.bytes[7 - low] << 8;
+    unsigned name = (unsigned)look.bytes[20 + low] | (unsigned)look.bytes[21 - low] << 8;
+    return (mode & 0170000) != 0 && name > 1 && name <= 1024;
+}
+
+/* By its checksum, which the oldest tar had already. */
+static bool is_tar(struct look look)
+{
+    if (look.length < TAR_BLOCK)
+        return false;
+    unsigned wanted = 0, sum = TAR_SUM_BYTES * ' ', sum_signed = sum;
+    bool has_digit = false;
+    for (size_t i = TAR_SUM_AT; i < TAR_SUM_AT + TAR_SUM_BYTES; i++) {
+        unsigned char c = look.bytes[i];
+        if (c >= '0' && c <= '7') {
+            wanted = wanted * 8 + (c - '0');
+            has_digit = true;
+        } else if (c != ' ' && c != '\0') {
+            return false;
+        } else if (has_digit) {
+            break;
+        }
+    }
+    for (size_t i = 0; i < TAR_BLOCK; i++) {
+        if (i - TAR_SUM_AT < TAR_SUM_BYTES)
+            continue;
+        sum += look.bytes[i];
+        sum_signed += (unsigned)(signed char)look.bytes[i];
+    }
+    return has_digit && look.bytes[0] != '\0' && (wanted == sum || wanted == sum_signed);
+}
+
+#define ROW(constant, name, way)                                                                   \
+    {                                                                                              \
+        {#name, WEIR__ARCHIVE_##constant, WEIR__ARCHIVE_##way}, is_##name                          \
+    }
+
+/* Long magics first; those that are only probable, last. */
+static const struct {
+    struct weir__archive_format format;
+    bool (*is_it)(struct look look);
+} formats[] = {
+    ROW(ZIP, zip, EITHER),     ROW(GZIP, gzip, PACKED),   ROW(XZ, xz, PACKED),
+    ROW(ZSTD, zstd, PACKED),   ROW(BZIP2, bzip2, PACKED), ROW(LZ4, lz4, PACKED),
+    ROW(7Z, 7z, SEEK),         ROW(RAR, rar, EITHER),     ROW(RAR5, rar5, EITHER),
+    ROW(AR, ar, STREAM),       ROW(RPM, rpm, PACKED),     ROW(CAB, cab, EITHER),
+    ROW(XAR, xar, SEEK),       ROW(LZIP, lzip, PACKED),   ROW(LZOP, lzop, OPAQUE),
+    ROW(LRZIP, lrzip, OPAQUE), ROW(CPIO, cpio, STREAM),   ROW(TAR, tar, STREAM),
+    ROW(ISO, iso, SEEK),       ROW(LHA, lha, EITHER),     ROW(COMPRESS, compress, PACKED),
+    ROW(LZMA, lzma, PACKED),
+};
+
+const struct weir__archive_format *weir__archive_format_of(const char *bytes, size_t length)
+{
+    struct look look = {(const unsigned char *)bytes, length};
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (formats[i].is_it(look))
+            return &formats[i].format;
+    return NULL;
+}
+
+const char *weir__archive_probe(const char *bytes, size_t length)
+{
+    const struct weir__archive_format *format = weir__archive_format_of(bytes, length);
+    return format ? format->name : NULL;
+}

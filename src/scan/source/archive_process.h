@@ -1,0 +1,49 @@
+/* archive_process.h - the decoder's process as its parent sees it.
+ *
+ * Waits: recv() on the socket, which looks up every quarter of a second whether the deadline has
+ * come, and is ended at once by a cancel token, whose hook shuts the socket down.
+ *
+ * Ownership: a process owns its child and its socket; fini kills the one and closes the other.
+ */
+#ifndef WEIR_SCAN_SOURCE_ARCHIVE_PROCESS_H
+#define WEIR_SCAN_SOURCE_ARCHIVE_PROCESS_H
+
+#include <sys/types.h>
+
+#include "archive_frames.h"
+
+/* Letters of the child's third argument. */
+#define WEIR__ARCHIVE_CONFINED   '-'
+#define WEIR__ARCHIVE_MAY_RUN    'u'
+#define WEIR__ARCHIVE_NO_SECCOMP 'n' /* for tests: as if the kernel had none */
+
+struct weir__archive_process {
+    pid_t pid;   /* 0: there is none */
+    pid_t maker; /* the thread that started it, with which it dies */
+    int fd;
+    char *message; /* WEIR__ARCHIVE_MESSAGE_MAX bytes */
+};
+
+WEIR_MUST_USE int weir__archive_process_init(struct weir__archive_process *process);
+void weir__archive_process_fini(struct weir__archive_process *process);
+
+/* Makes sure that there is a child that greets. Unsupported: it could not confine itself. */
+WEIR_MUST_USE int weir__archive_process_start(struct weir__archive_process *process,
+                                              const struct weir__archive_options *options,
+                                              bool has_no_seccomp,
+                                              const struct weir_deadline *deadline);
+
+WEIR_MUST_USE int weir__archive_process_send(struct weir__archive_process *process,
+                                             const struct weir__archive_command *command, int fd);
+
+/* The next message's length; 0 when the child is gone; Timeout, Canceled, or TimeoutRead when it
+ * said nothing for silence_ns. */
+WEIR_MUST_USE ssize_t weir__archive_process_hear(struct weir__archive_process *process,
+                                                 uint64_t silence_ns,
+                                                 const struct weir_deadline *deadline);
+
+/* Ends the child, if need be, and says what it died of: a signal's number, or minus its exit
+ * status. */
+int weir__archive_process_stop(struct weir__archive_process *process);
+
+#endif

@@ -1,0 +1,142 @@
+/* archive_read.h - the decoder's side of a walk: libarchive, levels and limits.
+ *
+ * A level is one archive that is being read: that in the file, or one that is a member of the level
+ * around it. A level reads through an input: the file by its offset, a member's bytes as the outer
+ * level unpacks them, or a member that was read into memory since its format needs to seek.
+ *
+ * Runs in the confined child; for fuzzing, in the fuzzer.
+ *
+ * Ownership: the walk borrows the command, the descriptor and the giver; levels and members live on
+ * the stack of the functions that walk them.
+ */
+#ifndef WEIR_SCAN_SOURCE_ARCHIVE_READ_H
+#define WEIR_SCAN_SOURCE_ARCHIVE_READ_H
+
+#include <sys/types.h>
+
+#include "archive_lib.h"
+
+#include "archive_format.h"
+#include "archive_frames.h"
+
+#define WEIR__ARCHIVE_BLOCK 65536u
+
+struct weir__archive_trip {
+    const struct weir__archive_command *command;
+    struct weir__archive_giver *giver;
+    int fd;
+    struct weir__buffer path; /* inside of the file, joined by '!' */
+    uint64_t number;          /* of the member that comes next */
+    uint64_t bytes;           /* of plain members, and of those passed over by unpacking them */
+    uint64_t quiet_bytes;     /* unpacked since the last sign of life */
+    size_t memory_left;       /* for members that must be in memory */
+    bool is_muted;            /* among members that an earlier child has told of */
+    bool is_stopped;          /* by a limit of the whole, or by a giver that failed */
+    char block[WEIR__ARCHIVE_BLOCK]; /* of the file */
+};
+
+enum weir__archive_failure {
+    WEIR__ARCHIVE_FINE,
+    WEIR__ARCHIVE_BROKEN,
+    WEIR__ARCHIVE_BOMB, /* it unpacks more than the ratio allows */
+};
+
+struct weir__archive_member;
+
+/* Where a level's bytes come from: a member of the outer level, else memory, else the file. */
+struct weir__archive_input {
+    struct weir__archive_trip *trip;
+    struct weir__archive_member *member;
+    const char *memory;
+    uint64_t size; /* of memory or file */
+    uint64_t at;
+    const char *given; /* the last block of a member */
+    size_t given_length;
+};
+
+struct weir__archive_level {
+    struct weir__archive_trip *trip;
+    const struct weir__archive_format *format;
+    struct archive *archive;
+    struct weir__archive_input input;
+    unsigned depth; /* 1: that in the file */
+    size_t path_length;
+    uint64_t entries_count;
+    uint64_t start;    /* in the input */
+    uint64_t consumed; /* of the input, when it was closed */
+    uint64_t bytes;    /* unpacked, without members that were cut */
+    bool is_open;
+    bool is_raw; /* one stream that is no archive */
+    bool is_given_up;
+    bool is_streamed;                          /* a zip without its directory, which is broken */
+    bool is_listed_empty;                      /* a zip whose directory has no entry */
+    char reason[WEIR__ARCHIVE_REASON_MAX + 1]; /* why it could not be read to its end */
+};
+
+/* The bytes of one member, in order. What was read to know it is held, so that it can be read from
+ * its beginning again: for a decoder that then fails, for one that needs it in memory. */
+struct weir__archive_member {
+    struct weir__archive_level *level;
+    struct weir__buffer held;
+    size_t held_at;
+    const char *rest; /* of the last block, not held */
+    size_t rest_length;
+    uint64_t zeros;  /* of a hole, before rest */
+    uint64_t offset; /* behind rest */
+    uint64_t size;   /* as the archive says; 0: it does not */
+    uint64_t packed_before;
+    uint64_t bytes; /* unpacked so far */
+    bool is_holding;
+    bool is_ended;
+    bool is_replayable; /* everything given so far is held */
+    enum weir__archive_failure failure;
+    char reason[WEIR__ARCHIVE_REASON_MAX + 1];
+};
+
+/* The whole walk. What it has to say goes to the giver, DONE at last. 0, or what the giver's send
+ * answered. */
+int weir__archive_trip_run(const struct weir__archive_command *command, int fd,
+                           struct weir__archive_giver *giver);
+
+/* archive_member.c */
+void weir__archive_member_init(struct weir__archive_member *member,
+                               struct weir__archive_level *level);
+void weir__archive_member_fini(struct weir__archive_member *member);
+/* The next bytes, valid until the next call; 0 of them at the end or after a failure. */
+size_t weir__archive_member_pull(struct weir__archive_member *member, const char **ret_bytes);
+/* Holds the first `want` bytes, or all. */
+void weir__archive_member_fill(struct weir__archive_member *member, size_t want);
+void weir__archive_member_rewind(struct weir__archive_member *member);
+/* To the end, unpacking what cannot be jumped over. False: the level cannot go on. */
+bool weir__archive_member_pass(struct weir__archive_member *member);
+
+/* archive_level.c */
+/* 0, or -1: the reason is level's. On success level_close() is needed; harmless after failure. */
+int weir__archive_level_open(struct weir__archive_level *level);
+void weir__archive_level_close(struct weir__archive_level *level);
+/* Why the last operation failed, as it is told. */
+void weir__archive_level_reason(struct weir__archive_level *level,
+                                char reason[WEIR__ARCHIVE_REASON_MAX + 1]);
+bool weir__archive_level_is_encrypted(struct weir__archive_level *level);
+
+/* archive_behind.c; all of a level that was read to its end and closed */
+/* Bytes of a file or of memory, at most a block; 0 at the end. */
+size_t weir__archive_look(struct weir__archive_input *input, uint64_t at, const char **ret_bytes);
+/* Whether, and where in a file or in memory, something follows that is not zeros. */
+bool weir__archive_behind(struct weir__archive_level *level, uint64_t *ret_at);
+/* Whether such a thing follows in a member, which is read to find out. */
+bool weir__archive_has_more(struct weir__archive_level *level);
+/* Of a level without members: whether there are none. */
+bool weir__archive_is_empty(struct weir__archive_level *level);
+/* Puts it into the reason when a zip lists more members than were met. */
+void weir__archive_zip_count(struct weir__archive_level *level);
+
+/* archive_name.c */
+/* Appends the member's name to the path. */
+int weir__archive_name_add(struct weir__archive_level *level, const char *name);
+/* The same for what a compressed stream holds, which has no name. */
+int weir__archive_name_unpacked(struct weir__archive_level *level);
+/* The path of a member that is a layer of an image becomes that of its digest. */
+void weir__archive_name_layer(struct weir__archive_level *level);
+
+#endif

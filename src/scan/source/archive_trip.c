@@ -1,0 +1,473 @@
+/* archive_trip.c - one walk through an archive and those in it, inside of the limits.
+ *
+ * Every member is numbered and announced before its first byte is decoded, so that the parent knows
+ * of what a decoder died. Its first bytes say whether it is an archive itself. If so, it becomes a
+ * level of its own, reading through the outer one, or from memory if its format must seek; if not,
+ * or if nothing can be got out of it, its bytes are given.
+ *
+ * Deterministic: the same file and command meet the same members in the same order, which is what a
+ * restart behind a member that killed the decoder relies on.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "archive_lib.h"
+
+#include "alloc.h"
+#include "archive_read.h"
+#include "sys.h"
+
+#include <weir/error.h>
+
+#include "banned.h"
+
+#define MEMORY_SHARE 4u /* of the child's memory: for members that must be in memory */
+#define FAILURES_MAX 1000u
+#define BEHIND       "broken: bytes behind its end were not looked at"
+
+static const char *path_of(const struct weir__archive_trip *trip)
+{
+    return weir__buffer_text(&trip->path);
+}
+
+static void note(struct weir__archive_trip *trip, int error)
+{
+    if (error)
+        trip->is_stopped = true;
+}
+
+static void tell(struct weir__archive_trip *trip, const char *reason)
+{
+    if (!trip->is_muted)
+        note(trip, weir__archive_give_unscanned(trip->giver, path_of(trip), reason));
+}
+
+/* "more than 5 members" */
+static void tell_limit(struct weir__archive_trip *trip, const char *before, uint64_t number,
+                       const char *behind)
+{
+    char reason[WEIR__ARCHIVE_REASON_MAX + 1];
+    snprintf(reason, sizeof(reason), "%s %" PRIu64 " %s", before, number, behind);
+    tell(trip, reason);
+}
+
+/* Of the file as a whole: then nothing else is looked at. */
+static void stop(struct weir__archive_trip *trip, const char *before, uint64_t number,
+                 const char *behind)
+{
+    trip->is_muted = false;
+    weir__buffer_truncate(&trip->path, 0);
+    tell_limit(trip, before, number, behind);
+    trip->is_stopped = true;
+}
+
+/* Gives the bytes of a member that has begun, as far as the limits go; true when there is room for
+ * more. Sets *ret_cut when the member is too large. */
+static bool give_bytes(struct weir__archive_trip *trip, const char *bytes, size_t length,
+                       uint64_t *given, bool *ret_cut)
+{
+    const struct weir__archive_options *options = &trip->command->options;
+    uint64_t room = options->entry_bytes_max - *given;
+    uint64_t room_all =
+        trip->bytes < options->archive_bytes_max ? options->archive_bytes_max - trip->bytes : 0;
+    bool is_last = length > room_all;
+    *ret_cut = length > room && room <= room_all;
+    length = length < room ? length : (size_t)room;
+    length = length < room_all ? length : (size_t)room_all;
+    *given += length;
+    trip->bytes += length;
+    trip->quiet_bytes = 0;
+    if (length > 0)
+        note(trip, weir__archive_give_bytes(trip->giver, bytes, length));
+    return !*ret_cut && !is_last && !trip->is_stopped;
+}
+
+static bool is_whole_beyond(const struct weir__archive_trip *trip)
+{
+    uint64_t ratio = trip->command->options.ratio_max;
+    return trip->bytes >= (UINT64_C(1) << 20) && trip->bytes / ratio > trip->command->size;
+}
+
+/* The end of a member of which `given` bytes were given, and what is to be said about it. */
+static void give_end(struct weir__archive_trip *trip, bool is_complete, bool is_cut)
+{
+    const struct weir__archive_options *options = &trip->command->options;
+    note(trip, weir__archive_give_end(trip->giver, is_complete));
+    if (is_cut)
+        tell_limit(trip, "larger than", options->entry_bytes_max, "bytes");
+}
+
+static void give_plain(struct weir__archive_trip *trip, struct weir__archive_member *member)
+{
+    const struct weir__archive_options *options = &trip->command->options;
+    const char *bytes = NULL;
+    size_t length;
+    uint64_t given = 0;
+    bool is_cut = false, has_room = true;
+    if (trip->is_muted || trip->is_stopped)
+        return;
+    note(trip, weir__archive_give_begin(trip->giver, path_of(trip)));
+    while (has_room && !is_whole_beyond(trip) &&
+           (length = weir__archive_member_pull(member, &bytes)) > 0)
+        has_room = give_bytes(trip, bytes, length, &given, &is_cut);
+    bool is_bomb = is_whole_beyond(trip);
+    give_end(trip, has_room && !is_bomb && !member->reason[0] && !trip->is_stopped, is_cut);
+    if (has_room && member->reason[0])
+        tell(trip, member->reason);
+    if (is_bomb)
+        stop(trip, "unpacks more than", options->ratio_max, "times");
+    else if (!has_room && !is_cut)
+        stop(trip, "unpacks to more than", options->archive_bytes_max, "bytes");
+}
+
+/* The file itself as one member. */
+static void give_file(struct weir__archive_trip *trip)
+{
+    const struct weir__archive_options *options = &trip->command->options;
+    uint64_t at = 0, given = 0;
+    ssize_t got = 0;
+    bool is_cut = false, has_room = true;
+    weir__buffer_truncate(&trip->path, 0);
+    if (trip->is_muted || trip->is_stopped)
+        return;
+    note(trip, weir__archive_give_begin(trip->giver, ""));
+    while (has_room &&
+           (got = weir__sys_pread(trip->fd, trip->block, sizeof(trip->block), (off_t)at)) > 0) {
+        at += (uint64_t)got;
+        has_room = give_bytes(trip, trip->block, (size_t)got, &given, &is_cut);
+    }
+    give_end(trip, has_room && got == 0 && !trip->is_stopped, is_cut);
+    if (got < 0)
+        tell(trip, "broken: the file cannot be read");
+    if (!has_room && !is_cut)
+        stop(trip, "more than", options->archive_bytes_max, "bytes");
+}
+
+static void walk_level(struct weir__archive_level *level);
+
+/* Walks it, unless it cannot even be opened, and puts the reason why not, or why not to its end,
+ * into level->reason. True when it would be wrong to look at its bytes instead. */
+static bool walk_archive(struct weir__archive_level *level)
+{
+    struct weir__archive_trip *trip = level->trip;
+    unsigned depth_max = trip->command->options.depth_max;
+    if (weir__archive_level_open(level) != 0) {
+        weir__archive_level_reason(level, level->reason);
+    } else {
+        /* libarchive undoes a compression in a compression by itself. */
+        int filters = archive_filter_count(level->archive) - 1;
+        int usual = level->format->id == WEIR__ARCHIVE_RPM ? 2 : 1;
+        if (filters > usual)
+            level->depth += (unsigned)(filters - usual);
+        if (level->depth > depth_max)
+            snprintf(level->reason, sizeof(level->reason), "nested deeper than %u", depth_max);
+        else
+            walk_level(level);
+    }
+    bool is_encrypted = weir__archive_level_is_encrypted(level);
+    if (level->reason[0] && is_encrypted)
+        snprintf(level->reason, sizeof(level->reason), "encrypted");
+    weir__archive_level_close(level);
+    weir__buffer_truncate(&trip->path, level->path_length);
+    if (!level->reason[0] && !trip->is_stopped)
+        weir__archive_zip_count(level);
+    /* Some readers say nothing when nothing makes sense to them. */
+    if (!level->reason[0] && level->entries_count == 0 && !trip->is_stopped &&
+        !weir__archive_is_empty(level))
+        snprintf(level->reason, sizeof(level->reason), "broken: nothing in it can be read");
+    return level->entries_count > 0 || is_encrypted || !level->reason[0];
+}
+
+/* The same for a zip, and if its directory is broken, for the members that stand before it. */
+static bool walk_zip(struct weir__archive_level *level)
+{
+    char reason[WEIR__ARCHIVE_REASON_MAX + 1];
+    bool is_walked = walk_archive(level);
+    if (is_walked || level->format->id != WEIR__ARCHIVE_ZIP || level->input.member ||
+        level->trip->is_stopped)
+        return is_walked;
+    memcpy(reason, level->reason, sizeof(reason));
+    level->reason[0] = '\0';
+    level->is_streamed = true;
+    level->input.at = level->start;
+    is_walked = walk_archive(level);
+    memcpy(level->reason, reason, sizeof(reason));
+    return is_walked;
+}
+
+/* The same for an archive, and for those that stand behind it in the same file or memory. */
+static bool walk_archives(struct weir__archive_level *level)
+{
+    const char *bytes = NULL;
+    bool is_walked = walk_zip(level);
+    while (is_walked && !level->reason[0] && !level->trip->is_stopped) {
+        uint64_t at = 0;
+        size_t length =
+            weir__archive_behind(level, &at) ? weir__archive_look(&level->input, at, &bytes) : 0;
+        const struct weir__archive_format *format = weir__archive_format_of(bytes, length);
+        if (length > 0 && (!format || format->way == WEIR__ARCHIVE_OPAQUE))
+            snprintf(level->reason, sizeof(level->reason), BEHIND);
+        if (length == 0 || level->reason[0])
+            break;
+        level->format = format;
+        level->start = level->input.at = at;
+        walk_archive(level);
+    }
+    if (is_walked && !level->reason[0] && !level->trip->is_stopped && weir__archive_has_more(level))
+        snprintf(level->reason, sizeof(level->reason), BEHIND);
+    return is_walked;
+}
+
+/* Where the archive in the member is read from. False: it would have to be in memory and is too
+ * large. */
+static bool choose_input(struct weir__archive_level *level, struct weir__archive_member *member)
+{
+    struct weir__archive_trip *trip = level->trip;
+    level->input = (struct weir__archive_input){.trip = trip, .member = member};
+    if (level->format->way != WEIR__ARCHIVE_EITHER && level->format->way != WEIR__ARCHIVE_SEEK) {
+        member->is_holding = true;
+        return true;
+    }
+    weir__archive_member_fill(member, trip->memory_left);
+    if (!member->is_ended || member->failure != WEIR__ARCHIVE_FINE)
+        return level->format->way == WEIR__ARCHIVE_EITHER;
+    level->input.member = NULL;
+    level->input.memory = weir__buffer_text(&member->held);
+    level->input.size = weir__buffer_length(&member->held);
+    return true;
+}
+
+/* The member is an archive: what is in it, else its bytes. */
+static void walk_nested(struct weir__archive_level *outer, struct weir__archive_member *member,
+                        const struct weir__archive_format *format)
+{
+    struct weir__archive_trip *trip = outer->trip;
+    unsigned depth_max = trip->command->options.depth_max;
+    /* A compressed tar is one archive, not two. */
+    bool is_same = outer->is_raw && format->way == WEIR__ARCHIVE_STREAM;
+    if (!is_same)
+        weir__archive_name_layer(outer);
+    struct weir__archive_level level = {
+        .trip = trip,
+        .format = format,
+        .depth = outer->depth + !is_same,
+        .path_length = is_same ? outer->path_length : weir__buffer_length(&trip->path),
+    };
+    bool is_walked = false;
+    if (format->way == WEIR__ARCHIVE_OPAQUE) {
+        snprintf(level.reason, sizeof(level.reason), "no decoder for %s", format->name);
+    } else if (level.depth > depth_max) {
+        snprintf(level.reason, sizeof(level.reason), "nested deeper than %u", depth_max);
+    } else if (!choose_input(&level, member)) {
+        if (member->failure == WEIR__ARCHIVE_FINE)
+            snprintf(level.reason, sizeof(level.reason), "nested archive too large to look into");
+    } else {
+        size_t held = level.input.memory ? weir__buffer_length(&member->held) : 0;
+        trip->memory_left -= held;
+        is_walked = walk_archives(&level);
+        trip->memory_left += held;
+    }
+    bool is_plain = !is_walked && member->is_replayable;
+    if (is_plain) {
+        if (is_same)
+            note(trip, weir__archive_name_unpacked(outer));
+        weir__archive_member_rewind(member);
+        give_plain(trip, member);
+    }
+    /* What is wrong with the member is told with its plain bytes, else here; what is wrong with the
+     * archive in it is often the same. */
+    bool is_same_reason = strcmp(level.reason, member->reason) == 0;
+    if (member->reason[0] && !is_plain && !trip->is_stopped)
+        tell(trip, member->reason);
+    if (level.reason[0] && !is_same_reason && !trip->is_stopped)
+        tell(trip, level.reason);
+}
+
+static bool is_left_out(const struct weir__archive_trip *trip, uint64_t number)
+{
+    for (uint32_t i = 0; i < trip->command->left_out_count; i++)
+        if (trip->command->left_out[i] == number)
+            return true;
+    return false;
+}
+
+/* Directories, links and devices have no bytes; what says so and has some is read all the same. */
+static bool has_bytes(const struct weir__archive_level *level, struct archive_entry *entry)
+{
+    la_int64_t size = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
+    switch (archive_entry_filetype(entry)) {
+    case AE_IFDIR:
+        /* Those of an image of a disk have the size of their table. */
+        return size > 0 && level->format->id != WEIR__ARCHIVE_ISO;
+    case AE_IFLNK:
+    case AE_IFCHR:
+    case AE_IFBLK:
+    case AE_IFIFO:
+    case AE_IFSOCK:
+        return size > 0;
+    default:
+        return !archive_entry_hardlink(entry) || size > 0;
+    }
+}
+
+static int name_entry(struct weir__archive_level *level, struct archive_entry *entry)
+{
+    const char *name = archive_entry_pathname(entry);
+    if (level->is_raw)
+        return weir__archive_name_unpacked(level);
+    if (!name)
+        name = archive_entry_pathname_utf8(entry);
+    return weir__archive_name_add(level, name && *name ? name : "(no name)");
+}
+
+/* Whether the level can go on. */
+static bool pass(struct weir__archive_level *level, struct weir__archive_member *member)
+{
+    struct weir__archive_trip *trip = level->trip;
+    const struct weir__archive_options *options = &trip->command->options;
+    if (trip->is_stopped || weir__archive_member_pass(member))
+        return true;
+    level->is_given_up = true;
+    if (trip->bytes > options->archive_bytes_max)
+        stop(trip, "unpacks to more than", options->archive_bytes_max, "bytes");
+    else if (!level->is_raw && member->failure == WEIR__ARCHIVE_BOMB)
+        snprintf(level->reason, sizeof(level->reason),
+                 "the rest is behind a member that unpacks more than %u times", options->ratio_max);
+    return false;
+}
+
+static void read_entry(struct weir__archive_level *level, struct archive_entry *entry,
+                       uint64_t number)
+{
+    struct weir__archive_trip *trip = level->trip;
+    struct weir__archive_member member;
+    weir__archive_member_init(&member, level);
+    /* What ends with a hole may end early. */
+    if (archive_entry_size_is_set(entry) && archive_entry_size(entry) > 0 &&
+        archive_entry_sparse_count(entry) == 0)
+        member.size = (uint64_t)archive_entry_size(entry);
+    if (is_left_out(trip, number)) {
+        pass(level, &member);
+        if (number + 1 == trip->command->from)
+            trip->is_muted = false;
+    } else if (archive_entry_is_encrypted(entry)) {
+        tell(trip, "encrypted");
+        pass(level, &member);
+    } else {
+        weir__archive_member_fill(&member, WEIR__ARCHIVE_PEEK);
+        const struct weir__archive_format *format = weir__archive_format_of(
+            weir__buffer_text(&member.held), weir__buffer_length(&member.held));
+        if (format)
+            walk_nested(level, &member, format);
+        else
+            give_plain(trip, &member);
+        pass(level, &member);
+        if (member.failure != WEIR__ARCHIVE_BOMB)
+            level->bytes += member.bytes;
+    }
+    weir__archive_member_fini(&member);
+}
+
+/* In a zip the target of a link is the content of the member, and one bit makes a file a link: what
+ * libarchive has taken for a target is given as bytes. */
+static void give_target(struct weir__archive_trip *trip, const char *target)
+{
+    uint64_t given = 0;
+    bool is_cut = false, has_room = true;
+    if (trip->is_muted || trip->is_stopped)
+        return;
+    note(trip, weir__archive_give_begin(trip->giver, path_of(trip)));
+    if (*target)
+        has_room = give_bytes(trip, target, strlen(target), &given, &is_cut);
+    give_end(trip, has_room && !trip->is_stopped, is_cut);
+}
+
+static void walk_entry(struct weir__archive_level *level, struct archive_entry *entry)
+{
+    struct weir__archive_trip *trip = level->trip;
+    uint64_t number = trip->number++;
+    if (number >= trip->command->options.entries_max) {
+        stop(trip, "more than", trip->command->options.entries_max, "members");
+        return;
+    }
+    trip->is_muted = number < trip->command->from;
+    const char *target =
+        level->format->id == WEIR__ARCHIVE_ZIP ? archive_entry_symlink(entry) : NULL;
+    if (!target && !has_bytes(level, entry))
+        return;
+    note(trip, name_entry(level, entry));
+    if (!trip->is_muted && !trip->is_stopped)
+        note(trip, weir__archive_give_at(trip->giver, number, path_of(trip)));
+    if (target)
+        give_target(trip, target);
+    else if (!trip->is_stopped)
+        read_entry(level, entry, number);
+}
+
+static void walk_level(struct weir__archive_level *level)
+{
+    struct weir__archive_trip *trip = level->trip;
+    struct archive_entry *entry = NULL;
+    unsigned failures = 0;
+    while (!trip->is_stopped && !level->is_given_up) {
+        int answer = archive_read_next_header(level->archive, &entry);
+        if (answer == ARCHIVE_EOF)
+            return;
+        if (answer < ARCHIVE_WARN) {
+            weir__archive_level_reason(level, level->reason);
+            if (answer == ARCHIVE_FATAL || ++failures > FAILURES_MAX)
+                return;
+            continue;
+        }
+        level->is_raw = archive_format(level->archive) == ARCHIVE_FORMAT_RAW;
+        level->entries_count++;
+        walk_entry(level, entry);
+    }
+}
+
+static void walk_file(struct weir__archive_trip *trip)
+{
+    struct weir__archive_level level = {.trip = trip, .depth = 1};
+    ssize_t got = weir__sys_pread(trip->fd, trip->block, sizeof(trip->block), 0);
+    level.format = got > 0 ? weir__archive_format_of(trip->block, (size_t)got) : NULL;
+    level.input = (struct weir__archive_input){.trip = trip, .size = trip->command->size};
+    bool is_walked = false;
+    if (got < 0)
+        snprintf(level.reason, sizeof(level.reason), "broken: the file cannot be read");
+    else if (!level.format)
+        snprintf(level.reason, sizeof(level.reason), "not an archive that is known");
+    else if (level.format->way == WEIR__ARCHIVE_OPAQUE)
+        snprintf(level.reason, sizeof(level.reason), "no decoder for %s", level.format->name);
+    else
+        is_walked = walk_archives(&level);
+    if (!is_walked && got >= 0)
+        give_file(trip);
+    if (level.reason[0] && !trip->is_stopped)
+        tell(trip, level.reason);
+}
+
+int weir__archive_trip_run(const struct weir__archive_command *command, int fd,
+                           struct weir__archive_giver *giver)
+{
+    struct weir__archive_trip *trip = weir__base_alloc(1, sizeof(*trip));
+    weir__archive_giver_start(giver, command->walk);
+    if (!trip) {
+        weir__archive_give_unscanned(giver, "", "out of memory");
+        return weir__archive_give_done(giver);
+    }
+    trip->command = command;
+    trip->giver = giver;
+    trip->fd = fd;
+    trip->bytes = command->bytes_before;
+    trip->is_muted = command->from > 0;
+    trip->memory_left = (size_t)(command->options.memory_max / MEMORY_SHARE);
+    weir__buffer_init(&trip->path, WEIR__ARCHIVE_PATH_MAX);
+    if (command->verb == WEIR__ARCHIVE_RAW)
+        give_file(trip);
+    else
+        walk_file(trip);
+    weir__buffer_fini(&trip->path);
+    weir__base_free(trip);
+    return weir__archive_give_done(giver);
+}

@@ -1,0 +1,288 @@
+/* archive_walker.c - walks through archives by a child that may die at any time.
+ *
+ * Happy path: a command, messages, DONE; the child stays for the next walk. Failure modes: the
+ * child dies, says nothing for too long, or breaks a rule. Then it is ended, the member that it had
+ * announced last is told as unscanned, and a new child passes over everything up to that member and
+ * goes on behind it. A child that dies before it announced anything new would die again: the rest
+ * is told and left. If not even the first member was reached, the file's bytes are given as they
+ * are.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "archive_walker.h"
+#include "sys.h"
+
+#include <weir/error.h>
+
+#include "banned.h"
+
+#define MEMORY_MIN (UINT64_C(128) << 20)
+
+void weir__archive_options_init(struct weir__archive_options *options)
+{
+    *options = (struct weir__archive_options){
+        .depth_max = 8,
+        .entries_max = 1000000,
+        .entry_bytes_max = UINT64_C(1) << 30,
+        .archive_bytes_max = UINT64_C(10) << 30,
+        .ratio_max = 1000,
+        .memory_max = UINT64_C(256) << 20,
+        .silence_ns_max = 60 * WEIR_NS_PER_S,
+    };
+}
+
+int weir__archive_walker_new(struct weir__archive_walker **ret_walker,
+                             const struct weir__archive_options *options)
+{
+    if (options->depth_max == 0 || options->depth_max > WEIR__ARCHIVE_DEPTH_MAX ||
+        options->entries_max == 0 || options->entry_bytes_max == 0 ||
+        options->archive_bytes_max == 0 || options->ratio_max == 0 ||
+        options->memory_max < MEMORY_MIN || options->silence_ns_max == 0)
+        return -WEIR_E_INVALID;
+    struct weir__archive_walker *walker = weir__base_alloc(1, sizeof(*walker));
+    if (!walker)
+        return -WEIR_E_NO_MEMORY;
+    walker->options = *options;
+    int error = weir__archive_process_init(&walker->process);
+    if (error) {
+        weir__archive_walker_free(walker);
+        return error;
+    }
+    *ret_walker = walker;
+    return 0;
+}
+
+void weir__archive_walker_free(struct weir__archive_walker *walker)
+{
+    if (!walker)
+        return;
+    weir__archive_process_fini(&walker->process);
+    weir__base_free(walker);
+}
+
+/* One walk. */
+struct run {
+    struct weir__archive_walker *walker;
+    struct weir__archive_taker taker;
+    struct weir__archive_command command;
+    const struct weir_deadline *deadline;
+    int fd;
+    bool is_fresh; /* the child was started for this walk */
+    char reason[WEIR__ARCHIVE_REASON_MAX + 1];
+};
+
+/* Is it the child's fault, or the end of the walk? */
+enum outcome {
+    OUTCOME_DONE,
+    OUTCOME_ENDED, /* the error says why */
+    OUTCOME_DIED,  /* the reason says of what */
+};
+
+static void say_death(struct run *run)
+{
+    int died_of = weir__archive_process_stop(&run->walker->process);
+    snprintf(run->reason, sizeof(run->reason), "its decoder died (%s %d)",
+             died_of > 0 ? "signal" : "exit", died_of > 0 ? died_of : -died_of);
+    run->walker->died_of = died_of;
+}
+
+static enum outcome listen_to(struct run *run, int *ret_error)
+{
+    struct weir__archive_walker *walker = run->walker;
+    struct weir__archive_taker *taker = &run->taker;
+    while (taker->state != WEIR__ARCHIVE_FINISHED) {
+        ssize_t length = weir__archive_process_hear(&walker->process,
+                                                    walker->options.silence_ns_max, run->deadline);
+        if (length == 0) {
+            say_death(run);
+            return OUTCOME_DIED;
+        }
+        if (length == -WEIR_E_TIMEOUT_READ) {
+            weir__archive_process_stop(&walker->process);
+            snprintf(run->reason, sizeof(run->reason), "its decoder was silent for %" PRIu64 " ms",
+                     walker->options.silence_ns_max / WEIR_NS_PER_MS);
+            return OUTCOME_DIED;
+        }
+        int error = length < 0 ? (int)length
+                               : weir__archive_take(taker, walker->process.message, (size_t)length);
+        if (error == -WEIR_E_CORRUPT && !taker->has_answered) {
+            weir__archive_process_stop(&walker->process);
+            snprintf(run->reason, sizeof(run->reason), "its decoder broke the rules");
+            return OUTCOME_DIED;
+        }
+        if (error) {
+            weir__archive_process_stop(&walker->process);
+            *ret_error = error;
+            return OUTCOME_ENDED;
+        }
+    }
+    return OUTCOME_DONE;
+}
+
+/* Starts a child if there is none, and has it walk. */
+static enum outcome attempt(struct run *run, int *ret_error)
+{
+    struct weir__archive_walker *walker = run->walker;
+    pid_t before = walker->process.pid;
+    *ret_error = weir__archive_process_start(&walker->process, &walker->options,
+                                             walker->has_no_seccomp, run->deadline);
+    if (*ret_error)
+        return OUTCOME_ENDED;
+    run->is_fresh = walker->process.pid != before;
+    run->command.walk = ++walker->walks_count;
+    run->command.bytes_before = run->taker.bytes;
+    weir__archive_taker_start(&run->taker, run->command.walk, run->command.from);
+    if (weir__archive_process_send(&walker->process, &run->command, run->fd) != 0) {
+        say_death(run);
+        return OUTCOME_DIED;
+    }
+    return listen_to(run, ret_error);
+}
+
+/* After a death: tells it, and prepares the next attempt. False: there is none. */
+static bool prepare_again(struct run *run, int *ret_error)
+{
+    struct weir__archive_taker *taker = &run->taker;
+    struct weir__archive_command *command = &run->command;
+    /* One that died between two walks, of whatever, is not this archive's matter. */
+    if (!run->is_fresh && taker->messages_count == 0)
+        return true;
+    run->walker->restarts_count++;
+    if (!taker->has_at) {
+        bool is_first = command->from == 0 && command->verb == WEIR__ARCHIVE_WALK;
+        *ret_error = weir__archive_taker_tell(taker, true, run->reason);
+        command->verb = WEIR__ARCHIVE_RAW;
+        return is_first && *ret_error == 0;
+    }
+    *ret_error = weir__archive_taker_tell(taker, taker->is_at_over, run->reason);
+    if (*ret_error)
+        return false;
+    if (command->left_out_count == WEIR__ARCHIVE_RESTARTS_MAX) {
+        *ret_error = weir__archive_taker_tell(taker, true, "its decoders died too often");
+        return false;
+    }
+    command->left_out[command->left_out_count++] = taker->at;
+    command->from = taker->at + 1;
+    return true;
+}
+
+static void fill_command(struct run *run, const char *path, uint64_t size)
+{
+    struct weir__archive_command *command = &run->command;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+    command->magic = WEIR__ARCHIVE_MAGIC;
+    command->verb = WEIR__ARCHIVE_WALK;
+    command->size = size;
+    command->options = run->walker->options;
+    if (length <= WEIR__ARCHIVE_HINT_MAX)
+        memcpy(command->hint, name, length);
+}
+
+/* Tells what the deadline cut off, so that it is not silent. What a hook ended, it knows. */
+static void tell_end(struct run *run, int error)
+{
+    if (!run->taker.has_answered && (run->taker.has_at || run->command.from > 0))
+        (void)!weir__archive_taker_tell(&run->taker, true, weir_error_text(error));
+}
+
+static int walk(struct run *run)
+{
+    int error = 0;
+    for (;;) {
+        switch (attempt(run, &error)) {
+        case OUTCOME_DONE:
+            return 0;
+        case OUTCOME_ENDED:
+            tell_end(run, error);
+            return error;
+        case OUTCOME_DIED:
+            if (!prepare_again(run, &error))
+                return error;
+        }
+    }
+}
+
+static bool is_endless(const struct weir_deadline *deadline)
+{
+    return !deadline || (deadline->at_ns == WEIR_NEVER && !deadline->cancel);
+}
+
+int weir__archive_walk(struct weir__archive_walker *walker, int fd, const char *path,
+                       const struct weir__archive_hooks *hooks,
+                       const struct weir_deadline *deadline)
+{
+    struct stat st;
+    if (is_endless(deadline))
+        return -WEIR_E_INVALID;
+    if (weir__sys_fstat(fd, &st) != 0)
+        return weir_error_from_errno(errno);
+    if (!S_ISREG(st.st_mode))
+        return -WEIR_E_INVALID;
+    struct run *run = weir__base_alloc(1, sizeof(*run));
+    if (!run)
+        return -WEIR_E_NO_MEMORY;
+    run->walker = walker;
+    run->deadline = deadline;
+    run->fd = fd;
+    fill_command(run, path, (uint64_t)st.st_size);
+    int error = weir__archive_taker_init(&run->taker, path, &walker->options, hooks);
+    if (!error)
+        error = walk(run);
+    weir__archive_taker_fini(&run->taker);
+    weir__base_free(run);
+    return error;
+}
+
+static int ignore_begin(void *arg, const char *path)
+{
+    (void)arg, (void)path;
+    return 0;
+}
+
+static int ignore_bytes(void *arg, const char *bytes, size_t length)
+{
+    (void)arg, (void)bytes, (void)length;
+    return 0;
+}
+
+static int ignore_end(void *arg, bool is_complete)
+{
+    (void)arg, (void)is_complete;
+    return 0;
+}
+
+static void note_answer(void *arg, const char *path, const char *reason)
+{
+    bool *is_refused = arg;
+    (void)path;
+    *is_refused = strcmp(reason, "0") == 0;
+}
+
+int weir__archive_walker_try(struct weir__archive_walker *walker, enum weir__archive_trial what,
+                             int fd, const struct weir_deadline *deadline)
+{
+    bool is_refused = false;
+    const struct weir__archive_hooks hooks = {ignore_begin, ignore_bytes, ignore_end, note_answer,
+                                              &is_refused};
+    struct run run = {.walker = walker, .deadline = deadline, .fd = fd};
+    int error = 0, result = -1;
+    fill_command(&run, "", 0);
+    run.command.verb = WEIR__ARCHIVE_TRY;
+    run.command.what = (uint32_t)what;
+    if (weir__archive_taker_init(&run.taker, "", &walker->options, &hooks) != 0)
+        return -1;
+    /* A child that is reused may be dying of the last trial. */
+    weir__archive_process_stop(&walker->process);
+    int outcome = (int)attempt(&run, &error);
+    if (outcome == OUTCOME_DONE)
+        result = is_refused ? 0 : -1;
+    else if (outcome == OUTCOME_DIED)
+        result = walker->died_of;
+    weir__archive_taker_fini(&run.taker);
+    return result;
+}

@@ -1,0 +1,25 @@
+/* archive_walker.h - the walker's inside, for its tests.
+ *
+ * Ownership: as in archive.h.
+ */
+#ifndef WEIR_SCAN_SOURCE_ARCHIVE_WALKER_H
+#define WEIR_SCAN_SOURCE_ARCHIVE_WALKER_H
+
+#include "archive_confine.h"
+#include "archive_process.h"
+
+struct weir__archive_walker {
+    struct weir__archive_options options;
+    struct weir__archive_process process;
+    uint32_t walks_count;
+    uint64_t restarts_count; /* of all walks */
+    int died_of;             /* the last child that did */
+    bool has_no_seccomp;     /* for tests */
+};
+
+/* Has the child do what it must not: the signal that it died of, 0 when it was only refused, -1
+ * when it was let through. */
+int weir__archive_walker_try(struct weir__archive_walker *walker, enum weir__archive_trial what,
+                             int fd, const struct weir_deadline *deadline);
+
+#endif

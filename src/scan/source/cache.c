@@ -1,0 +1,203 @@
+/* cache.c - a folder of the user with compiled rules. */
+#include "cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/clock.h>
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "buffer.h"
+#include "sys.h"
+
+#include "banned.h"
+
+#define PATH_MAX_BYTES 4096u
+#define NAME_SIZE      40u
+#define WINDOW         8192u
+
+/* The user's own, and nobody else can write to it. */
+static bool is_safe(const struct stat *st)
+{
+    return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* --- the folder --- */
+
+/* The folder in an open one, made if it is not there. */
+static int open_folder(int dir, const char *name)
+{
+    int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+    int fd = weir__sys_openat(dir, name, flags, 0);
+    if (fd < 0 && errno == ENOENT && weir__sys_mkdirat(dir, name, 0700) == 0)
+        fd = weir__sys_openat(dir, name, flags, 0);
+    return fd;
+}
+
+static int open_base(const char *base, const char *home)
+{
+    /* Relative ones are to be ignored, says the specification of that variable. */
+    if (base && base[0] == '/')
+        return weir__sys_openat(AT_FDCWD, base, O_RDONLY | O_DIRECTORY, 0);
+    if (!home || home[0] != '/')
+        return -1;
+    int dir = weir__sys_openat(AT_FDCWD, home, O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0)
+        return -1;
+    /* ~/.cache may be a link to another disk. */
+    int fd = weir__sys_openat(dir, ".cache", O_RDONLY | O_DIRECTORY, 0);
+    if (fd < 0)
+        fd = open_folder(dir, ".cache");
+    weir__sys_close(dir);
+    return fd;
+}
+
+/* --- getting --- */
+
+static int read_all(int fd, char *bytes, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        ssize_t n = weir__sys_pread(fd, bytes + at, length - at, (off_t)at);
+        if (n <= 0)
+            return n < 0 ? weir_error_from_errno(errno) : -WEIR_E_CORRUPT;
+        at += (size_t)n;
+    }
+    return 0;
+}
+
+static int get(void *arg, const char *key, char **ret_bytes, size_t *ret_length)
+{
+    const struct weir__cache *cache = arg;
+    struct stat st;
+    int fd = weir__sys_openat(cache->_fd, key, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (fd < 0)
+        return weir_error_from_errno(errno);
+    int result = weir__sys_fstat(fd, &st) < 0                        ? weir_error_from_errno(errno)
+                 : !S_ISREG(st.st_mode) || !is_safe(&st)             ? -WEIR_E_DENIED
+                 : st.st_size <= 0 || st.st_size > WEIR__CACHE_BYTES ? -WEIR_E_TOO_LARGE
+                                                                     : 0;
+    char *bytes = result == 0 ? weir__base_alloc(1, (size_t)st.st_size) : NULL;
+    if (result == 0 && !bytes)
+        result = -WEIR_E_NO_MEMORY;
+    if (result == 0)
+        result = read_all(fd, bytes, (size_t)st.st_size);
+    weir__sys_close(fd);
+    if (result < 0) {
+        weir__base_free(bytes);
+        return result;
+    }
+    *ret_bytes = bytes;
+    *ret_length = (size_t)st.st_size;
+    return 0;
+}
+
+/* --- putting --- */
+
+struct entry { /* as the kernel has it */
+    ino64_t inode;
+    off64_t next;
+    unsigned short size;
+    unsigned char type;
+    char name[];
+};
+
+struct oldest {
+    char name[NAME_SIZE];
+    struct timespec time;
+    unsigned count;
+};
+
+static void look_at(const struct weir__cache *cache, const char *name, struct oldest *oldest)
+{
+    struct stat st;
+    size_t length = strlen(name);
+    if (name[0] == '.' && length < 3)
+        return;
+    if (length >= NAME_SIZE || weir__sys_fstatat(cache->_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        !S_ISREG(st.st_mode))
+        return;
+    bool is_older =
+        oldest->count == 0 || st.st_mtim.tv_sec < oldest->time.tv_sec ||
+        (st.st_mtim.tv_sec == oldest->time.tv_sec && st.st_mtim.tv_nsec < oldest->time.tv_nsec);
+    oldest->count++;
+    if (is_older) {
+        memcpy(oldest->name, name, length + 1);
+        oldest->time = st.st_mtim;
+    }
+}
+
+/* Makes room for one more. */
+static void make_room(const struct weir__cache *cache)
+{
+    _Alignas(struct entry) char window[WINDOW];
+    for (unsigned i = 0; i < 2 * WEIR__CACHE_FILES; i++) {
+        struct oldest oldest = {.count = 0};
+        int fd = weir__sys_openat(cache->_fd, ".", O_RDONLY | O_DIRECTORY, 0);
+        ssize_t size;
+        while (fd >= 0 && (size = weir__sys_getdents(fd, window, sizeof(window))) > 0)
+            for (ssize_t at = 0; at < size;) {
+                const struct entry *entry = (const struct entry *)(const void *)(window + at);
+                look_at(cache, entry->name, &oldest);
+                at += entry->size;
+            }
+        weir__sys_close(fd);
+        if (oldest.count < WEIR__CACHE_FILES || weir__sys_unlinkat(cache->_fd, oldest.name, 0) < 0)
+            return;
+    }
+}
+
+static bool write_all(int fd, const char *bytes, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        ssize_t n = weir__sys_write(fd, bytes + at, length - at);
+        if (n <= 0)
+            return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+static void put(void *arg, const char *key, const char *bytes, size_t length)
+{
+    const struct weir__cache *cache = arg;
+    char name[NAME_SIZE];
+    if (length > WEIR__CACHE_BYTES || strlen(key) >= NAME_SIZE)
+        return;
+    make_room(cache);
+    snprintf(name, sizeof(name), ".%x-%llx", (unsigned)getpid(), (unsigned long long)weir_now_ns());
+    int fd = weir__sys_openat(cache->_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return;
+    bool is_good = write_all(fd, bytes, length);
+    weir__sys_close(fd);
+    if (!is_good || weir__sys_renameat2(cache->_fd, name, cache->_fd, key, 0) < 0)
+        weir__sys_unlinkat(cache->_fd, name, 0);
+}
+
+/* --- life cycle --- */
+
+void weir__cache_init(struct weir__cache *cache, const char *base, const char *home)
+{
+    struct stat st;
+    *cache = (struct weir__cache){._fd = -1, .hooks = {.get = get, .put = put, .arg = cache}};
+    int dir = open_base(base, home);
+    if (dir < 0)
+        return;
+    cache->_fd = open_folder(dir, WEIR__CACHE_NAME);
+    weir__sys_close(dir);
+    if (cache->_fd >= 0 && (weir__sys_fstat(cache->_fd, &st) < 0 || !is_safe(&st)))
+        weir__sys_close_at(&cache->_fd);
+}
+
+void weir__cache_fini(struct weir__cache *cache)
+{
+    weir__sys_close_at(&cache->_fd);
+}
+
+const struct weir__engine_cache *weir__cache_hooks(const struct weir__cache *cache)
+{
+    return cache->_fd >= 0 ? &cache->hooks : NULL;
+}

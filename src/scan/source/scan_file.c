@@ -1,0 +1,278 @@
+/* scan_file.c - one file through the scanner.
+ *
+ * A file is read up to the size that it had when it was opened, so that one that grows comes to an
+ * end. A small file costs an open, a stat, a read and a close.
+ *
+ * Holes: a long one is stepped over. The scanner gets zeros for the two ends of it, more than any
+ * match is wide, so that it finds what it would find if it had all of them.
+ */
+#include "scan_part.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "archive.h"
+#include "log.h"
+#include "sys.h"
+
+#include "banned.h"
+
+#define HOLE_MIN  (1u << 20)
+#define HOLE_EDGE (64u << 10)
+_Static_assert(HOLE_EDGE > WEIR__WIDTH_MAX + (8u << 10), "no match reaches over an edge");
+_Static_assert(HOLE_EDGE <= WEIR__SCAN_READ_SIZE && 2 * HOLE_EDGE < HOLE_MIN, "edges fit");
+
+struct file {
+    int fd;
+    uint64_t size, at;
+    bool is_sparse;
+    uint64_t data_end; /* of a sparse one: no hole before */
+};
+
+/* --- the scanner --- */
+
+static bool begin(struct weir__scan_worker *w)
+{
+    struct weir__object object = {.path = weir__buffer_text(&w->path),
+                                  .decode_depth = w->run->options->decode_depth};
+    w->bytes_told = 0;
+    int result = weir__scanner_begin(w->scanner, &object);
+    if (result < 0)
+        weir__scan_tell(w, object.path, "cannot scan", weir_error_text(result));
+    return result == 0;
+}
+
+static bool feed(struct weir__scan_worker *w, const char *bytes, size_t length)
+{
+    int result = weir__scanner_feed(w->scanner, bytes, length);
+    if (result < 0)
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan", weir_error_text(result));
+    return result == 0;
+}
+
+/* Large files are seen to make progress. */
+static void count_bytes(struct weir__scan_worker *w, uint64_t at)
+{
+    w->counts.bytes += at - w->bytes_told;
+    w->bytes_told = at;
+    if (at >= 4 * WEIR__SCAN_READ_SIZE)
+        weir__scan_count(w);
+}
+
+static void end(struct weir__scan_worker *w)
+{
+    struct weir__scan_result result;
+    const char *path = weir__buffer_text(&w->path);
+    int error = weir__scanner_end(w->scanner, &result);
+    if (error < 0) {
+        weir__scan_tell(w, path, "cannot scan", weir_error_text(error));
+        return;
+    }
+    w->counts.files++;
+    w->counts.findings += result.findings;
+    w->counts.allowed += result.allowed;
+    w->counts.rejected += result.rejected;
+    w->counts.decoded_bytes += result.decoded_bytes;
+    if (result.is_decode_truncated)
+        weir__scan_tell_partial(w, path, "cannot decode all of", "there is too much encoded text");
+    if (result.gave_up > 0)
+        weir__scan_tell_partial(w, path, "cannot judge all of",
+                                "matches reached a limit of the matcher");
+}
+
+/* --- holes --- */
+
+/* Zeros up to there. */
+static bool step_over(struct weir__scan_worker *w, struct file *file, uint64_t until, bool is_end)
+{
+    uint64_t length = until - file->at;
+    memset(w->block, 0, HOLE_EDGE);
+    if (!feed(w, w->block, HOLE_EDGE))
+        return false;
+    int result = weir__scanner_skip(w->scanner, length - (is_end ? 1u : 2u) * HOLE_EDGE);
+    if (result < 0) {
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan", weir_error_text(result));
+        return false;
+    }
+    if (!is_end && !feed(w, w->block, HOLE_EDGE))
+        return false;
+    file->at = until;
+    count_bytes(w, file->at);
+    return true;
+}
+
+/* At the end of the data that are known: steps over a hole, and finds out how far the data reach
+ * behind it. A file system that does not tell has no holes. */
+static bool find_data(struct weir__scan_worker *w, struct file *file)
+{
+    off_t data = weir__sys_lseek(file->fd, (off_t)file->at, SEEK_DATA);
+    bool is_end = data < 0 && errno == ENXIO;
+    if (data < 0 && !is_end) {
+        file->is_sparse = false;
+        return true;
+    }
+    uint64_t until = is_end || (uint64_t)data > file->size ? file->size : (uint64_t)data;
+    if (until - file->at >= HOLE_MIN && !step_over(w, file, until, is_end))
+        return false;
+    /* A hole that is short is read. */
+    if (is_end) {
+        file->data_end = file->size;
+        return true;
+    }
+    off_t hole = weir__sys_lseek(file->fd, (off_t)until, SEEK_HOLE);
+    file->data_end = hole > (off_t)file->at ? (uint64_t)hole : file->size;
+    return true;
+}
+
+/* --- reading --- */
+
+/* What the file is for others, by its first bytes. Here is the place to have an archive walked. */
+static void look_at(struct weir__scan_worker *w, const char *bytes, size_t length)
+{
+    const char *format = weir__archive_probe(bytes, length);
+    if (!format)
+        return;
+    char why[96];
+    snprintf(why, sizeof(why), "archive not opened (%.40s)", format);
+    w->counts.archives_unopened++;
+    weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot look into", why);
+}
+
+/* It ended before its size: cut off, or of a kind that has no true size. */
+static void tell_short(struct weir__scan_worker *w, const struct file *file)
+{
+    struct stat st;
+    if (weir__sys_fstat(file->fd, &st) == 0 && (uint64_t)st.st_size >= file->size)
+        return;
+    weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot read all of",
+                            "it was cut off while it was read");
+}
+
+static void read_all(struct weir__scan_worker *w, struct file *file)
+{
+    bool has_no_size = file->size == 0; /* as in /proc */
+    while (has_no_size || file->at < file->size) {
+        if (file->is_sparse && file->at >= file->data_end && !find_data(w, file))
+            return;
+        uint64_t limit = file->is_sparse && file->data_end > file->at && file->data_end < file->size
+                             ? file->data_end
+                             : file->size;
+        uint64_t left = has_no_size ? WEIR__SCAN_READ_SIZE : limit - file->at;
+        if (left == 0)
+            break;
+        size_t want = left < WEIR__SCAN_READ_SIZE ? (size_t)left : WEIR__SCAN_READ_SIZE;
+        ssize_t n = weir__sys_pread(file->fd, w->block, want, (off_t)file->at);
+        if (weir__scan_is_stopped(w))
+            return;
+        if (n < 0) {
+            weir__scan_tell(w, weir__buffer_text(&w->path), "cannot read", NULL);
+            return;
+        }
+        if (n == 0) {
+            if (!has_no_size)
+                tell_short(w, file);
+            break;
+        }
+        if (file->at == 0)
+            look_at(w, w->block, (size_t)n);
+        if (!feed(w, w->block, (size_t)n))
+            return;
+        file->at += (uint64_t)n;
+        count_bytes(w, file->at);
+    }
+    end(w);
+}
+
+/* --- files --- */
+
+static void scan_open(struct weir__scan_worker *w, int fd)
+{
+    const struct weir__scan_options *options = w->run->options;
+    const char *path = weir__buffer_text(&w->path);
+    struct stat st;
+    if (weir__sys_fstat(fd, &st) < 0) {
+        weir__scan_tell(w, path, "cannot open", NULL);
+        return;
+    }
+    if (!S_ISREG(st.st_mode)) { /* it was exchanged since its name was read */
+        w->counts.special++;
+        return;
+    }
+    if (options->file_bytes_max > 0 && (uint64_t)st.st_size > options->file_bytes_max) {
+        weir__scan_tell(w, path, "does not scan", "it is larger than files may be");
+        return;
+    }
+    struct file file = {
+        .fd = fd,
+        .size = (uint64_t)st.st_size,
+        .is_sparse = st.st_size > HOLE_MIN && (uint64_t)st.st_blocks * 512 < (uint64_t)st.st_size,
+    };
+    if (begin(w))
+        read_all(w, &file);
+}
+
+/* Tokens come before the descriptor. */
+static bool admit(struct weir__scan_worker *w, struct weir_permit *read, struct weir_permit *bytes)
+{
+    struct weir_deadline deadline = weir_deadline_until(&w->run->stop);
+    int result = weir_budget_acquire(&w->run->reads, 1, read, &deadline);
+    if (result == 0)
+        result = weir_budget_acquire(&w->run->bytes, WEIR__SCAN_READ_SIZE, bytes, &deadline);
+    if (result < 0 && result != -WEIR_E_CANCELED)
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan", weir_error_text(result));
+    return result == 0;
+}
+
+void weir__scan_file(struct weir__scan_worker *w, int dir, const char *name, bool is_given)
+{
+    const char *path = weir__buffer_text(&w->path);
+    WEIR_CLEANUP(weir_permit_release)
+    struct weir_permit read = WEIR_PERMIT_NONE;
+    WEIR_CLEANUP(weir_permit_release)
+    struct weir_permit bytes = WEIR_PERMIT_NONE;
+    if (weir__scanner_skips(w->scanner, path)) {
+        w->counts.allowed_paths++;
+        return;
+    }
+    if (!admit(w, &read, &bytes))
+        return;
+    int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | (is_given ? 0 : O_NOFOLLOW);
+    int fd = weir__sys_openat(dir, name, flags, 0);
+    if (fd >= 0)
+        scan_open(w, fd);
+    else if (errno == ELOOP && !is_given)
+        w->counts.symlinks++; /* it was a file when its name was read */
+    else
+        weir__scan_tell(w, path, "cannot open", NULL);
+    weir__sys_close(fd);
+}
+
+void weir__scan_stream(struct weir__scan_worker *w, int fd)
+{
+    WEIR_CLEANUP(weir_permit_release)
+    struct weir_permit read = WEIR_PERMIT_NONE;
+    WEIR_CLEANUP(weir_permit_release)
+    struct weir_permit bytes = WEIR_PERMIT_NONE;
+    uint64_t at = 0;
+    if (!admit(w, &read, &bytes) || !begin(w))
+        return;
+    for (;;) {
+        ssize_t n = weir__sys_read(fd, w->block, WEIR__SCAN_READ_SIZE);
+        if (weir__scan_is_stopped(w))
+            return;
+        if (n < 0) {
+            weir__scan_tell(w, weir__buffer_text(&w->path), "cannot read", NULL);
+            return;
+        }
+        if (n == 0)
+            break;
+        if (at == 0)
+            look_at(w, w->block, (size_t)n);
+        if (!feed(w, w->block, (size_t)n))
+            return;
+        at += (uint64_t)n;
+        count_bytes(w, at);
+    }
+    end(w);
+}

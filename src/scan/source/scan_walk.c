@@ -1,0 +1,370 @@
+/* scan_walk.c - directories, depth first, a window at a time.
+ *
+ * Of a window the files are scanned at once and the names of directories are put on a stack. When
+ * the window is done, the directories on the stack are entered, last first, before the next window
+ * is read: the descriptor knows where that is. When the stack has its fill, the window is left at
+ * the directory that did not fit, and read again from there later.
+ *
+ *     frames     top ........ / read to its end, and some of its directories are still to be
+ *     entered
+ *                 sub ....... /
+ *                  current .. / its window is being scanned
+ *     names      [b c d][x y][ ... ]     one stretch for each frame
+ *
+ * Descriptors of the frames far up are closed and opened again through ".." when the way leads
+ * back, and are then looked at: a directory that was moved meanwhile is another one.
+ */
+#include "scan_part.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "sys.h"
+
+#include "banned.h"
+
+/* How often, in files, somebody may ask for a share. */
+#define SHARE_EVERY 16u
+/* Marks entries of a window that somebody else has taken. */
+#define DT_TAKEN 0xff
+
+struct entry { /* as the kernel has it */
+    ino64_t inode;
+    off64_t next;
+    unsigned short size;
+    unsigned char type;
+    char name[];
+};
+
+static struct weir__frame *top(struct weir__scan_worker *w)
+{
+    return &w->frames[w->frames_count - 1];
+}
+
+/* The path of the directory of the top frame. */
+static void set_dir(struct weir__scan_worker *w)
+{
+    weir__buffer_truncate(&w->path, top(w)->path_length);
+}
+
+static bool add_name(struct weir__scan_worker *w, const char *name)
+{
+    weir__buffer_truncate(&w->path, top(w)->path_length);
+    if (weir__buffer_puts(&w->path, name) == 0)
+        return true;
+    set_dir(w);
+    weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan all of",
+                    "a path is longer than 1 MiB");
+    return false;
+}
+
+/* --- frames --- */
+
+static bool grow(struct weir__scan_worker *w)
+{
+    if (w->frames_count < w->frames_room)
+        return true;
+    if (w->frames_count >= WEIR__SCAN_DEPTH_MAX)
+        return false;
+    size_t room = w->frames_room ? w->frames_room * 2 : 64;
+    struct weir__frame *frames = weir__base_realloc(w->frames, room, sizeof(*frames));
+    if (!frames)
+        return false;
+    w->frames = frames;
+    w->frames_room = room;
+    return true;
+}
+
+/* Closes the open one that is furthest up. */
+static void rest(struct weir__scan_worker *w)
+{
+    struct weir__frame *frame = &w->frames[w->frames_count - w->frames_open];
+    frame->position = weir__sys_lseek(frame->fd, 0, SEEK_CUR);
+    weir__sys_close_at(&frame->fd);
+    w->frames_open--;
+}
+
+/* The path is that of the directory, with its slash. Takes the descriptor. */
+static void push(struct weir__scan_worker *w, int fd, const struct stat *st)
+{
+    if (!grow(w)) {
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan",
+                        w->frames_count >= WEIR__SCAN_DEPTH_MAX
+                            ? "it is too deep"
+                            : weir_error_text(WEIR_E_NO_MEMORY));
+        weir__sys_close(fd);
+        return;
+    }
+    if (w->frames_open >= w->run->frames_open_max)
+        rest(w);
+    w->frames[w->frames_count++] = (struct weir__frame){
+        .fd = fd,
+        .path_length = weir__buffer_length(&w->path),
+        .names_from = weir__buffer_length(&w->names),
+        .device = st->st_dev,
+        .inode = st->st_ino,
+    };
+    w->frames_open++;
+    w->counts.dirs++;
+}
+
+/* Opens the frame above again, from the one below it that is about to go. */
+static int reopen(struct weir__scan_worker *w, const struct weir__frame *frame, int below)
+{
+    struct stat st;
+    const char *path = weir__buffer_text(&w->path);
+    for (int i = 0; i < 2; i++) {
+        int fd = i == 0 ? weir__sys_openat(below, "..", O_RDONLY | O_DIRECTORY, 0)
+                        : weir__sys_openat(AT_FDCWD, path[0] ? path : ".",
+                                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+        if (fd >= 0 && weir__sys_fstat(fd, &st) == 0 && st.st_dev == frame->device &&
+            st.st_ino == frame->inode && weir__sys_lseek(fd, frame->position, SEEK_SET) >= 0)
+            return fd;
+        weir__sys_close(fd);
+    }
+    return -1;
+}
+
+static void pop(struct weir__scan_worker *w)
+{
+    struct weir__frame gone = *top(w);
+    weir__buffer_truncate(&w->names, gone.names_from);
+    w->frames_count--;
+    w->frames_open -= w->frames_open > 0;
+    if (w->frames_count == 0 || top(w)->fd >= 0) {
+        weir__sys_close(gone.fd);
+        return;
+    }
+    struct weir__frame *above = top(w);
+    bool has_more = !above->is_read || weir__buffer_length(&w->names) > above->names_from;
+    set_dir(w);
+    above->fd = reopen(w, above, gone.fd);
+    weir__sys_close(gone.fd);
+    if (above->fd >= 0) {
+        w->frames_open = 1;
+        return;
+    }
+    above->is_read = true;
+    weir__buffer_truncate(&w->names, above->names_from);
+    if (has_more)
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot go on with",
+                        "it was moved while it was scanned");
+}
+
+/* --- a window --- */
+
+static bool is_dots(const char *name)
+{
+    return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
+/* File systems that do not say what an entry is are asked for each. */
+static unsigned char type_of(struct weir__scan_worker *w, const struct entry *entry)
+{
+    struct stat st;
+    if (entry->type != DT_UNKNOWN)
+        return entry->type;
+    if (weir__sys_fstatat(top(w)->fd, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return (unsigned char)IFTODT(st.st_mode);
+    if (add_name(w, entry->name))
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot open", NULL);
+    return DT_TAKEN;
+}
+
+static struct entry *entry_at(const struct weir__scan_worker *w, ssize_t at)
+{
+    return (struct entry *)(void *)(w->window + at);
+}
+
+/* Every other file from here on in the window: its name goes to the job, or it is marked. */
+static void take_half(struct weir__scan_worker *w, ssize_t at, ssize_t size, struct weir__job *job)
+{
+    bool is_theirs = true;
+    for (; at < size; at += entry_at(w, at)->size) {
+        struct entry *entry = entry_at(w, at);
+        if (entry->type != DT_REG)
+            continue;
+        is_theirs = !is_theirs;
+        if (is_theirs && job) {
+            size_t length = strlen(entry->name) + 1;
+            memcpy(job->text + job->path_length + 1 + job->names_length, entry->name, length);
+            job->names_length += length;
+        } else if (is_theirs) {
+            entry->type = DT_TAKEN;
+        }
+    }
+}
+
+/* Gives half of the files from here on to somebody who has nothing to do. */
+static bool share_files(struct weir__scan_worker *w, ssize_t at, ssize_t size)
+{
+    set_dir(w);
+    struct weir__job *job = weir__job_new(WEIR__JOB_FILES, weir__buffer_text(&w->path),
+                                          weir__buffer_length(&w->path), (size_t)(size - at));
+    if (!job)
+        return false;
+    take_half(w, at, size, job);
+    if (job->names_length > 0)
+        job->fd = weir__sys_openat(top(w)->fd, ".", O_RDONLY | O_DIRECTORY, 0);
+    if (job->fd < 0 || !weir__job_offer(w->run, job)) {
+        weir__job_free(job);
+        return false;
+    }
+    take_half(w, at, size, NULL);
+    return true;
+}
+
+/* False: there is no room, and the window is to be left here. */
+static bool keep_dir(struct weir__scan_worker *w, const char *name, bool must_keep)
+{
+    size_t used = weir__buffer_length(&w->names);
+    if (used >= WEIR__SCAN_NAMES_BYTES && used > top(w)->names_from && !must_keep)
+        return false;
+    if (weir__buffer_append(&w->names, name, strlen(name) + 1) == 0)
+        return true;
+    if (add_name(w, name))
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan",
+                        weir_error_text(WEIR_E_NO_MEMORY));
+    return true;
+}
+
+static void do_window(struct weir__scan_worker *w, ssize_t size)
+{
+    bool is_shared = false; /* what was given away must not be read again */
+    off64_t before = -1;
+    unsigned files = 0;
+    for (ssize_t at = 0; at < size && !weir__scan_is_stopped(w);) {
+        const struct entry *entry = entry_at(w, at);
+        unsigned char type = is_dots(entry->name) ? DT_TAKEN : type_of(w, entry);
+        if (type == DT_REG && files++ % SHARE_EVERY == 0 && weir__job_is_wanted(w->run))
+            is_shared = share_files(w, at, size) || is_shared;
+        if (type == DT_REG) {
+            if (add_name(w, entry->name))
+                weir__scan_file(w, top(w)->fd, entry->name, false);
+        } else if (type == DT_DIR) {
+            if (!keep_dir(w, entry->name, is_shared || before < 0)) {
+                if (weir__sys_lseek(top(w)->fd, before, SEEK_SET) >= 0) {
+                    top(w)->is_read = false;
+                    return;
+                }
+                (void)keep_dir(w, entry->name, true);
+            }
+        } else if (type == DT_LNK) {
+            w->counts.symlinks++;
+        } else if (type != DT_TAKEN) {
+            w->counts.special++;
+        }
+        before = entry->next;
+        at += entry->size;
+    }
+}
+
+static void read_window(struct weir__scan_worker *w)
+{
+    ssize_t size = weir__sys_getdents(top(w)->fd, w->window, WEIR__SCAN_WINDOW);
+    if (size < 0) {
+        set_dir(w);
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot list", NULL);
+    }
+    if (size <= 0) {
+        top(w)->is_read = true;
+        return;
+    }
+    do_window(w, size);
+    weir__scan_count(w);
+}
+
+/* --- entering --- */
+
+static void enter(struct weir__scan_worker *w, int fd, const struct stat *st)
+{
+    struct weir__scan *run = w->run;
+    const char *path = weir__buffer_text(&w->path);
+    /* Only if there is more to do here. */
+    if (weir__buffer_length(&w->names) > 0 && weir__job_is_wanted(run)) {
+        struct weir__job *job =
+            weir__job_new(WEIR__JOB_DIR, path, weir__buffer_length(&w->path), 0);
+        if (job) {
+            job->fd = fd;
+            job->device = w->device;
+            if (weir__job_offer(run, job))
+                return;
+            job->fd = -1;
+        }
+        weir__job_free(job);
+    }
+    push(w, fd, st);
+}
+
+/* The last of the names of the top frame. */
+static void enter_next(struct weir__scan_worker *w)
+{
+    struct stat st;
+    const char *names = weir__buffer_text(&w->names);
+    size_t end = weir__buffer_length(&w->names) - 1, at = end;
+    while (at > top(w)->names_from && names[at - 1] != '\0')
+        at--;
+    bool has_path = add_name(w, names + at);
+    int fd = has_path ? weir__sys_openat(top(w)->fd, names + at,
+                                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0)
+                      : -1;
+    weir__buffer_truncate(&w->names, at);
+    if (!has_path)
+        return;
+    if (fd < 0 || weir__sys_fstat(fd, &st) < 0) {
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot open", NULL);
+        weir__sys_close(fd);
+        return;
+    }
+    if (w->run->options->one_file_system && st.st_dev != w->device) {
+        weir__sys_close(fd);
+        return;
+    }
+    if (weir__buffer_putc(&w->path, '/') < 0) {
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan",
+                        "its path is longer than 1 MiB");
+        weir__sys_close(fd);
+        return;
+    }
+    enter(w, fd, &st);
+}
+
+void weir__scan_walk(struct weir__scan_worker *w, int fd)
+{
+    struct stat st;
+    weir__buffer_truncate(&w->names, 0);
+    if (weir__sys_fstat(fd, &st) < 0) {
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot open", NULL);
+        weir__sys_close(fd);
+        return;
+    }
+    push(w, fd, &st);
+    while (w->frames_count > 0) {
+        struct weir__frame *frame = top(w);
+        if (weir__scan_is_stopped(w)) {
+            frame->is_read = true;
+            weir__buffer_truncate(&w->names, frame->names_from);
+        }
+        if (weir__buffer_length(&w->names) > frame->names_from)
+            enter_next(w);
+        else if (!frame->is_read)
+            read_window(w);
+        else
+            pop(w);
+    }
+}
+
+void weir__scan_names(struct weir__scan_worker *w, int fd, const char *names, size_t length)
+{
+    size_t dir_length = weir__buffer_length(&w->path);
+    for (const char *name = names; name < names + length && !weir__scan_is_stopped(w);
+         name += strlen(name) + 1) {
+        weir__buffer_truncate(&w->path, dir_length);
+        if (weir__buffer_puts(&w->path, name) < 0)
+            weir__scan_tell(w, name, "cannot scan", "its path is longer than 1 MiB");
+        else
+            weir__scan_file(w, fd, name, false);
+    }
+}

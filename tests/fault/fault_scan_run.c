@@ -1,0 +1,184 @@
+/* fault_scan_run.c - a whole scan in which the n-th allocation, system call or thread start fails.
+ *
+ * Whatever fails: the run ends, leaks nothing, and answers 0 only if it found everything. What it
+ * did not find, it has told. One thread scans, so that the n-th call is the same one each time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "cache.h"
+#include "scan.h"
+#include "sweep.h"
+#include "sys.h"
+#include "tap.h"
+
+#define TOKEN     "tok_abcdef0123456789"
+#define FILES     12u
+#define RULE_TEXT "[[rules]]\nid = 'token'\nregex = '\\btok_[a-z0-9]{16}\\b'\n"
+
+static char base[] = "/tmp/weir-fault-XXXXXX";
+static struct weir__rules *rules;
+static struct weir__engine *engine;
+static unsigned found, told;
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+static void clean_up(void)
+{
+    nftw(base, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    weir__engine_free(engine);
+    weir__rules_free(rules);
+}
+
+static void write_at(const char *path, off_t at, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(fd >= 0 && pwrite(fd, text, strlen(text), at) == (ssize_t)strlen(text));
+    close(fd);
+}
+
+/* Files at several depths, two of them sparse, and a list of some of them. */
+static void make_tree(void)
+{
+    static const char *const dirs[] = {"t", "t/a", "t/a/b", "t/a/b/c", "t/d", "t/e"};
+    struct weir__rules_error error;
+    struct weir__engine_options none = {0};
+    if (base[strlen(base) - 1] != 'X')
+        return;
+    CHECK(mkdtemp(base) && chdir(base) == 0);
+    char name[64];
+    for (unsigned i = 0; i < FILES; i++) {
+        if (i < 6)
+            CHECK_EQ(mkdir(dirs[i], 0700), 0);
+        snprintf(name, sizeof(name), "%s/%u", dirs[i % 6], i);
+        write_at(name, i < 2 ? 5 << 20 : 0, " " TOKEN "\n");
+    }
+    CHECK_EQ(symlink("a", "t/link"), 0);
+    write_at("list", 0, "t/a/1\nt/d\n");
+    CHECK_EQ(weir__rules_load(&rules, "rules", RULE_TEXT, strlen(RULE_TEXT), NULL, &error), 0);
+    CHECK_EQ(weir__engine_new(&engine, rules, &none, &error), 0);
+    CHECK_EQ(atexit(clean_up), 0);
+}
+
+static void on_finding(void *arg, const char *path, const struct weir__finding *finding)
+{
+    (void)arg, (void)path, (void)finding;
+    found++;
+}
+
+static void on_gap(void *arg, const struct weir__scan_gap *gap)
+{
+    (void)arg, (void)gap;
+    told++;
+}
+
+static void scan_once(const char *list, unsigned wanted)
+{
+    static const char *const paths[] = {"t"};
+    struct weir__scan_options options;
+    struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap};
+    struct weir__scan_stats stats;
+    struct weir__scan *run = NULL;
+    weir__scan_options_init(&options);
+    options.engine = engine;
+    options.paths = paths;
+    options.paths_count = list ? 0 : 1;
+    options.files_from = list;
+    options.threads = 1;
+    found = told = 0;
+    int result = weir__scan_start(&run, &options, &hooks);
+    if (result < 0) {
+        CHECK(!run);
+        return;
+    }
+    struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, NULL);
+    CHECK_EQ(weir__scan_wait(run, &deadline), 0);
+    result = weir__scan_finish(run, &stats);
+    CHECK(result == 0 || result == -WEIR_E_INCOMPLETE);
+    CHECK_EQ(told, stats.failed + stats.partial);
+    if (result == 0)
+        CHECK_EQ(found, wanted);
+    else
+        CHECK(told > 0);
+}
+
+static void scan_tree(void)
+{
+    scan_once(NULL, FILES);
+}
+
+static void scan_list(void)
+{
+    scan_once("list", 3);
+}
+
+static void check(enum weir_fault kind, void (*scenario)(void), long least)
+{
+    make_tree();
+    int before = count_descriptors();
+    long runs = sweep(kind, scenario);
+    if (runs < least)
+        tap_fail(__FILE__, __LINE__, "only %ld calls could fail", runs);
+    CHECK_EQ(count_descriptors(), before);
+}
+
+TEST(allocations)
+{
+    check(WEIR_FAULT_ALLOC, scan_tree, 10);
+    check(WEIR_FAULT_ALLOC, scan_list, 10);
+}
+
+TEST(system_calls)
+{
+    static const int errors[] = {EIO, EMFILE, ENOENT, EACCES, EINTR};
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        weir__sys_fault_errno(errors[i]);
+        check(WEIR_FAULT_IO, scan_tree, 40);
+        check(WEIR_FAULT_IO, scan_list, 10);
+    }
+    weir__sys_fault_errno(EIO);
+}
+
+TEST(threads)
+{
+    check(WEIR_FAULT_THREAD, scan_tree, 2);
+}
+
+/* The cache gives what was put, or nothing. */
+static void use_cache(void)
+{
+    struct weir__cache cache;
+    weir__cache_init(&cache, base, NULL);
+    const struct weir__engine_cache *hooks = weir__cache_hooks(&cache);
+    char *bytes = NULL;
+    size_t length = 0;
+    if (hooks) {
+        hooks->put(hooks->arg, "key", "text", 4);
+        if (hooks->get(hooks->arg, "key", &bytes, &length) == 0) {
+            CHECK_EQ(length, 4);
+            CHECK(memcmp(bytes, "text", 4) == 0);
+            weir__base_free(bytes);
+        }
+    }
+    weir__cache_fini(&cache);
+}
+
+TEST(the_cache)
+{
+    check(WEIR_FAULT_ALLOC, use_cache, 1);
+    check(WEIR_FAULT_IO, use_cache, 8);
+}
+
+TAP_MAIN()

@@ -1,0 +1,639 @@
+/* test_decode.c - what was encoded is found and decoded to the same bytes, at the same place. */
+#include "decode.h"
+
+#include <stdlib.h>
+
+#include "decode_help.h"
+#include "decode_part.h"
+#include "tap.h"
+
+#include "banned.h"
+
+#define RUNS_MAX 64
+#define OUT_MAX  ((size_t)64 << 20)
+#define ROUNDS   400
+#define BIG      ((size_t)4 << 20)
+
+static struct weir__decoded runs[RUNS_MAX];
+static struct weir__buffer out;
+static size_t runs_count;
+static bool is_truncated;
+
+static void decode_with(const char *source, size_t length, unsigned encodings, size_t out_max)
+{
+    struct weir__decode_options options = {.runs_max = RUNS_MAX, .encodings = encodings};
+    weir__buffer_fini(&out);
+    weir__buffer_init(&out, out_max);
+    runs_count = weir__decode(source, length, &options, &out, runs, &is_truncated);
+    CHECK(weir__buffer_length(&out) <= out_max);
+}
+
+static void decode(const char *source, size_t length)
+{
+    decode_with(source, length, DECODE_ALL, OUT_MAX);
+}
+
+static const char *bytes_of(const struct weir__decoded *run)
+{
+    return weir__buffer_text(&out) + run->out_from;
+}
+
+static const struct weir__decoded *find(enum weir__encoding encoding, const char *wanted,
+                                        size_t length)
+{
+    for (size_t i = 0; i < runs_count; i++) {
+        if (runs[i].encoding == encoding && runs[i].out_until - runs[i].out_from >= length &&
+            memmem(bytes_of(&runs[i]), runs[i].out_until - runs[i].out_from, wanted, length))
+            return &runs[i];
+    }
+    return NULL;
+}
+
+/* A run of the kind decodes to exactly this, and stands exactly there. */
+static void expect(const char *source, size_t length, enum weir__encoding encoding,
+                   const char *wanted, size_t from, size_t until)
+{
+    decode(source, length);
+    const struct weir__decoded *run = find(encoding, wanted, strlen(wanted));
+    if (!run)
+        tap_fail(__FILE__, __LINE__, "no %s in '%.*s'", weir__encoding_name(encoding), (int)length,
+                 source);
+    CHECK_EQ(run->out_until - run->out_from, strlen(wanted));
+    CHECK_EQ(run->from, from);
+    CHECK_EQ(run->until, until);
+    CHECK_EQ(bytes_of(run)[run->out_until - run->out_from], '\0');
+}
+
+static void expect_all(const char *source, enum weir__encoding encoding, const char *wanted)
+{
+    expect(source, strlen(source), encoding, wanted, 0, strlen(source));
+}
+
+static void expect_none(const char *source)
+{
+    decode(source, strlen(source));
+    if (runs_count > 0)
+        tap_fail(__FILE__, __LINE__, "'%s' is %s", source, weir__encoding_name(runs[0].encoding));
+}
+
+static uint64_t state;
+
+static uint32_t random_below(uint32_t bound)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(state >> 33) % bound;
+}
+
+static void seed_from_environment(void)
+{
+    const char *text = getenv("WEIR_SEED");
+    state = text ? strtoull(text, NULL, 10) : 4;
+    printf("# WEIR_SEED=%llu\n", (unsigned long long)state);
+}
+
+/* Base64 and hexadecimal. */
+
+TEST(the_kinds_have_names)
+{
+    CHECK_STR(weir__encoding_name(WEIR__BASE64), "base64");
+    CHECK_STR(weir__encoding_name(WEIR__ESCAPES), "unicode");
+    CHECK_STR(weir__encoding_name(WEIR__UTF16BE), "utf-16be");
+}
+
+TEST(the_tables_are_those_of_the_definitions)
+{
+    for (unsigned b = 0; b < 256; b++) {
+        char byte = (char)b;
+        bool is_hex = b && strchr("0123456789abcdefABCDEF", byte);
+        int value = base64_index(byte);
+        CHECK_EQ(weir__base64_value[b], value < 0 ? 0xff : value);
+        CHECK_EQ(weir__decode_is(byte, WEIR__IS_BASE64), value >= 0);
+        CHECK_EQ(weir__decode_is(byte, WEIR__IS_STANDARD), byte == '+' || byte == '/');
+        CHECK_EQ(weir__decode_is(byte, WEIR__IS_URL_SAFE), byte == '-' || byte == '_');
+        CHECK_EQ(weir__decode_is(byte, WEIR__IS_HEX), is_hex);
+        CHECK_EQ(weir__hex_value[b], is_hex ? strtol((char[]){byte, 0}, NULL, 16) : 0);
+        CHECK_EQ(weir__decode_is(byte, WEIR__IS_TEXT),
+                 (b >= 32 && b < 127) || b == 9 || b == 10 || b == 13);
+        CHECK_EQ(weir__decode_is(byte, WEIR__IS_PLAIN), b == 9 || (b >= 32 && b != 127));
+    }
+}
+
+TEST(base64_is_found_in_its_surroundings)
+{
+    expect_all("cGFzc3dvcmQ9aHVudGVyMg==", WEIR__BASE64, "password=hunter2");
+    expect_all("cGFzc3dvcmQ9aHVudGVyMg", WEIR__BASE64, "password=hunter2");
+    expect("key=cGFzc3dvcmQ9aHVudGVyMg==;", 29, WEIR__BASE64, "password=hunter2", 4, 28);
+    expect("\"cGFzc3dvcmQ9aHVudGVy\"", 22, WEIR__BASE64, "password=hunter", 1, 21);
+    expect_none("cGFzc3dvcmQ9aHU"); /* 15 characters */
+    expect_none("weir__decoded_place_of_a_long_name");
+    expect_none("src/scan/engine/decode_base64.c and more of it");
+    expect_none("////////////////////////////////////////");
+    expect_none("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
+}
+
+TEST(base64_that_something_is_glued_to_is_decoded_in_its_phase)
+{
+    static const char *const before[] = {"a/", "ab/", "abc/", "abcd/", "dir/x/", "data", "k"};
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+        char source[128];
+        snprintf(source, sizeof(source), "%scGFzc3dvcmQ9aHVudGVyMmFuZG1vcmU=", before[i]);
+        decode(source, strlen(source));
+        const struct weir__decoded *run = find(WEIR__BASE64, "password=hunter2andmore", 23);
+        if (!run)
+            tap_fail(__FILE__, __LINE__, "not found behind '%s'", before[i]);
+        CHECK_EQ(run->until, strlen(source));
+    }
+}
+
+TEST(alphabets_do_not_mix)
+{
+    char plain[64], first[128], second[128], source[300];
+    for (size_t i = 0; i < 48; i++)
+        plain[i] = (char)(i % 3 == 2 ? '~' : i % 3 ? '?' : '>'); /* makes + / and - _ */
+    first[encode_base64(plain, 48, base64_standard, false, first)] = '\0';
+    second[encode_base64(plain, 48, base64_url, false, second)] = '\0';
+    CHECK(strpbrk(first, "+/") && strpbrk(second, "-_"));
+    snprintf(source, sizeof(source), "%s%s", first, second);
+    decode(source, strlen(source));
+    for (size_t i = 0; i < runs_count; i++) {
+        bool has_standard = memchr(source + runs[i].from, '+', runs[i].until - runs[i].from) ||
+                            memchr(source + runs[i].from, '/', runs[i].until - runs[i].from);
+        bool has_url = memchr(source + runs[i].from, '-', runs[i].until - runs[i].from) ||
+                       memchr(source + runs[i].from, '_', runs[i].until - runs[i].from);
+        CHECK(!has_standard || !has_url);
+    }
+    CHECK(find(WEIR__BASE64, plain, 40));
+}
+
+TEST(base64_goes_on_in_lines_of_one_width)
+{
+    static const char *const breaks[] = {"\n", "\r\n", "\n    ", "\n\t", "\\n", "\\r\\n"};
+    static const char plain[] =
+        "{\"user\": \"root\", \"password\": \"correct horse battery staple\", "
+        "\"host\": \"db.internal\", \"port\": 5432, \"tls\": true}\n";
+    static const size_t widths[] = {16, 20, 60, 64, 70, 76};
+    char encoded[512] = "", source[1024];
+    size_t count = encode_base64(plain, sizeof(plain) - 1, base64_standard, true, encoded);
+    for (size_t b = 0; b < sizeof(breaks) / sizeof(breaks[0]); b++) {
+        for (size_t w = 0; w < sizeof(widths) / sizeof(widths[0]); w++) {
+            size_t length = (size_t)snprintf(source, sizeof(source), "data: |%s", breaks[b]);
+            size_t from = length;
+            for (size_t at = 0; at < count; at += widths[w])
+                length += (size_t)snprintf(source + length, sizeof(source) - length, "%.*s%s",
+                                           (int)widths[w], encoded + at,
+                                           at + widths[w] < count ? breaks[b] : "");
+            size_t until = length;
+            length += (size_t)snprintf(source + length, sizeof(source) - length,
+                                       "%s-----END MESSAGE-----\nnext: value\n", breaks[b]);
+            expect(source, length, WEIR__BASE64, plain, from, until);
+        }
+    }
+}
+
+TEST(a_longer_line_is_something_else)
+{
+    static const char source[] = "cGFzc3dvcmQ9aHVudGVy\ncGFzc3dvcmQ9aHVudGVyM\n";
+    decode(source, sizeof(source) - 1);
+    CHECK_EQ(runs_count, 2);
+    CHECK_EQ(runs[0].until, 20);
+    CHECK_EQ(runs[1].from, 21);
+    CHECK_EQ(runs[1].until, 41); /* one character alone is no byte */
+}
+
+TEST(a_list_of_tokens_is_not_one)
+{
+    /* 22 characters each: in one phase, the second would be nothing. */
+    static const char source[] = "Zmlyc3QgcGFzc3dvcmQ9MQ\nc2Vjb25kIHBhc3N3b3JkMg\n";
+    decode(source, sizeof(source) - 1);
+    CHECK(find(WEIR__BASE64, "first password=1", 16));
+    CHECK(find(WEIR__BASE64, "second password2", 16));
+}
+
+TEST(text_within_bytes_that_are_none_is_enough)
+{
+    char plain[300], source[500];
+    seed_from_environment();
+    for (size_t i = 0; i < sizeof(plain); i++)
+        plain[i] = (char)(0x80 + random_below(128));
+    size_t length = encode_base64(plain, sizeof(plain), base64_standard, true, source);
+    decode(source, length);
+    CHECK_EQ(runs_count, 0);
+    for (size_t at = 0; at + 16 <= sizeof(plain); at++) {
+        char with[300];
+        memcpy(with, plain, sizeof(with));
+        memcpy(with + at, "sixteen of them!", 16);
+        length = encode_base64(with, sizeof(with), base64_standard, true, source);
+        decode(source, length);
+        CHECK_EQ(runs_count, 1);
+        CHECK(find(WEIR__BASE64, with, sizeof(with)));
+        with[at + 15] = (char)0x80;
+        length = encode_base64(with, sizeof(with), base64_standard, true, source);
+        decode(source, length);
+        CHECK_EQ(runs_count, 0);
+    }
+}
+
+TEST(base64_of_utf16_is_decoded_twice)
+{
+    static const char text[] = "Invoke-WebRequest -Token hunter2hunter2";
+    char wide[128], source[256], once[128];
+    size_t length = 0;
+    for (const char *p = text; *p; p++)
+        length += encode_wide((uint8_t)*p, false, wide + length);
+    size_t count = encode_base64(wide, length, base64_standard, true, source);
+    decode(source, count);
+    CHECK(find(WEIR__BASE64, wide, length));
+    memcpy(once, bytes_of(&runs[0]), length);
+    decode(once, length);
+    CHECK(find(WEIR__UTF16LE, text, sizeof(text) - 1));
+}
+
+TEST(hexadecimal_is_found)
+{
+    static const char hex[] = "70617373776f72643d68756e746572322121";
+    expect_all(hex, WEIR__HEX, "password=hunter2!!");
+    expect("x = 0x70617373776F72643D68756E746572322121;", 43, WEIR__HEX, "password=hunter2!!", 6,
+           42);
+    /* A digit that belongs to something else. */
+    expect("f70617373776f72643d68756e746572322121", 37, WEIR__HEX, "password=hunter2!!", 1, 37);
+    expect_none("70617373776f72643d68756e746572");           /* 30 */
+    expect_none("da39a3ee5e6b4b0d3255bfef95601890afd80709"); /* not text */
+    char source[200];
+    for (size_t blanks = 0; blanks < 130; blanks++) {
+        int length = snprintf(source, sizeof(source), "%*s%s\"", (int)blanks, "", hex);
+        expect(source, (size_t)length, WEIR__HEX, "password=hunter2!!", blanks, (size_t)length - 1);
+    }
+}
+
+/* Escapes. */
+
+TEST(percent_escapes_are_found)
+{
+    expect("GET /?q=%70%61ssword%3Dhunter2&x=1 HTTP", 39, WEIR__PERCENT, "/?q=password=hunter2&x=1",
+           4, 34);
+    expect_none("100%25 of %41%42");         /* one and two in a stretch */
+    expect_none("printf(\"%02d%%4%d\", a)"); /* one */
+    expect_none("%00%01%02%80%90");          /* not text */
+    expect_all("%%41%4%41%42%", WEIR__PERCENT, "%A%4AB%");
+}
+
+TEST(unicode_escapes_are_found)
+{
+    expect_all("\\u0070\\u0061\\u0073\\u0073word", WEIR__ESCAPES, "password");
+    expect_all("\\u{70}\\u{000061}\\x73\\x73word", WEIR__ESCAPES, "password");
+    expect_all("&#112;&#97;&#x73;&#X73;word", WEIR__ESCAPES, "password");
+    expect_all("\\u00e9\\ud83d\\ude00\\u20ac\\u0041 password=1", WEIR__ESCAPES,
+               "\xc3\xa9\xf0\x9f\x98\x80\xe2\x82\xac"
+               "A password=1");
+    expect("\"key\": \"\\u0041\\u0042\\u0043\\u0044\"\nnext", 38, WEIR__ESCAPES,
+           "\"key\": \"ABCD\"", 0, 33);
+    /* Halves of pairs, numbers beyond Unicode and those that are not closed stay as they are. */
+    expect_all("\\ud83dx\\ude00\\u{110000}&#1114112;&#65\\u0041\\u0042\\u0043\\u0044",
+               WEIR__ESCAPES, "\\ud83dx\\ude00\\u{110000}&#1114112;&#65ABCD");
+    expect_none("\\u0041\\u0042\\u0043 and a long sentence");
+    expect_none("\\x41\\x42\\x4");
+}
+
+TEST(escapes_that_are_far_apart_are_not_one_run)
+{
+    char source[400];
+    size_t length =
+        (size_t)snprintf(source, sizeof(source), "\\u0041\\u0042%*s\\u0043\\u0044", 70, "");
+    decode(source, length);
+    CHECK_EQ(runs_count, 0);
+    length = (size_t)snprintf(source, sizeof(source), "\\u0041\\u0042%*s\\u0043\\u0044", 60, "");
+    decode(source, length);
+    CHECK_EQ(runs_count, 1);
+}
+
+/* UTF-16. */
+
+static size_t widen(const char *text, bool is_big, char *wide)
+{
+    size_t length = 0;
+    for (; *text; text++)
+        length += encode_wide((uint8_t)*text, is_big, wide + length);
+    return length;
+}
+
+TEST(utf16_is_found_at_every_offset)
+{
+    static const char text[] = "password=hunter2!";
+    char source[512];
+    for (unsigned is_big = 0; is_big < 2; is_big++) {
+        enum weir__encoding encoding = is_big ? WEIR__UTF16BE : WEIR__UTF16LE;
+        for (size_t before = 0; before < 140; before++) {
+            memset(source, 0xee, sizeof(source));
+            size_t length = widen(text, is_big, source + before);
+            /* What follows is read to the end of a unit; it must not be text in the other order. */
+            expect(source, before + length + 3, encoding, text, before, before + length);
+            CHECK_EQ(runs_count, 1);
+        }
+    }
+}
+
+TEST(utf16_without_a_mark_is_mostly_ascii)
+{
+    char source[512];
+    size_t length = widen("short text here", false, source); /* 15 units */
+    decode(source, length);
+    CHECK_EQ(runs_count, 0);
+    length = 0;
+    for (unsigned i = 0; i < 40; i++)
+        length += encode_wide(0x4e00 + i, false, source + length);
+    decode(source, length);
+    CHECK_EQ(runs_count, 0);
+}
+
+TEST(utf16_behind_a_mark_may_be_anything)
+{
+    for (unsigned is_big = 0; is_big < 2; is_big++) {
+        char source[512], wanted[512];
+        size_t length = 1, count = 0; /* at an odd place */
+        source[0] = 'x';
+        length += encode_wide(0xfeff, is_big, source + length);
+        size_t from = length;
+        for (unsigned i = 0; i < 30; i++) {
+            uint32_t code = i < 10 ? 0x4e00 + i : i == 10 ? 0x1f600 : i < 20 ? 'a' + i : 0x3042 + i;
+            length += encode_wide(code, is_big, source + length);
+            count += encode_utf8(code, wanted + count);
+        }
+        wanted[count] = '\0';
+        expect(source, length, is_big ? WEIR__UTF16BE : WEIR__UTF16LE, wanted, from, length);
+    }
+}
+
+TEST(a_kind_that_is_not_asked_for_is_not_found)
+{
+    char source[512];
+    size_t length = (size_t)snprintf(
+        source, sizeof(source),
+        "cGFzc3dvcmQ9aHVudGVyMg== 70617373776f72643d68756e746572322121 %%70%%61%%73sword=hunter2\n"
+        "\\u0070\\u0061\\u0073\\u0073word\n");
+    length += widen("password=hunter2!", false, source + length);
+    for (unsigned encoding = 0; encoding < WEIR__ENCODINGS; encoding++) {
+        decode_with(source, length, 1u << encoding, OUT_MAX);
+        for (size_t i = 0; i < runs_count; i++)
+            CHECK_EQ(runs[i].encoding, encoding);
+        CHECK(runs_count > 0);
+        decode_with(source, length, DECODE_ALL & ~(1u << encoding), OUT_MAX);
+        for (size_t i = 0; i < runs_count; i++)
+            CHECK(runs[i].encoding != encoding);
+    }
+}
+
+/* Limits. */
+
+TEST(what_does_not_fit_is_left_out_whole_and_told)
+{
+    static const char source[] =
+        "cGFzc3dvcmQ9aHVudGVyMg== / c2Vjb25kIHBhc3N3b3JkIQ== / dGhpcmQgcGFzc3dvcmQhIQ==";
+    for (size_t room = 1; room < 60; room++) {
+        decode_with(source, sizeof(source) - 1, DECODE_ALL, room);
+        CHECK_EQ(runs_count, room / 17 < 3 ? room / 17 : 3);
+        CHECK_EQ(is_truncated, runs_count < 3);
+        CHECK_EQ(weir__buffer_length(&out), runs_count * 17);
+    }
+    struct weir__decode_options options = {.runs_max = 2, .encodings = DECODE_ALL};
+    weir__buffer_truncate(&out, 0);
+    CHECK_EQ(weir__decode(source, sizeof(source) - 1, &options, &out, runs, &is_truncated), 2);
+    CHECK(is_truncated);
+    decode("", 0);
+    CHECK(runs_count == 0 && !is_truncated);
+}
+
+TEST(output_is_appended)
+{
+    struct weir__decode_options options = {.runs_max = 4, .encodings = DECODE_ALL};
+    weir__buffer_truncate(&out, 0);
+    CHECK_EQ(weir__buffer_puts(&out, "kept"), 0);
+    CHECK_EQ(weir__decode("cGFzc3dvcmQ9aHVudGVyMg==", 24, &options, &out, runs, &is_truncated), 1);
+    CHECK_EQ(runs[0].out_from, 4);
+    CHECK(memcmp(weir__buffer_text(&out), "keptpassword=hunter2\0", 21) == 0);
+}
+
+/* Properties, from a seed. */
+
+/* Any part of a run stands where the header says: the source there decodes to it, and with one
+ * byte less on either side it does not hold it. */
+static void check_place(const char *source, const struct weir__decoded *run, size_t from,
+                        size_t until)
+{
+    static char again[4096];
+    size_t start, end, count = 0;
+    const char *wanted = bytes_of(run) + from;
+    weir__decoded_place(source, run, from, until, &start, &end);
+    if (run->from > start || start > end || end > run->until)
+        tap_fail(__FILE__, __LINE__, "%s: [%zu, %zu) of [%zu, %zu) is at [%zu, %zu)",
+                 weir__encoding_name(run->encoding), from, until, run->from, run->until, start,
+                 end);
+    if (from == until)
+        return;
+    if (run->encoding == WEIR__BASE64) {
+        count = reference_base64(source, start, end, (unsigned)(from % 3), again);
+        CHECK(base64_index(source[start]) >= 0 && base64_index(source[end - 1]) >= 0);
+    } else if (run->encoding == WEIR__HEX) {
+        CHECK_EQ(end - start, 2 * (until - from));
+        for (size_t i = start; i < end; i += 2)
+            again[count++] = (char)strtol((char[]){source[i], source[i + 1], 0}, NULL, 16);
+    } else {
+        /* The first and the last character may be there as a whole. */
+        for (size_t at = start, n; at < end; count += n)
+            at += weir__decode_unit(run->encoding, source, at, end, again + count, &n);
+        CHECK(count >= until - from && count <= until - from + 6);
+        bool is_there = false;
+        for (size_t lead = 0; lead < 4 && lead + (until - from) <= count; lead++)
+            is_there |= memcmp(again + lead, wanted, until - from) == 0;
+        CHECK(is_there);
+        return;
+    }
+    CHECK_EQ(count, until - from);
+    CHECK(memcmp(again, wanted, count) == 0);
+}
+
+static void check_places(const char *source, const struct weir__decoded *run)
+{
+    size_t bytes = run->out_until - run->out_from;
+    check_place(source, run, 0, bytes < 1000 ? bytes : 1000);
+    for (unsigned i = 0; i < 8; i++) {
+        size_t from = random_below((uint32_t)bytes);
+        size_t until = from + random_below((uint32_t)(bytes - from < 900 ? bytes - from : 900)) + 1;
+        check_place(source, run, from, until);
+    }
+    check_place(source, run, bytes, bytes);
+}
+
+static void encode_escape(unsigned byte, char *text, size_t size)
+{
+    switch (random_below(5)) {
+    case 0:
+        snprintf(text, size, "\\u%04x", byte);
+        break;
+    case 1:
+        snprintf(text, size, "\\u{%x}", byte);
+        break;
+    case 2:
+        snprintf(text, size, "\\x%02X", byte);
+        break;
+    case 3:
+        snprintf(text, size, "&#%u;", byte);
+        break;
+    default:
+        snprintf(text, size, "&#x%x;", byte);
+    }
+}
+
+static size_t encode_one(enum weir__encoding encoding, const char *plain, size_t length, char *to)
+{
+    size_t count = 0;
+    bool is_url = random_below(2), is_padded = random_below(2);
+    if (encoding == WEIR__BASE64)
+        return encode_base64(plain, length, is_url ? base64_url : base64_standard, is_padded, to);
+    for (size_t i = 0; i < length; i++) {
+        uint8_t byte = (uint8_t)plain[i];
+        char text[16];
+        if (encoding == WEIR__HEX)
+            snprintf(text, sizeof(text), is_url ? "%02x" : "%02X", (unsigned)byte);
+        else if (encoding == WEIR__PERCENT)
+            snprintf(text, sizeof(text), "%%%02x", byte);
+        else
+            encode_escape(byte, text, sizeof(text));
+        if (encoding == WEIR__UTF16LE || encoding == WEIR__UTF16BE) {
+            count += encode_wide(byte, encoding == WEIR__UTF16BE, to + count);
+        } else {
+            memcpy(to + count, text, strlen(text));
+            count += strlen(text);
+        }
+    }
+    return count;
+}
+
+TEST(what_was_encoded_is_decoded_to_the_same_bytes)
+{
+    static char plain[5000], source[50000];
+    seed_from_environment();
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        enum weir__encoding encoding = (enum weir__encoding)(round % WEIR__ENCODINGS);
+        size_t length = 16 + random_below(round % 10 ? 100 : 4900);
+        for (size_t i = 0; i < length; i++)
+            plain[i] = (char)(' ' + random_below(95));
+        size_t before = random_below(80);
+        bool is_wide = encoding == WEIR__UTF16LE || encoding == WEIR__UTF16BE;
+        /* Beside UTF-16, what is half of a unit in either order would belong to it. */
+        memset(source, is_wide ? 0x80 : '\n', before);
+        size_t count = encode_one(encoding, plain, length, source + before);
+        source[before + count] = is_wide ? '\x80' : '\n';
+        decode(source, before + count + 1);
+        const struct weir__decoded *run = find(encoding, plain, length);
+        if (!run)
+            tap_fail(__FILE__, __LINE__, "round %u: %s of %zu bytes", round,
+                     weir__encoding_name(encoding), length);
+        CHECK_EQ(run->from, before);
+        check_places(source, run);
+    }
+}
+
+TEST(any_bytes_keep_the_promises)
+{
+    static const char *const parts[] = {"%",  "%41", "\\u0041", "\\x", "&#65;", "QUJDREVG", "==",
+                                        "\n", "a",   "-",       "/",   "3D",    "\xff\xfe"};
+    static char source[6000];
+    seed_from_environment();
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        size_t length = 0, most = 1 + random_below(5000);
+        while (length < most) {
+            unsigned choice = random_below(20);
+            if (choice < 13 && length + 8 < most) {
+                size_t again = 1 + random_below(round % 2 ? 4 : 40);
+                for (; again > 0 && length + 8 < most; again--) {
+                    memcpy(source + length, parts[choice], strlen(parts[choice]));
+                    length += strlen(parts[choice]);
+                }
+            } else {
+                source[length++] = (char)random_below(choice % 2 ? 256 : 128);
+            }
+            if (choice == 19 && length + 80 < most)
+                length += widen("some wide text, long enough", random_below(2), source + length);
+        }
+        char *exact = malloc(length);
+        CHECK(exact);
+        memcpy(exact, source, length);
+        decode(exact, length);
+        size_t ends[WEIR__ENCODINGS] = {0}, out_end = 0;
+        for (size_t i = 0; i < runs_count; i++) {
+            CHECK(runs[i].from < runs[i].until && runs[i].until <= length);
+            CHECK(runs[i].from >= ends[runs[i].encoding]);
+            ends[runs[i].encoding] = runs[i].until;
+            CHECK_EQ(runs[i].out_from, out_end);
+            CHECK_EQ(bytes_of(&runs[i])[runs[i].out_until - runs[i].out_from], '\0');
+            out_end = runs[i].out_until + 1;
+            check_places(exact, &runs[i]);
+        }
+        CHECK_EQ(weir__buffer_length(&out), out_end);
+        free(exact);
+    }
+}
+
+/* A time limit would be no test; these end a hang: quadratic work on 4 MB takes hours. */
+TEST(hard_inputs_of_4_mb_are_linear)
+{
+    static const char *const units[] = {"=",
+                                        "%",
+                                        "%4",
+                                        "%41",
+                                        "\\u0041",
+                                        "\\u",
+                                        "&#",
+                                        "A",
+                                        "+-",
+                                        "/_",
+                                        "QUJD-+",
+                                        "QUJD",
+                                        "QUJD\n",
+                                        "QUJDQUJDQUJDQUJD\n ",
+                                        "QUJDQUJDQUJDQUJDQ\n",
+                                        "4",
+                                        "41",
+                                        "a\0",
+                                        "\0a",
+                                        "\377\376a",
+                                        "\xfe\xff",
+                                        "\xff\xfe\xff",
+                                        "\\x41 ",
+                                        "eHh4/",
+                                        "AAAA",
+                                        "\0",
+                                        "c29tZSB0ZXh0IGhlcmUhISE=\n"};
+    static const size_t lengths[] = {1,  1, 2, 3, 6, 3, 2, 1, 2, 2, 6, 4, 5, 18,
+                                     18, 1, 2, 2, 2, 3, 2, 3, 5, 5, 4, 1, 25};
+    char *source = malloc(BIG);
+    CHECK(source);
+    for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++) {
+        for (size_t i = 0; i < BIG; i++)
+            source[i] = units[u][i % lengths[u]];
+        decode(source, BIG);
+        for (size_t i = 0; i < runs_count; i++)
+            check_places(source, &runs[i]);
+    }
+    free(source);
+}
+
+TEST(one_run_of_4_mb_is_decoded_whole)
+{
+    size_t length = BIG / 4 * 3;
+    char *plain = malloc(length), *source = malloc(BIG);
+    CHECK(plain && source);
+    seed_from_environment();
+    for (size_t i = 0; i < length; i++)
+        plain[i] = (char)(' ' + random_below(95));
+    CHECK_EQ(encode_base64(plain, length, base64_standard, true, source), BIG);
+    decode(source, BIG);
+    CHECK(find(WEIR__BASE64, plain, length));
+    CHECK_EQ(runs[0].until - runs[0].from, BIG);
+    for (unsigned i = 0; i < 200; i++)
+        check_places(source, &runs[0]);
+    free(plain);
+    free(source);
+}
+
+TAP_MAIN()

@@ -1,0 +1,663 @@
+/* test_findings.c - one record for each secret, nothing of it in plain text, and what was told
+ * before is not told again. */
+#include "findings.h"
+
+#include "found_help.h"
+#include "report.h"
+#include "tap.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <weir/error.h>
+#include <weir/fault.h>
+
+#define TOKEN "tok_0123456789abcdefghijklmnopqrWXYZ"
+#define OTHER "key-ABCDEFGHIJKLMNOPQRSTUVWXYZ012345"
+#define SHORT "hunter2pw"
+#define STARS "****************************" /* the middle of TOKEN and OTHER */
+
+static char any_expression[] = ".";
+static struct weir__rule token_rule = {.id = (char[]){"some-token"},
+                                       .description = (char[]){"A token"},
+                                       .provider = (char[]){""},
+                                       .regex = any_expression};
+static struct weir__rule other_rule = {.id = (char[]){"other-key"},
+                                       .description = (char[]){"A key"},
+                                       .provider = (char[]){""},
+                                       .regex = any_expression};
+static struct weir__rule path_rule = {.id = (char[]){"key-file"}, .path = any_expression};
+
+static struct weir__findings *findings;
+
+static void start_with(uint64_t bytes_max, bool show_secrets)
+{
+    weir__findings_free(findings);
+    findings = NULL;
+    CHECK_EQ(
+        weir__findings_new(&findings, &(struct weir__findings_options){bytes_max, show_secrets}),
+        0);
+}
+
+static void start(void)
+{
+    start_with(0, false);
+}
+
+static int add(const char *path, const char *commit, const struct weir__rule *rule,
+               const char *text, const char *secret)
+{
+    struct weir__finding finding = found_in(rule, text, secret);
+    return weir__findings_add(findings, path, commit, &finding);
+}
+
+static const struct weir__found *at(size_t index)
+{
+    return weir__findings_at(findings, index);
+}
+
+static void end(void)
+{
+    weir__findings_free(findings);
+    findings = NULL;
+}
+
+TEST(a_secret_is_one_record_with_all_places)
+{
+    start();
+    CHECK_EQ(add("b.c", NULL, &token_rule, "x = " TOKEN, TOKEN), WEIR__ADDED_SECRET);
+    CHECK_EQ(add("a.c", NULL, &token_rule, "\n\n y = " TOKEN, TOKEN), WEIR__ADDED_PLACE);
+    CHECK_EQ(add("b.c", NULL, &token_rule, "      z = " TOKEN, TOKEN), WEIR__ADDED_PLACE);
+    CHECK_EQ(add("b.c", NULL, &other_rule, "x = " TOKEN, TOKEN), WEIR__ADDED_SECRET);
+    CHECK_EQ(add("b.c", NULL, &token_rule, "x = " OTHER, OTHER), WEIR__ADDED_SECRET);
+    weir__findings_finish(findings);
+    CHECK_EQ(weir__findings_count(findings), 3);
+    const struct weir__found *found = at(0);
+    CHECK_EQ(found->places_count, 3);
+    CHECK_EQ(found->places_total, 3);
+    CHECK_STR(found->places[0].path, "a.c");
+    CHECK_EQ(found->places[0].place.line, 3);
+    CHECK_EQ(found->places[0].place.column, 6);
+    CHECK_STR(found->places[1].path, "b.c");
+    CHECK_EQ(found->places[1].place.offset, 4);
+    CHECK_EQ(found->places[2].place.offset, 10);
+    /* Whichever came first, the match is that of the first place. */
+    CHECK_STR(found->match, " y = tok_" STARS "WXYZ");
+    CHECK_STR(at(1)->rule->id, "other-key");
+    CHECK_STR(at(2)->rule->id, "some-token");
+    CHECK_EQ(weir__findings_unlisted(findings), 0);
+    end();
+}
+
+TEST(fingerprints_know_rule_secret_and_path_alone)
+{
+    char first[WEIR__FINGERPRINT_SIZE], second[WEIR__FINGERPRINT_SIZE];
+    weir__fingerprint("r", "secret", 6, "a/b", first);
+    CHECK_EQ(strlen(first), 32);
+    CHECK_EQ(strspn(first, "0123456789abcdef"), 32);
+    weir__fingerprint("r", "secret", 6, "./a/b", second);
+    CHECK_STR(first, second);
+    weir__fingerprint("r", "secre", 5, "ta/b", second);
+    CHECK(strcmp(first, second) != 0);
+    weir__fingerprint("rs", "ecret", 5, "a/b", second);
+    CHECK(strcmp(first, second) != 0);
+    weir__fingerprint("r", "secret", 6, "a/c", second);
+    CHECK(strcmp(first, second) != 0);
+    start();
+    add("a", "c0ffee", &token_rule, "\n\n " TOKEN, TOKEN);
+    add("a", NULL, &token_rule, TOKEN, TOKEN);
+    weir__findings_finish(findings);
+    CHECK_STR(at(0)->places[0].fingerprint, at(0)->places[1].fingerprint);
+    weir__fingerprint("some-token", TOKEN, strlen(TOKEN), "a", second);
+    CHECK_STR(at(0)->places[0].fingerprint, second);
+    end();
+}
+
+TEST(redaction_shows_the_ends_of_long_ones)
+{
+    char text[64];
+    CHECK_EQ(weir__redact(TOKEN, strlen(TOKEN), text, sizeof(text)), 28);
+    CHECK_STR(text, "tok_********************WXYZ");
+    CHECK_EQ(weir__redact("123456789012345678901234", 24, text, sizeof(text)), 28);
+    CHECK_STR(text, "1234********************1234");
+    CHECK_EQ(weir__redact("12345678901234567890123", 23, text, sizeof(text)), 8);
+    CHECK_STR(text, "********");
+    CHECK_EQ(weir__redact("a", 1, text, sizeof(text)), 8);
+    CHECK_EQ(weir__redact("", 0, text, sizeof(text)), 0);
+    CHECK_STR(text, "");
+    CHECK_EQ(weir__redact(TOKEN, strlen(TOKEN), text, 3), 2);
+    CHECK_STR(text, "to");
+    CHECK_EQ(weir__redact(TOKEN, strlen(TOKEN), text, 1), 0);
+    CHECK_STR(text, "");
+}
+
+TEST(the_secret_is_hidden_wherever_it_stands)
+{
+    start();
+    add("x", NULL, &token_rule, "a " TOKEN " b " TOKEN " c", TOKEN);
+    add("y", NULL, &other_rule, "p=" SHORT ";p=" SHORT, SHORT);
+    add("dir-" OTHER "/f", NULL, &other_rule, OTHER, OTHER);
+    weir__findings_finish(findings);
+    CHECK_STR(at(0)->places[0].path, "dir-key-" STARS "2345/f");
+    CHECK_STR(at(1)->places[0].line, "a tok_" STARS "WXYZ b tok_" STARS "WXYZ c");
+    /* Where the match was in the file cannot be told: nothing of it is shown. */
+    CHECK_EQ(strspn(at(1)->match, "*"), at(1)->match_length);
+    CHECK_STR(at(1)->secret, "tok_********************WXYZ");
+    CHECK_STR(at(2)->places[0].line, "p=*********;p=*********");
+    CHECK_STR(at(2)->secret, "********");
+    CHECK_EQ(at(2)->places[0].line_from, 2);
+    CHECK_EQ(at(2)->places[0].line_until, 2 + strlen(SHORT));
+    end();
+}
+
+TEST(a_secret_that_overlaps_itself_is_hidden_as_one)
+{
+    static const char line[] = "<ababababababababababababababababababababab>";
+    start();
+    add("f", NULL, &token_rule, line, "ababababababababababababab");
+    weir__findings_finish(findings);
+    CHECK_STR(at(0)->places[0].line, "<abab**********************************abab>");
+    end();
+}
+
+TEST(an_encoded_secret_is_hidden_in_both_forms)
+{
+    static const enum weir__encoding encodings[] = {WEIR__BASE64, WEIR__HEX};
+    static const char encoded[] = "cGFzcy1pbi1iYXNlNjQtNDItYnl0ZXM=";
+    static const char line[] =
+        "a cGFzcy1pbi1iYXNlNjQtNDItYnl0ZXM= cGFzcy1pbi1iYXNlNjQtNDItYnl0ZXM= "
+        "pass-in-base64-42-bytes z";
+    struct weir__finding finding = found_in(&token_rule, line, encoded);
+    finding.secret = "pass-in-base64-42-bytes"; /* too short for its ends to be shown */
+    finding.secret_length = strlen(finding.secret);
+    finding.match = finding.secret;
+    finding.match_length = finding.secret_length;
+    finding.encodings = encodings;
+    finding.encodings_count = 2;
+    start();
+    CHECK_EQ(weir__findings_add(findings, "f", NULL, &finding), WEIR__ADDED_SECRET);
+    weir__findings_finish(findings);
+    CHECK_STR(at(0)->places[0].line, "a ******************************** "
+                                     "******************************** *********************** z");
+    CHECK_STR(at(0)->places[0].encodings, "base64, hex");
+    CHECK_EQ(strspn(at(0)->match, "*"), at(0)->match_length);
+    end();
+}
+
+TEST(what_was_cut_off_at_the_ends_of_a_line_is_hidden)
+{
+    /* The line was cut: it begins with the end of the secret and ends with its beginning. */
+    static const char line[] = "mnopqrWXYZ, " TOKEN ", tok_012345678";
+    start();
+    add("f", NULL, &token_rule, line, TOKEN);
+    weir__findings_finish(findings);
+    CHECK_STR(at(0)->places[0].line, "**********, tok_" STARS "WXYZ, *************");
+    end();
+}
+
+TEST(other_secrets_of_the_line_are_hidden_too)
+{
+    static const char line[] = "id=" TOKEN " key=" OTHER " pw=" SHORT " end";
+    static const char hidden[] = "id=tok_" STARS "WXYZ key=key-" STARS "2345 pw=********* end";
+    char ignored[128];
+    weir__fingerprint("other-key", SHORT, strlen(SHORT), "f", ignored);
+    unsigned bad = 0;
+    start();
+    CHECK_EQ(weir__findings_ignore(findings, ignored, strlen(ignored), &bad), 0);
+    CHECK_EQ(add("f", NULL, &token_rule, line, TOKEN), WEIR__ADDED_SECRET);
+    CHECK_EQ(add("f", NULL, &other_rule, line, OTHER), WEIR__ADDED_SECRET);
+    CHECK_EQ(add("./f", NULL, &other_rule, line, SHORT), WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("g", NULL, &token_rule, line, TOKEN), WEIR__ADDED_PLACE);
+    weir__findings_finish(findings);
+    CHECK_STR(at(0)->places[0].line, hidden);
+    CHECK_STR(at(0)->match, hidden);
+    CHECK_STR(at(1)->places[0].line, hidden);
+    CHECK_STR(at(1)->match, hidden);
+    /* In the other file nobody found the rest. */
+    CHECK_STR(at(0)->places[1].line, "id=tok_" STARS "WXYZ key=" OTHER " pw=" SHORT " end");
+    CHECK_EQ(weir__findings_ignored(findings), 1);
+    end();
+}
+
+TEST(secrets_that_overlap_are_hidden_as_one)
+{
+    static const char line[] = "<0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST>";
+    static const char hidden[] = "<0123************************************************QRST>";
+    start();
+    add("f", NULL, &token_rule, line, "0123456789abcdefghijklmnopqrst");
+    add("f", NULL, &other_rule, line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST");
+    add("f", NULL, &other_rule, line, "defghijklmnopqrstuvwxyzABCDE");
+    weir__findings_finish(findings);
+    CHECK_EQ(weir__findings_count(findings), 3);
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_STR(at(i)->places[0].line, hidden);
+        CHECK_STR(at(i)->match, hidden);
+    }
+    end();
+}
+
+TEST(a_finding_may_have_no_line)
+{
+    static const enum weir__encoding encodings[] = {WEIR__HEX};
+    struct weir__finding finding = {.rule = &token_rule,
+                                    .place = {.offset = 7, .length = 30, .line = 1, .column = 8},
+                                    .secret = TOKEN,
+                                    .secret_length = strlen(TOKEN),
+                                    .line_from = 9,
+                                    .line_until = 3,
+                                    .encodings = encodings,
+                                    .encodings_count = 1};
+    start();
+    CHECK_EQ(weir__findings_add(findings, "f", NULL, &finding), WEIR__ADDED_SECRET);
+    finding.line = "short";
+    finding.line_length = 5;
+    CHECK_EQ(weir__findings_add(findings, "g", NULL, &finding), WEIR__ADDED_PLACE);
+    weir__findings_finish(findings);
+    CHECK_STR(at(0)->places[0].line, "");
+    CHECK_EQ(at(0)->places[1].line_from, 0);
+    CHECK(at(0)->places[1].line_until <= at(0)->places[1].line_length);
+    end();
+}
+
+TEST(a_long_secret_over_many_lines_is_cut)
+{
+    static char text[20000];
+    memset(text, 'k', sizeof(text) - 1);
+    memcpy(text, "x = \"", 5);
+    for (size_t i = 70; i < sizeof(text) - 1; i += 65)
+        text[i] = '\n';
+    text[sizeof(text) - 2] = '"';
+    struct weir__finding finding = {.rule = &token_rule, .secret = text + 5, .line = text};
+    finding.secret_length = sizeof(text) - 7;
+    finding.place = (struct weir__place){5, finding.secret_length, 1, 6, 307, 10};
+    finding.line_length = sizeof(text) - 1;
+    finding.line_from = 5;
+    finding.line_until = sizeof(text) - 2;
+    finding.match = text;
+    finding.match_length = sizeof(text) - 1;
+    start();
+    CHECK_EQ(weir__findings_add(findings, "f", NULL, &finding), WEIR__ADDED_SECRET);
+    weir__findings_finish(findings);
+    const struct weir__found_place *place = &at(0)->places[0];
+    CHECK(place->line_length <= 1024 && place->line_until == place->line_length);
+    CHECK_EQ(strspn(place->line + 9, "*\n"), place->line_length - 9);
+    CHECK_EQ(place->line[70], '\n');
+    CHECK_EQ(strspn(at(0)->match + 9, "*\n"), at(0)->match_length - 9);
+    end();
+}
+
+TEST(secrets_are_shown_on_request)
+{
+    static const char line[] = "id=" TOKEN " key=" OTHER;
+    start_with(0, true);
+    add(TOKEN, NULL, &token_rule, line, TOKEN);
+    add(TOKEN, NULL, &other_rule, line, OTHER);
+    weir__findings_finish(findings);
+    CHECK_STR(at(0)->secret, TOKEN);
+    CHECK_STR(at(0)->match, line);
+    CHECK_STR(at(0)->places[0].line, line);
+    CHECK_STR(at(0)->places[0].path, TOKEN);
+    end();
+}
+
+TEST(a_path_that_is_the_finding_is_shown)
+{
+    struct weir__finding finding = {.rule = &path_rule,
+                                    .place = {.line = 1, .column = 1, .end_line = 1},
+                                    .secret = "keys/server-of-the-company.p12",
+                                    .secret_length = 30,
+                                    .match = "keys/server-of-the-company.p12",
+                                    .match_length = 30};
+    start();
+    CHECK_EQ(weir__findings_add(findings, finding.secret, NULL, &finding), WEIR__ADDED_SECRET);
+    weir__findings_finish(findings);
+    CHECK_STR(at(0)->places[0].path, "keys/server-of-the-company.p12");
+    CHECK_STR(at(0)->secret, "keys/server-of-the-company.p12");
+    end();
+}
+
+/* Limits. */
+
+TEST(places_beyond_the_limit_are_counted_and_the_first_are_kept)
+{
+    enum { COUNT = 1500 };
+    char path[32];
+    start();
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(path, sizeof(path), "%04d", (i * 7919) % COUNT); /* each once, in no order */
+        int result = add(path, NULL, &token_rule, "x " TOKEN, TOKEN);
+        CHECK(result == (i == 0 ? WEIR__ADDED_SECRET : WEIR__ADDED_PLACE) ||
+              (i >= 1000 && result == WEIR__ADDED_UNLISTED));
+    }
+    weir__findings_finish(findings);
+    CHECK_EQ(at(0)->places_total, COUNT);
+    CHECK_EQ(at(0)->places_count, WEIR__FINDINGS_PLACES_MAX);
+    for (int i = 0; i < (int)WEIR__FINDINGS_PLACES_MAX; i++) {
+        snprintf(path, sizeof(path), "%04d", i);
+        CHECK_STR(at(0)->places[i].path, path);
+    }
+    CHECK_EQ(weir__findings_unlisted(findings), COUNT - WEIR__FINDINGS_PLACES_MAX);
+    end();
+}
+
+TEST(memory_is_limited_and_nothing_is_shown_for_lack_of_it)
+{
+    enum { COUNT = 2000 };
+    char secret[64], line[192];
+    uint64_t listed = 0;
+    start_with(100000, false);
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(secret, sizeof(secret), "tok_0123456789abcdefghijklmnop%06d", i);
+        snprintf(line, sizeof(line), "a=%s b=" OTHER, secret);
+        int result = add("f", NULL, &token_rule, line, secret);
+        CHECK(result == WEIR__ADDED_SECRET || result == WEIR__ADDED_UNLISTED);
+        listed += result == WEIR__ADDED_SECRET;
+        CHECK(i > 50 || result == WEIR__ADDED_SECRET);
+    }
+    weir__findings_finish(findings);
+    CHECK(listed > 50 && listed < 500);
+    CHECK_EQ(weir__findings_count(findings), listed);
+    CHECK_EQ(weir__findings_unlisted(findings), COUNT - listed);
+    /* What else is in a line is no longer known: only the secret's own part is left of it. */
+    for (size_t i = 0; i < weir__findings_count(findings); i++) {
+        CHECK(!strstr(at(i)->places[0].line, OTHER));
+        CHECK(!strstr(at(i)->match, OTHER));
+        CHECK_EQ(at(i)->places[0].line_from, 0);
+        CHECK_EQ(at(i)->places[0].line_length, 36);
+    }
+    end();
+}
+
+/* What is ignored. */
+
+static int ignore(const char *text, unsigned *ret_line)
+{
+    return weir__findings_ignore(findings, text, strlen(text), ret_line);
+}
+
+TEST(ignore_files_have_three_forms)
+{
+    char print[WEIR__FINGERPRINT_SIZE], text[512];
+    unsigned bad = 0;
+    weir__fingerprint("some-token", TOKEN, strlen(TOKEN), "mine", print);
+    snprintf(text, sizeof(text),
+             "\xef\xbb\xbf# comment\r\n\r\n  %s   # why\r\n"
+             "dir/a b.c:some-token:3\n"
+             "0123456789abcdef0123456789abcdef01234567:x:y.c:some-token:1\n"
+             "./dot.c:some-token:1 # because of that\n"
+             "odd #1.c:some-token:1",
+             print);
+    start();
+    CHECK_EQ(ignore(text, &bad), 0);
+    CHECK_EQ(add("mine", "beef", &token_rule, "\n\n" TOKEN, TOKEN), WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("mine", NULL, &other_rule, TOKEN, TOKEN), WEIR__ADDED_SECRET);
+    CHECK_EQ(add("dir/a b.c", NULL, &token_rule, "\n\n" OTHER, OTHER), WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("dir/a b.c", "beef", &token_rule, "\n\n" OTHER, OTHER), WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("dir/a b.c", NULL, &token_rule, "\n" OTHER, OTHER), WEIR__ADDED_SECRET);
+    CHECK_EQ(add("x:y.c", "0123456789abcdef0123456789abcdef01234567", &token_rule, OTHER, OTHER),
+             WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("x:y.c", NULL, &token_rule, OTHER, OTHER), WEIR__ADDED_PLACE);
+    CHECK_EQ(add("dot.c", NULL, &token_rule, OTHER, OTHER), WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("odd #1.c", NULL, &token_rule, OTHER, OTHER), WEIR__ADDED_IGNORED);
+    CHECK_EQ(weir__findings_ignored(findings), 6);
+    end();
+}
+
+TEST(bad_lines_are_named_and_the_others_count)
+{
+    static const char *const bad_lines[] = {"nonsense",
+                                            "a:b",
+                                            "a:b:c",
+                                            ":r:1",
+                                            "a::1",
+                                            "a:r:",
+                                            "0123456789abcdef0123456789abcde",
+                                            "0123456789ABCDEF0123456789ABCDEF",
+                                            "a:r:1x"};
+    unsigned bad = 7;
+    for (size_t i = 0; i < sizeof(bad_lines) / sizeof(bad_lines[0]); i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "# one\n%s\nf:some-token:1\nworse\n", bad_lines[i]);
+        start();
+        if (ignore(text, &bad) != -WEIR_E_INVALID || bad != 2)
+            tap_fail(__FILE__, __LINE__, "'%s' is not refused in line 2", bad_lines[i]);
+        CHECK_EQ(add("f", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_IGNORED);
+    }
+    bad = 7;
+    start();
+    CHECK_EQ(ignore("", &bad), 0);
+    CHECK_EQ(ignore("# only this", &bad), 0);
+    CHECK_EQ(bad, 7);
+    char *wide = malloc(9001);
+    CHECK(wide != NULL);
+    memset(wide, 'a', 9000);
+    wide[9000] = '\0';
+    CHECK_EQ(ignore(wide, &bad), -WEIR_E_INVALID);
+    free(wide);
+    end();
+}
+
+/* Baselines. */
+
+static char reason[256];
+
+static int baseline(const char *text)
+{
+    reason[0] = '\0';
+    return weir__findings_baseline(findings, text, strlen(text), reason, sizeof(reason));
+}
+
+struct text {
+    char bytes[1 << 16];
+    size_t length;
+};
+
+static int collect(void *arg, const char *bytes, size_t length)
+{
+    struct text *text = arg;
+    CHECK(length < sizeof(text->bytes) - text->length);
+    memcpy(text->bytes + text->length, bytes, length);
+    text->length += length;
+    text->bytes[text->length] = '\0';
+    return 0;
+}
+
+static void add_three(int result)
+{
+    int again = result == WEIR__ADDED_SECRET ? WEIR__ADDED_PLACE : result;
+    CHECK_EQ(add("a", NULL, &token_rule, "x " TOKEN, TOKEN), result);
+    CHECK_EQ(add("b/c", "beef", &token_rule, "\nx " TOKEN, TOKEN), again);
+    CHECK_EQ(add("\xff\n\"", NULL, &other_rule, "x " OTHER, OTHER), result);
+}
+
+TEST(our_own_reports_are_baselines)
+{
+    static const enum weir__report_format formats[] = {WEIR__REPORT_JSON, WEIR__REPORT_JSONL};
+    static struct text text;
+    for (size_t i = 0; i < 2; i++) {
+        text = (struct text){0};
+        start();
+        add_three(WEIR__ADDED_SECRET);
+        weir__findings_finish(findings);
+        CHECK_EQ(weir__report(findings, &(struct weir__summary){.version = "1"},
+                              &(struct weir__report_options){.format = formats[i]},
+                              &(struct weir__report_out){collect, &text}),
+                 0);
+        CHECK(!strstr(text.bytes, TOKEN) && !strstr(text.bytes, OTHER));
+        start();
+        CHECK_EQ(baseline(text.bytes), 0);
+        CHECK_STR(reason, "");
+        add_three(WEIR__ADDED_IGNORED);
+        CHECK_EQ(add("a", NULL, &token_rule, "\n\n\n   moved " TOKEN, TOKEN), WEIR__ADDED_IGNORED);
+        CHECK_EQ(add("new", NULL, &token_rule, "x " TOKEN, TOKEN), WEIR__ADDED_SECRET);
+        CHECK_EQ(weir__findings_ignored(findings), 4);
+    }
+    end();
+}
+
+TEST(our_gitleaks_report_is_a_baseline_by_line)
+{
+    static struct text text;
+    text.length = 0;
+    start();
+    add("a", NULL, &token_rule, "x " TOKEN, TOKEN);
+    weir__findings_finish(findings);
+    CHECK_EQ(weir__report(findings, &(struct weir__summary){.version = "1"},
+                          &(struct weir__report_options){.format = WEIR__REPORT_GITLEAKS},
+                          &(struct weir__report_out){collect, &text}),
+             0);
+    start();
+    CHECK_EQ(baseline(text.bytes), 0);
+    CHECK_EQ(add("a", NULL, &token_rule, "x " TOKEN, TOKEN), WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("a", NULL, &token_rule, "\nx " TOKEN, TOKEN), WEIR__ADDED_SECRET);
+    end();
+}
+
+TEST(reports_of_gitleaks_are_baselines)
+{
+    start();
+    CHECK_EQ(baseline("[\n {\"RuleID\": \"some-token\", \"File\": \"./p\", \"StartLine\": 9,"
+                      " \"Secret\": \"" TOKEN "\", \"Tags\": []},\n"
+                      " {\"RuleID\": \"some-token\", \"File\": \"q\", \"StartLine\": 2,"
+                      " \"Secret\": \"REDACTED\"},\n"
+                      " {\"RuleID\": \"other-key\", \"File\": \"q\", \"StartLine\": 1,"
+                      " \"Secret\": \"key-A...\"}\n]\n"),
+             0);
+    CHECK_EQ(add("p", NULL, &token_rule, "x " TOKEN, TOKEN), WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("p", NULL, &other_rule, "x " TOKEN, TOKEN), WEIR__ADDED_SECRET);
+    CHECK_EQ(add("p", NULL, &token_rule, "x " OTHER, OTHER), WEIR__ADDED_SECRET);
+    CHECK_EQ(add("q", NULL, &token_rule, "\n" TOKEN, TOKEN), WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("q", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_SECRET);
+    CHECK_EQ(add("q", NULL, &other_rule, OTHER, OTHER), WEIR__ADDED_IGNORED);
+    start();
+    CHECK_EQ(baseline(" [] "), 0);
+    end();
+}
+
+TEST(bad_baselines_are_refused_with_a_reason)
+{
+    static const struct {
+        const char *text, *reason;
+    } table[] = {
+        {"", "line 1: it is empty"},
+        {" \n ", "line 2: it is empty"},
+        {"x", "line 1: not a report"},
+        {"[", "line 1: not JSON"},
+        {"[{}]", "neither a report of weir"},
+        {"[1]", "neither a report of weir"},
+        {"[{\"RuleID\":\"a\",\"File\":\"b\"}]", "without secret and line"},
+        {"[{\"RuleID\":\"a\",\"File\":\"b\",\"Secret\":\"c\"}", "not JSON, or cut off"},
+        {"[{\"RuleID\":\"a\",\"File\":\"b\",\"Secret\":\"c\"},]", "not JSON, or cut off"},
+        {"[] []", "more than one report"},
+        {"{}", "not JSON"},
+        {"{\"a\":1}", "no 'findings'"},
+        {"{\"a\":1", "cut off"},
+        {"{\"findings\":1}", "an array is expected"},
+        {"{\"findings\":[{}]}", "without its places"},
+        {"{\"findings\":[{\"places\":[]}]}", "without its places"},
+        {"{\n\"findings\":[{\"places\":\n[{\"fingerprint\":\"abc\"}]}]}", "line 3: a finding"},
+        {"{\"type\":\"finding\",\"places\":[{}]}", "without its fingerprint"},
+        {"{\"type\":\"other\"}", "the summary at the end is missing"},
+        {"{\"type\":\"summary\"} {\"x\":1}", "a line without its type"},
+        {"{\"type\":\"summary\"} 1", "a line without its type"},
+        {"[\"\xff\"]", "not JSON"},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        start();
+        CHECK_EQ(baseline(table[i].text), -WEIR_E_INVALID);
+        CHECK_HAS(reason, table[i].reason);
+    }
+    start();
+    CHECK_EQ(weir__findings_baseline(findings, "[1]", 3, NULL, 0), -WEIR_E_INVALID);
+    CHECK_EQ(baseline("{\"type\":\"summary\"}"), 0);
+    CHECK_EQ(baseline("{\"findings\":[],\"more\":[{\"a\":null}]}"), 0);
+    end();
+}
+
+/* Many threads. */
+
+enum { THREADS = 4, ROUNDS = 600 };
+
+static void *add_many(void *arg)
+{
+    char path[32], secret[64];
+    unsigned number = *(unsigned *)arg;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        snprintf(path, sizeof(path), "t%u/%03u", number, i % 100);
+        snprintf(secret, sizeof(secret), "tok_0123456789abcdefghijklmnopq%03u", i % 50);
+        if (add(path, NULL, &token_rule, secret, secret) < 0)
+            return arg;
+    }
+    return NULL;
+}
+
+TEST(many_threads_add)
+{
+    pthread_t threads[THREADS];
+    unsigned numbers[THREADS];
+    start();
+    for (unsigned i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        CHECK_EQ(pthread_create(&threads[i], NULL, add_many, &numbers[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        void *failed = NULL;
+        pthread_join(threads[i], &failed);
+        CHECK(!failed);
+    }
+    weir__findings_finish(findings);
+    CHECK_EQ(weir__findings_count(findings), 50);
+    for (size_t i = 0; i < 50; i++) {
+        CHECK_EQ(at(i)->places_total, THREADS * ROUNDS / 50);
+        CHECK_EQ(at(i)->places_count, THREADS * ROUNDS / 50);
+    }
+    end();
+}
+
+#ifdef WEIR_FAULTS
+/* Whichever allocation fails: nothing leaks, nothing is lost without being counted. */
+TEST(allocations_fail)
+{
+    static struct text text;
+    for (uint64_t n = 1; n < 1000; n++) {
+        weir_fault_arm(WEIR_FAULT_ALLOC, n);
+        struct weir__findings *made = NULL;
+        unsigned bad = 0;
+        uint64_t told = 0;
+        int error = weir__findings_new(&made, &(struct weir__findings_options){0});
+        if (error == 0) {
+            (void)!weir__findings_ignore(made, "a:b:1\n", 6, &bad);
+            for (unsigned i = 0; i < 70; i++) {
+                char secret[64];
+                snprintf(secret, sizeof(secret), "tok_0123456789abcdefghijklmnopq%03u", i / 2);
+                struct weir__finding finding = found_in(&token_rule, secret, secret);
+                int result = weir__findings_add(made, i % 2 ? "a" : "b", NULL, &finding);
+                CHECK(result >= 0 || result == -WEIR_E_NO_MEMORY);
+                told += result == WEIR__ADDED_SECRET || result == WEIR__ADDED_PLACE;
+            }
+            weir__findings_finish(made);
+            CHECK_EQ(told + weir__findings_unlisted(made), 70);
+            for (int format = 0; format < WEIR__REPORT_FORMATS; format++) {
+                text.length = 0;
+                int result =
+                    weir__report(made, &(struct weir__summary){.version = "1"},
+                                 &(struct weir__report_options){.format = (unsigned)format},
+                                 &(struct weir__report_out){collect, &text});
+                CHECK(result == 0 || result == -WEIR_E_NO_MEMORY);
+            }
+        }
+        weir__findings_free(made);
+        bool was_hit = weir_fault_was_hit(WEIR_FAULT_ALLOC);
+        weir_fault_arm(WEIR_FAULT_ALLOC, 0);
+        if (!was_hit) {
+            CHECK(n > 50);
+            return;
+        }
+    }
+    CHECK(!"the sweep ends");
+}
+#endif
+
+TAP_MAIN()
