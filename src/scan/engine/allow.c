@@ -115,11 +115,6 @@ static bool has_commit(const struct weir__allow *allow, const char *commit)
     return false;
 }
 
-static char lower(char byte)
-{
-    return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
-}
-
 static bool has_word(const char *text, size_t length, const char *word)
 {
     size_t size = strlen(word);
@@ -127,7 +122,7 @@ static bool has_word(const char *text, size_t length, const char *word)
         return false;
     for (size_t i = 0; i + size <= length; i++) {
         size_t k = 0;
-        while (k < size && lower(text[i + k]) == lower(word[k]))
+        while (k < size && weir__lower(text[i + k]) == weir__lower(word[k]))
             k++;
         if (k == size)
             return true;

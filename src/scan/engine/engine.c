@@ -48,11 +48,6 @@ static int grow(void **memory, size_t count, size_t *capacity, size_t size)
     return 0;
 }
 
-static char lower(char byte)
-{
-    return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
-}
-
 static int add_wish(struct making *making, uint32_t rule, bool is_keyword, const char *text,
                     size_t length)
 {
@@ -67,7 +62,7 @@ static int add_wish(struct making *making, uint32_t rule, bool is_keyword, const
     /* The beginning of a long one says as much. */
     wish->length = (uint8_t)(length < WEIR__EXPRESSION_LITERAL ? length : WEIR__EXPRESSION_LITERAL);
     for (unsigned i = 0; i < wish->length; i++)
-        wish->text[i] = lower(text[i]);
+        wish->text[i] = weir__lower(text[i]);
     return 0;
 }
 
@@ -76,7 +71,7 @@ static bool contains(const char *text, size_t length, const char *part)
     size_t part_length = strlen(part);
     for (size_t i = 0; part_length <= length && i <= length - part_length; i++) {
         size_t k = 0;
-        while (k < part_length && lower(part[k]) == text[i + k])
+        while (k < part_length && weir__lower(part[k]) == text[i + k])
             k++;
         if (k == part_length)
             return true;
@@ -232,7 +227,7 @@ static void note_keyword(struct weir__engine *engine, uint32_t rule, uint32_t ke
     }
 }
 
-static int allocate(struct making *making, uint32_t expressions)
+static int allocate(struct making *making)
 {
     struct weir__engine *engine = making->engine;
     uint32_t keywords = 0;
@@ -244,7 +239,6 @@ static int allocate(struct making *making, uint32_t expressions)
     engine->anchors = weir__base_alloc(making->wishes_count + 1, sizeof(*engine->anchors));
     engine->anchor_rules = weir__base_alloc(making->wishes_count + 1, sizeof(uint32_t));
     engine->keyword_numbers = weir__base_alloc(keywords + 1, sizeof(uint32_t));
-    (void)expressions;
     if (!engine->anchors || !engine->anchor_rules || !engine->keyword_numbers)
         return -WEIR_E_NO_MEMORY;
     for (uint32_t i = 0; i < keywords; i++)
@@ -256,9 +250,8 @@ static int allocate(struct making *making, uint32_t expressions)
 static int make_anchors(struct making *making)
 {
     struct weir__engine *engine = making->engine;
-    uint32_t expressions = making->patterns.count;
     qsort(making->wishes, making->wishes_count, sizeof(struct wish), compare_wishes);
-    if (allocate(making, expressions) < 0)
+    if (allocate(making) < 0)
         return -WEIR_E_NO_MEMORY;
     for (size_t i = 0; i < making->wishes_count; i++) {
         const struct wish *wish = &making->wishes[i];

@@ -98,11 +98,6 @@ static struct part part_vague(uint64_t width)
     return (struct part){.width_max = width};
 }
 
-static char lower(char byte)
-{
-    return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
-}
-
 static bool literals_add(struct weir__literals *set, const char *text, size_t length)
 {
     for (unsigned i = 0; i < set->count; i++)
@@ -118,7 +113,7 @@ static bool literals_add(struct weir__literals *set, const char *text, size_t le
 static struct part part_byte(char byte)
 {
     struct part part = {.width_max = 1, .is_exact = true};
-    char text = lower(byte);
+    char text = weir__lower(byte);
     literals_add(&part.texts, &text, 1);
     return part;
 }
@@ -233,7 +228,7 @@ static int hex_of(char byte)
 {
     if (byte >= '0' && byte <= '9')
         return byte - '0';
-    byte = lower(byte);
+    byte = weir__lower(byte);
     return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
 }
 
@@ -324,7 +319,7 @@ struct class_bytes {
 
 static void class_add(struct class_bytes *seen, char byte)
 {
-    byte = lower(byte);
+    byte = weir__lower(byte);
     for (unsigned i = 0; i < seen->count && i < CLASS_TEXTS; i++)
         if (seen->bytes[i] == byte)
             return;

@@ -19,6 +19,12 @@
 #define WEIR__EXPRESSION_LITERAL  32u
 #define WEIR__WIDTH_ANY           UINT64_MAX
 
+/* Of ASCII, whatever the locale. */
+static inline char weir__lower(char byte)
+{
+    return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
+}
+
 /* A set of literals in lower case: every match has one of them in it, in upper or lower case.
  * Empty: none is known. */
 struct weir__literals {

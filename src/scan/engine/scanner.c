@@ -258,7 +258,6 @@ static void match_levels(struct weir__scanner *scanner)
         match(scanner, text, length);
     }
     /* Later segments of the object go on with its own. */
-    scanner->levels[0].cursor = 0;
     scanner->level = 0;
     uint64_t used = scanner->generation;
     scanner->generation = of_object;
