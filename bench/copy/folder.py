@@ -8,9 +8,9 @@ after a removal, and in a benchmark everybody does. Some virtual machines have s
 - for warm scenarios, which do not wait for the disk, the trees are on an ext4 with a journal, as
   mkfs.ext4 makes it, in an image file that is mounted through a loop device. The mount is in a name
   space of its own, so that it ends with the benchmark, however that ends;
-- for cold ones the folder is marked as the top of a hierarchy (chattr +T), so that each destination
-  is made far from those that were removed. A loop device would make every single read slower, and
-  so favour those who read many files at once.
+- for cold ones nothing is removed before a scenario has ended, and the next begins when the kernel
+  has forgotten what was. A loop device would make every single read slower, and so favour those who
+  read many files at once.
 """
 import fcntl
 import os
@@ -18,12 +18,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 PREFIX = "bench-copy."
 TOOLS = ("unshare", "losetup", "mount", "umount", "fallocate", "mkfs.ext4")
 INSIDE = "WEIR_BENCH_IS_INSIDE"
 INODE_RATIO = 16384     # bytes for an inode, as mkfs.ext4 counts
 GIB = 1 << 30
+FORGET_SECONDS = 65     # the kernel's minute, and some
 
 
 class Failed(Exception):
@@ -78,20 +80,19 @@ def enter_name_space():
 class Folder:
     """Made below a given one; what a killed run has left there is removed."""
 
-    def __init__(self, parent, image_bytes=0):
-        remove_leftovers(parent)
+    def __init__(self, parent, image_bytes=0, keeps=False):
+        self._removed_at = time.monotonic() if remove_leftovers(parent) else None
         self._base = tempfile.mkdtemp(prefix=PREFIX, dir=os.path.realpath(parent))
         self._lock = lock(self._base)
         self.path = self._base
         self.is_mounted = False
         self.shape = None       # of the source that is there
         self._destinations = 0
+        self._keeps = keeps     # what is removed, until the end of a scenario
+        self._kept = []
         try:
             if image_bytes:
                 self._mount(image_bytes)
-            else:
-                subprocess.run(["chattr", "+T", self.path], check=False,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         except BaseException:
             self.close()
             raise
@@ -104,6 +105,27 @@ class Folder:
         """A name that has not been there yet: where it is made may depend on it."""
         self._destinations += 1
         return os.path.join(self.path, f"copy-{self._destinations}")
+
+    def discard(self, path):
+        """Removes a tree, now or at the end of the scenario."""
+        if self._keeps:
+            self._kept.append(path)
+        else:
+            remove(path)
+
+    def clear(self):
+        """The scenario has ended."""
+        for path in self._kept:
+            remove(path)
+            self._removed_at = time.monotonic()
+        self._kept = []
+
+    def wait_forgotten(self):
+        """Before a scenario, where removals would be felt."""
+        if self._keeps and self._removed_at is not None:
+            os.sync()
+            time.sleep(max(0.0, self._removed_at + FORGET_SECONDS - time.monotonic()))
+            self._removed_at = None
 
     def _mount(self, size):
         image = os.path.join(self._base, "image")
@@ -154,6 +176,8 @@ def lock(path):
 
 
 def remove_leftovers(parent):
+    """Whether there were any."""
+    found = False
     for name in os.listdir(parent):
         path = os.path.join(parent, name)
         if not name.startswith(PREFIX) or os.path.islink(path) or not os.path.isdir(path):
@@ -162,6 +186,8 @@ def remove_leftovers(parent):
         if fd is not None:
             remove(path)
             os.close(fd)
+            found = True
+    return found
 
 
 def image_size(needs_bytes, needs_inodes):

@@ -1,7 +1,7 @@
 """Runs the contenders of a scenario, one after the other in each round, and keeps what they took.
 
-Around each run, outside of what is timed: the destination of the run before is removed and the file
-system synced, so that nobody pays for another; the source is read once (warm) or all caches are
+Around each run, outside of what is timed: the destination of the run before is removed (or kept,
+where a removal would be felt: folder.py) and the file system synced, so that nobody pays for another; the source is read once (warm) or all caches are
 dropped (cold); afterwards the result is compared with the source, byte by byte.
 """
 import json
@@ -80,7 +80,8 @@ class Bench:
         if folder.shape is shape:
             return
         self.say(f"making the tree '{shape.name}'")
-        remove(folder.source)
+        folder.discard(folder.source)
+        folder.clear()
         self.helper("make", folder.source, *shape.arguments(self.is_quick), 1)
         self.helper("settle", folder.path)
         folder.shape = shape
@@ -175,7 +176,7 @@ class Bench:
     def run_new(self, scenario, row, folder):
         destination = self.prepare(scenario, folder)
         row.problem = self.run_once(scenario, row, folder, destination)
-        remove(destination)
+        folder.discard(destination)
 
     def run_again(self, scenario, row, folder, filled):
         """All share one destination, until somebody has written to it."""
@@ -192,6 +193,8 @@ class Bench:
     def run(self, scenario, contenders, folder):
         """The rows of a scenario. One that fails is out for the rest of it."""
         self.make_source(folder, scenario.shape)
+        self.say(f"{scenario.name}: waiting until what was removed is forgotten")
+        folder.wait_forgotten()
         rows = [Row(c) for c in contenders]
         filled = []
         for number in range(self.rounds):
@@ -208,5 +211,6 @@ class Bench:
                 remove(os.path.join(folder.path, "fpsync"))
         for path in filled[:1]:
             remove(path)
+        folder.clear()
         self.say("")
         return rows

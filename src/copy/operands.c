@@ -254,7 +254,7 @@ static int open_parent(struct weir__copy *run, size_t start, const char *name, s
         result = refuse(run, folder,
                         errno == ENOENT ? "cannot find the folder of the destination"
                                         : "cannot open the folder of the destination",
-                        NULL, errno);
+                        errno == ENOENT ? "there is none: make it first (mkdir -p)" : NULL, errno);
     weir__base_free(folder);
     return result;
 }
@@ -312,6 +312,21 @@ int weir__operands_destination(struct weir__copy *run)
         result = open_parent(run, start, name, length - start);
     }
     return result < 0 ? result : check_itself(run);
+}
+
+bool weir__operands_enter(struct weir__worker *w, struct weir__dir *dir, struct weir__dir *target)
+{
+    dir->src_fd = weir__operands_open(dir->source->fd, ".");
+    if (dir->src_fd < 0) {
+        weir__tell_source_error(w, dir, NULL, "cannot open", errno);
+        return false;
+    }
+    if (target->dst_fd < 0)
+        return true;
+    dir->dst_fd = weir__operands_open(target->dst_fd, ".");
+    if (dir->dst_fd < 0)
+        weir__tell_error(w, target, NULL, "cannot open", errno);
+    return dir->dst_fd >= 0;
 }
 
 int weir__operands_beside(struct weir__copy *run, char name[WEIR__NAME_SIZE])

@@ -17,6 +17,10 @@ WEIR_MUST_USE int weir__operands_destination(struct weir__copy *run);
 /* Opens a folder, to list it if that is allowed. -1 with errno. */
 int weir__operands_open(int dir_fd, const char *path);
 
+/* Opens the folder of a source, and again that of its target, for the directory that stands for the
+ * operand. False: told. */
+bool weir__operands_enter(struct weir__worker *w, struct weir__dir *dir, struct weir__dir *target);
+
 /* The folder that DST lies in, opened, and its name there. -1 where that is of no interest. */
 int weir__operands_beside(struct weir__copy *run, char name[WEIR__NAME_SIZE]);
 

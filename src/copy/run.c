@@ -259,13 +259,7 @@ static int start_operand(struct weir__worker *w, struct weir__dir *target, size_
         return -WEIR_E_NO_MEMORY;
     weir__tree_enter(w->tree, &dir->node, &target->node);
     weir__tree_hold(w->tree, &target->node);
-    dir->src_fd = weir__operands_open(source->fd, ".");
-    if (target->dst_fd >= 0)
-        dir->dst_fd = weir__operands_open(target->dst_fd, ".");
-    if (dir->src_fd < 0)
-        weir__tell_source_error(w, dir, NULL, "cannot open", errno);
-    else if (target->dst_fd >= 0 && dir->dst_fd < 0)
-        weir__tell_error(w, target, NULL, "cannot open", errno);
+    bool is_open = weir__operands_enter(w, dir, target);
     dir->has_dst = target->has_dst;
     dir->is_new = target->is_new;
     dir->is_made = target->is_made;
@@ -279,7 +273,7 @@ static int start_operand(struct weir__worker *w, struct weir__dir *target, size_
         weir__segment_new(run->options->files_from ? WEIR__SEGMENT_HELP : WEIR__SEGMENT_DIRS,
                           &dir->node, strlen(name) + 3);
     int result = -WEIR_E_NO_MEMORY;
-    bool is_wanted = run->phase == WEIR__PHASE_COPY || source->is_dir;
+    bool is_wanted = is_open && (run->phase == WEIR__PHASE_COPY || source->is_dir);
     if (is_wanted && !source->is_contents && run->options->filter &&
         weir__worker_is_excluded(w, dir, source->name, source->is_dir)) {
         is_wanted = false;
