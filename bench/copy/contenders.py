@@ -32,13 +32,6 @@ class Contender:
     def is_installed(self):
         return all(shutil.which(p) for p in self.programs)
 
-    def version(self):
-        if not self.package:
-            return ""
-        answer = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", self.package],
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                check=False)
-        return answer.stdout.strip() if answer.returncode == 0 else "unknown"
 
 
 def shell(text):

@@ -12,13 +12,14 @@ after a removal, and in a benchmark everybody does. Some virtual machines have s
   has forgotten what was. A loop device would make every single read slower, and so favour those who
   read many files at once.
 """
-import fcntl
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
+
+from lib import folder as shared
+from lib.folder import call, device_of, remove
 
 PREFIX = "bench-copy."
 TOOLS = ("unshare", "losetup", "mount", "umount", "fallocate", "mkfs.ext4")
@@ -26,40 +27,6 @@ INSIDE = "WEIR_BENCH_IS_INSIDE"
 INODE_RATIO = 16384     # bytes for an inode, as mkfs.ext4 counts
 GIB = 1 << 30
 FORGET_SECONDS = 65     # the kernel's minute, and some
-
-
-class Failed(Exception):
-    """One line for people."""
-
-
-def remove(path):
-    # In a session of its own, so that a Ctrl-C that is meant for the benchmark does not stop it.
-    subprocess.run(["rm", "-rf", "--one-file-system", "--", path], check=False,
-                   start_new_session=True)
-
-
-def call(*command):
-    answer = subprocess.run(command, text=True, check=False, start_new_session=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if answer.returncode != 0:
-        said = answer.stderr.strip().splitlines()
-        raise Failed(f"'{command[0]}' failed{': ' + said[-1] if said else ''}")
-    return answer.stdout.strip()
-
-
-def has_no_journal(path):
-    """Whether it is on an ext4 without a journal."""
-    try:
-        with open(f"/sys/fs/ext4/{device_of(path)}/journal_task", encoding="ascii") as file:
-            return not file.read().strip().isdigit()
-    except OSError:
-        return False
-
-
-def device_of(path):
-    number = os.stat(path).st_dev
-    return os.path.basename(os.path.realpath(
-        f"/sys/dev/block/{os.major(number)}:{os.minor(number)}"))
 
 
 def can_have_image():
@@ -77,19 +44,16 @@ def enter_name_space():
     os.execvp("unshare", ["unshare", "--mount", "--", sys.executable, *sys.argv])
 
 
-class Folder:
-    """Made below a given one; what a killed run has left there is removed."""
+class Folder(shared.Folder):
+    """With the tree that is copied and the names of its copies, in an image file if need be."""
 
     def __init__(self, parent, image_bytes=0, keeps=False):
-        self._removed_at = time.monotonic() if remove_leftovers(parent) else None
-        self._base = tempfile.mkdtemp(prefix=PREFIX, dir=os.path.realpath(parent))
-        self._lock = lock(self._base)
-        self.path = self._base
-        self.is_mounted = False
+        super().__init__(parent, PREFIX)
         self.shape = None       # of the source that is there
         self._destinations = 0
         self._keeps = keeps     # what is removed, until the end of a scenario
         self._kept = []
+        self._removed_at = time.monotonic() if self.had_leftovers else None
         try:
             if image_bytes:
                 self._mount(image_bytes)
@@ -115,7 +79,7 @@ class Folder:
 
     def clear(self):
         """The scenario has ended."""
-        for path in self._kept:
+        for path in filter(os.path.lexists, self._kept):
             remove(path)
             self._removed_at = time.monotonic()
         self._kept = []
@@ -146,7 +110,7 @@ class Folder:
         if self.is_mounted:
             subprocess.run(["umount", self.path], check=False, stderr=subprocess.DEVNULL,
                            start_new_session=True)
-        remove(self._base)
+        super().close()
 
 
 def copy_readahead(path, loop):
@@ -164,42 +128,10 @@ def copy_readahead(path, loop):
             continue
 
 
-def lock(path):
-    """A descriptor that holds the lock of a folder, or None if a living run has it."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(fd)
-        return None
-    return fd
-
-
-def remove_leftovers(parent):
-    """Whether there were any."""
-    found = False
-    for name in os.listdir(parent):
-        path = os.path.join(parent, name)
-        if not name.startswith(PREFIX) or os.path.islink(path) or not os.path.isdir(path):
-            continue
-        fd = lock(path)
-        if fd is not None:
-            remove(path)
-            os.close(fd)
-            found = True
-    return found
-
-
 def image_size(needs_bytes, needs_inodes):
     """With a fifth left free, and room for the journal and the inode tables."""
     size = max(needs_bytes, needs_inodes * INODE_RATIO)
     return (size * 5 // 4 + 2 * GIB) // GIB * GIB
-
-
-def space_of(path):
-    """(bytes, inodes) that are free; a file system that does not count inodes has enough."""
-    info = os.statvfs(path)
-    return info.f_bavail * info.f_frsize, info.f_favail if info.f_files else 1 << 62
 
 
 def is_tmpfs(path):

@@ -6,11 +6,10 @@ dropped (cold); afterwards the result is compared with the source, byte by byte.
 """
 import json
 import os
-import signal
 import subprocess
-import sys
 
-from folder import Failed, remove
+from lib.folder import Failed, remove
+from lib.timing import Timer
 
 RUN_SECONDS_MAX = 600
 RUN_SECONDS_MAX_QUICK = 120
@@ -39,13 +38,6 @@ class Row:
             self.not_kept[name] = max(self.not_kept.get(name, 0), difference["count"])
 
 
-def busy_seconds():
-    """How long the processors of the machine have worked, for anybody."""
-    with open("/proc/stat", encoding="ascii") as file:
-        ticks = [int(word) for word in file.readline().split()[1:9]]
-    return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
-
-
 def can_drop_caches():
     return os.geteuid() == 0 and os.access(DROP, os.W_OK)
 
@@ -57,16 +49,12 @@ def drop_caches():
 
 
 class Bench:
-    def __init__(self, tree, is_quick, rounds):
-        self.tree = tree
+    def __init__(self, tree, timer, is_quick, rounds):
+        self.tree = tree            # bench-copy-tree
+        self.timer = Timer(timer, RUN_SECONDS_MAX_QUICK if is_quick else RUN_SECONDS_MAX)
+        self.say = self.timer.say
         self.is_quick = is_quick
         self.rounds = rounds
-        self.seconds_max = RUN_SECONDS_MAX_QUICK if is_quick else RUN_SECONDS_MAX
-        self.timed = None   # the process that times a contender, while there is one
-
-    def say(self, text):
-        if sys.stderr.isatty():
-            print(f"\r{text[:78]:78}", end="" if text else "\r", file=sys.stderr, flush=True)
 
     def helper(self, *arguments):
         answer = subprocess.run([self.tree, *map(str, arguments)], text=True, check=False,
@@ -86,53 +74,14 @@ class Bench:
         self.helper("settle", folder.path)
         folder.shape = shape
 
-    def run_timed(self, command, folder):
-        """What bench-copy-tree measured, with what the command said last under "said"."""
-        result = os.path.join(folder.path, "result")
-        said = os.path.join(folder.path, "said")
-        home = os.path.join(folder.path, "home")
-        os.makedirs(home, exist_ok=True)
-        environment = dict(os.environ, LC_ALL="C", HOME=home, TMPDIR=home)
-        busy = busy_seconds()
-        with open(said, "wb") as errors:
-            self.timed = subprocess.Popen(
-                [self.tree, "time", result, str(self.seconds_max), *command], env=environment,
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
-                start_new_session=True)
-            try:
-                status = self.timed.wait()
-            finally:
-                self.end_timed()
-        busy_after = busy_seconds()
-        with open(said, "rb") as errors:
-            lines = errors.read()[-4096:].decode("utf-8", "replace").strip().splitlines()
-        if status != 0:
-            raise Failed(lines[-1] if lines else "cannot measure")
-        with open(result, encoding="ascii") as file:
-            sample = json.load(file)
-        own = sample["user_s"] + sample["system_s"]
-        sample["others_s"] = max(0.0, busy_after - busy - own)
-        sample["said"] = lines[-1] if lines else ""
-        return sample
-
-    def end_timed(self):
-        """It ends the contender with all of its processes, and then itself."""
-        if self.timed and self.timed.poll() is None:
-            self.timed.send_signal(signal.SIGTERM)
-            self.timed.wait()
-        self.timed = None
-
     def run_once(self, scenario, row, folder, destination):
         """What went wrong, or ""."""
         self.make_ready(scenario, row.contender, folder.source)
         command = row.contender.command(scenario.task, folder.source, destination, folder.path)
-        sample = self.run_timed(command, folder)
-        if sample["timed_out"]:
-            return f"not done after {self.seconds_max} s"
-        if sample["status"] != 0:
-            number = sample["status"]
-            how = f"exit {number}" if number > 0 else f"signal {sample['signal']}"
-            return f"{how}: {sample['said']}".replace(folder.path + "/", "")
+        sample = self.timer.run(command, folder.path)
+        problem = self.timer.problem_of(sample, folder.path)
+        if problem:
+            return problem
         if not os.path.isdir(destination):
             return "made no destination"
         found = json.loads(self.helper("compare", folder.source, destination))

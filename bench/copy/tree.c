@@ -164,9 +164,6 @@ static void allow_descriptors(void)
 int main(int argc, char **argv)
 {
     const char *command = argc > 1 ? argv[1] : "";
-    /* First of all, since a contender inherits the limits that are in force. */
-    if (argc > 4 && strcmp(command, "time") == 0)
-        return tree_time(argv[2], (unsigned)number_of(argv[3]), argv + 4);
     allow_descriptors();
     if (argc == 9 && strcmp(command, "make") == 0) {
         struct tree_shape shape = {number_of(argv[3]), number_of(argv[4]), number_of(argv[5]),
@@ -184,8 +181,7 @@ int main(int argc, char **argv)
         fputs("usage: bench-copy-tree make DIR CHAINS LEVELS FILES SIZE_MIN SIZE_MAX SEED\n"
               "       bench-copy-tree skeleton SRC DST\n"
               "       bench-copy-tree read|settle DIR\n"
-              "       bench-copy-tree compare SRC DST\n"
-              "       bench-copy-tree time RESULT SECONDS_MAX COMMAND...\n",
+              "       bench-copy-tree compare SRC DST\n",
               stderr);
         return 2;
     }

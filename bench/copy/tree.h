@@ -1,8 +1,7 @@
-/* tree.h - what the benchmark of copy does with trees, outside of what is timed, and the timing.
+/* tree.h - what the benchmark of copy does with trees, outside of what is timed.
  *
  * It is C because a tree of 100,000 files is made, read, compared and thrown away a hundred times
- * in one run of the benchmark, and because the process that starts a contender must be small: the
- * kernel counts the memory of a process from before its exec() too.
+ * in one run of the benchmark.
  *
  * Every function ends the program with one line when it cannot do its work: nothing here goes on
  * with half of a tree.
@@ -45,9 +44,6 @@ void tree_skeleton(const char *src, const char *dst);
 void tree_read(const char *dir);
 /* Prints, as JSON, in how many entries dst differs from src, and by what. */
 void tree_compare(const char *src, const char *dst);
-/* Runs a command and writes its times and its memory, as JSON, to a file. The process ends with 0
- * if the command could be run, however that ended. */
-int tree_time(const char *result, unsigned seconds_max, char **command);
 
 /* ---- shared by the above ---- */
 

@@ -79,14 +79,16 @@ bool weir__progress_is_due(struct weir__progress *progress,
     return true;
 }
 
+static double per_second(uint64_t from, uint64_t to, uint64_t span_ns)
+{
+    return span_ns == 0 || to <= from ? 0 : (double)(to - from) * 1e9 / (double)span_ns;
+}
+
 /* Units a second between two samples. */
 static double rate_between(const struct weir__progress_sample *from,
                            const struct weir__progress_sample *to)
 {
-    uint64_t span_ns = since(to->now_ns, from->now_ns);
-    if (span_ns == 0 || to->done <= from->done)
-        return 0;
-    return (double)(to->done - from->done) * 1e9 / (double)span_ns;
+    return per_second(from->done, to->done, since(to->now_ns, from->now_ns));
 }
 
 static void amount(enum weir__unit unit, uint64_t value, char text[WEIR__VALUE_TEXT_MAX])
@@ -137,6 +139,19 @@ static void add_items(char line[WEIR__PROGRESS_LINE_MAX], size_t width,
         add(line, width, "%" PRIu64 " %s", sample->items, sample->items_name);
 }
 
+static void add_found(char line[WEIR__PROGRESS_LINE_MAX], size_t width,
+                      const struct weir__progress_sample *sample)
+{
+    if (sample->found_name)
+        add(line, width, "%" PRIu64 " %s", sample->found, sample->found_name);
+}
+
+static double items_rate(const struct weir__progress_sample *from,
+                         const struct weir__progress_sample *to)
+{
+    return per_second(from->items, to->items, since(to->now_ns, from->now_ns));
+}
+
 static void add_time_left(char line[WEIR__PROGRESS_LINE_MAX], size_t width, double rate,
                           uint64_t left, bool moves)
 {
@@ -176,9 +191,15 @@ void weir__progress_format(const struct weir__progress *progress,
         double rate = rate_between(oldest(progress), sample);
         speed(progress->_unit, rate, per_s);
         add(line, width, "%s", per_s);
+        add_found(line, width, sample);
         if (has_total && sample->done < sample->total)
             add_time_left(line, width, rate, sample->total - sample->done,
                           sample->items > oldest(progress)->items);
+        else if (!has_total && sample->items < sample->items_total)
+            add_time_left(line, width, items_rate(oldest(progress), sample),
+                          sample->items_total - sample->items, rate > 0);
+    } else {
+        add_found(line, width, sample);
     }
     if (sample->in_flight > 0)
         add(line, width, "%" PRIu64 " in flight", sample->in_flight);

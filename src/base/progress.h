@@ -13,8 +13,9 @@
  *     weir__progress_end(&progress, &sample, STDERR_FILENO);
  *
  * The rate is that of the last ten seconds or so, not of the whole run, so the time left follows
- * what happens now. Without a total neither percentage nor time left is shown; without a change in
- * the window, of items or of what is counted, the time left is "stalled".
+ * what happens now. Without a total there is no percentage, and the time left is that of the items
+ * if their number is known; without a change in the window, of items or of what is counted, it is
+ * "stalled".
  *
  * Ownership: the progress owns nothing and belongs to one thread.
  */
@@ -42,6 +43,9 @@ struct weir__progress_sample {
     const char *items_name;
     uint64_t items;
     uint64_t items_total;
+    /* What came of it so far, behind the rate; NULL: not shown. */
+    const char *found_name;
+    uint64_t found;
 };
 
 struct weir__progress {
@@ -70,7 +74,7 @@ bool weir__progress_is_due(struct weir__progress *progress,
                            const struct weir__progress_sample *sample);
 
 /* The line without its end, at most width columns, for example
- * "71 of 95 files  1.50 GiB of 4.00 GiB  37%  210 MiB/s  0:12 left  12 in flight". */
+ * "71 of 95 files  1.50 GiB of 4.00 GiB  37%  210 MiB/s  3 findings  0:12 left  12 in flight". */
 void weir__progress_format(const struct weir__progress *progress,
                            const struct weir__progress_sample *sample, size_t width,
                            char line[WEIR__PROGRESS_LINE_MAX]);

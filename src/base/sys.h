@@ -108,6 +108,12 @@ static inline ssize_t weir__sys_pread_now(int fd, void *bytes, size_t count, off
     return WEIR__SYS(ssize_t, preadv2(fd, &part, 1, at, RWF_NOWAIT));
 }
 
+/* Neither end is inherited by other programs. */
+static inline int weir__sys_pipe(int fds[2])
+{
+    return WEIR__SYS(int, pipe2(fds, O_CLOEXEC));
+}
+
 static inline ssize_t weir__sys_write(int fd, const void *bytes, size_t count)
 {
     return WEIR__SYS(ssize_t, write(fd, bytes, count));

@@ -1,16 +1,20 @@
 /* cmd_rules.c - weir rules: what weir scan looks for, shown, tried and checked. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "cache.h"
 #include "commands.h"
 #include "engine/lint.h"
 #include "json.h"
 #include "log.h"
 #include "scan_setup.h"
+#include "sys.h"
 #include "text.h"
 
 #include "banned.h"
@@ -26,11 +30,10 @@ struct values {
     const char *config;
 };
 
-static const char *const actions[] = {"list", "show", "test", "lint", NULL};
+static const char *const actions[] = {"list", "show", "test", "lint", "compile", NULL};
 
 static const struct weir__option options[] = {
-    {WEIR__OPTION_FLAG(struct values, json), .name = "json",
-     .help = "print JSON (of list and show)"},
+    {WEIR__OPTION_FLAG(struct values, json), .name = "json", .help = "print JSON"},
     {WEIR__OPTION_FILE(struct values, config), .name = "config", .letter = 'c',
      .value_name = "FILE", .help = "rules of a file instead of those built in"},
     WEIR__OPTIONS_END,
@@ -41,17 +44,20 @@ static const struct weir__operand operands[] = {
      .min = 1,
      .max = 1,
      .words = actions,
-     .help = "list all rules, show some, test their examples, or lint a file"},
+     .help = "list rules, show some, test their examples, lint a file, or compile into a folder"},
     {.name = "RULE",
      .hint = WEIR__HINT_FILE,
-     .help = "of show: ids of rules; of list, test and lint: a file of rules"},
+     .help = "of show and test: ids of rules; of list: words that a rule has; of list, test and "
+             "lint also: a file of rules, as with --config; of compile: the folder"},
     {.name = NULL},
 };
 
 static const struct weir__example examples[] = {
-    {"weir rules list", "print id, provider and description of every rule"},
+    {"weir rules list aws", "print id, provider and description of rules that have the word"},
     {"weir rules show github-pat", "print one rule as it was understood, and how it is looked for"},
     {"weir rules lint .gitleaks.toml", "check a file of rules before it is used"},
+    {"weir rules compile /usr/local/libexec/weir/rules",
+     "make the rules ready once, for all users"},
     {"weir rules test", "try every rule on its examples and near misses"},
     {NULL, NULL},
 };
@@ -59,11 +65,14 @@ static const struct weir__example examples[] = {
 const struct weir__usage usage_rules = {
     .description =
         "Shows and checks the rules of weir scan: those built in, or those of a file.\n\n"
-        "list prints one line for each rule. show prints a rule with all that it has, the width "
-        "of its widest match, and whether it is looked for by literals (fast) or by its "
-        "expression. test has the engine look for every rule in its examples, which must be "
-        "found, and in its negatives, which must not. lint tells what is wrong with a file that "
-        "loads.\n\n"
+        "list prints one line for each rule, or for those whose id, provider or description has "
+        "all of the words. show prints a rule with all that it has, the width of its widest match, "
+        "and whether it is looked for by literals (fast) or by its expression. test has the engine "
+        "look for rules in their examples, which must be found, and in their negatives, which must "
+        "not. lint tells what is wrong with rules that load. compile makes the rules ready for "
+        "this "
+        "machine and keeps them in a folder that is made; weir scan looks in that of the "
+        "installation, so that no user waits for it.\n\n"
         "The exit status is 1 when test or lint found something.",
     .examples = examples,
     .operands = operands,
@@ -115,6 +124,12 @@ static void put_rule(struct weir__json *json, const struct weir__rule *rule)
     weir__json_real(json, rule->entropy);
 }
 
+static void put_number(struct weir__json *json, const char *key, uint64_t number)
+{
+    weir__json_key(json, key);
+    weir__json_u64(json, number);
+}
+
 static int print_json(struct weir__out *out, struct weir__json *json, struct weir__buffer *buffer)
 {
     int result = weir__json_finish(json);
@@ -125,12 +140,34 @@ static int print_json(struct weir__out *out, struct weir__json *json, struct wei
     return result;
 }
 
-static int list(const struct weir__call *call, const struct weir__rules *rules)
+/* Whether the rule has all of the words, in any case. */
+static bool is_meant(const struct weir__rule *rule, char *const *words, int count)
+{
+    bool has_all = true;
+    for (int i = 0; i < count && has_all; i++)
+        has_all = strcasestr(rule->id, words[i]) || strcasestr(rule->provider, words[i]) ||
+                  strcasestr(rule->description, words[i]);
+    return has_all;
+}
+
+static int list(const struct weir__call *call, const struct weir__rules *rules, char *const *words,
+                int count)
 {
     const struct values *values = call->values;
+    size_t listed = 0;
+    for (size_t i = 0; i < rules->rules_count; i++)
+        listed += is_meant(&rules->rules[i], words, count);
+    if (listed == 0 && count > 0) {
+        weir__log(WEIR__LOG_ERROR,
+                  "no rule has '%s'%s in its id, provider or description, and no file of rules has "
+                  "that name",
+                  WEIR__CLIPPED(words[0]), count > 1 ? " and the other words" : "");
+        return -WEIR_E_USAGE;
+    }
     if (!values->json) {
         for (size_t i = 0; i < rules->rules_count; i++)
-            print_rule_line(call->out, &rules->rules[i]);
+            if (is_meant(&rules->rules[i], words, count))
+                print_rule_line(call->out, &rules->rules[i]);
         return 0;
     }
     WEIR_CLEANUP(weir__buffer_fini)
@@ -140,6 +177,8 @@ static int list(const struct weir__call *call, const struct weir__rules *rules)
     weir__json_init(&json, &buffer);
     weir__json_array(&json);
     for (size_t i = 0; i < rules->rules_count; i++) {
+        if (!is_meant(&rules->rules[i], words, count))
+            continue;
         weir__json_object(&json);
         put_rule(&json, &rules->rules[i]);
         weir__json_end(&json);
@@ -150,13 +189,17 @@ static int list(const struct weir__call *call, const struct weir__rules *rules)
 
 /* --- one rule by itself --- */
 
-/* The rule and those that it requires, as a set that borrows everything. is_pathless: without the
- * condition of its path. */
+/* The rule and those that it requires, as a set that borrows everything, with the allow lists for
+ * all rules. is_pathless: without the condition of its path. */
 static struct weir__rules *alone(const struct weir__rules *rules, const struct weir__rule *rule,
                                  struct weir__rule with[WITH_MAX], struct weir__rules *set,
                                  bool is_pathless)
 {
-    *set = (struct weir__rules){.title = rules->title, .rules = with, .rules_count = 1};
+    *set = (struct weir__rules){.title = rules->title,
+                                .rules = with,
+                                .rules_count = 1,
+                                .allows = rules->allows,
+                                .allows_count = rules->allows_count};
     with[0] = *rule;
     if (is_pathless && rule->regex)
         with[0].path = NULL;
@@ -233,8 +276,17 @@ static void print_look(struct weir__out *out, const struct weir__rule_look *look
     weir__out_printf(out, "  %-12s %u bytes at most\n", "width", look->width);
 }
 
-static void print_rule(struct weir__out *out, const struct weir__rule *rule,
-                       const struct weir__rule_look *look)
+/* Whether an allow list for many rules is for this one. */
+static bool is_shared(const struct weir__allow *allow, const struct weir__rule *rule)
+{
+    bool is = allow->rules.count == 0;
+    for (size_t i = 0; i < allow->rules.count && !is; i++)
+        is = strcmp(allow->rules.items[i], rule->id) == 0;
+    return is;
+}
+
+static void print_rule(struct weir__out *out, const struct weir__rules *rules,
+                       const struct weir__rule *rule, const struct weir__rule_look *look)
 {
     weir__out_escaped(out, rule->id);
     weir__out_puts(out, "\n");
@@ -257,6 +309,9 @@ static void print_rule(struct weir__out *out, const struct weir__rule *rule,
         weir__out_printf(out, "  %-12s serves other rules alone\n", "hidden");
     for (size_t i = 0; i < rule->allows_count; i++)
         print_allow(out, &rule->allows[i]);
+    for (size_t i = 0; i < rules->allows_count; i++)
+        if (is_shared(&rules->allows[i], rule))
+            print_allow(out, &rules->allows[i]);
     print_look(out, look);
     print_strings(out, "examples", &rule->examples);
     print_strings(out, "negatives", &rule->negatives);
@@ -304,7 +359,7 @@ static int show_one(const struct weir__call *call, const struct weir__rules *rul
     if (values->json)
         put_look(json, rule, &look);
     else
-        print_rule(call->out, rule, &look);
+        print_rule(call->out, rules, rule, &look);
     return 0;
 }
 
@@ -328,6 +383,7 @@ struct trial {
     const struct weir__call *call;
     const struct weir__rule *rule;
     struct weir__scanner *scanner;
+    struct weir__json *json; /* or NULL: told as text */
     bool is_found;
     uint64_t tried, failed;
 };
@@ -336,6 +392,26 @@ static void take(void *arg, const struct weir__finding *finding)
 {
     struct trial *trial = arg;
     trial->is_found = trial->is_found || strcmp(finding->rule->id, trial->rule->id) == 0;
+}
+
+static void tell_failure(struct trial *trial, const char *text, bool is_wanted, size_t number)
+{
+    const char *kind = is_wanted ? "example" : "negative";
+    if (trial->json) {
+        weir__json_object(trial->json);
+        put_text(trial->json, "rule", trial->rule->id);
+        put_text(trial->json, "kind", kind);
+        weir__json_key(trial->json, "number");
+        weir__json_u64(trial->json, number);
+        put_text(trial->json, "text", text);
+        weir__json_end(trial->json);
+        return;
+    }
+    char shown[SHOWN_MAX];
+    weir__out_printf(trial->call->out, "%s: %s %zu is %s: ", trial->rule->id, kind, number,
+                     is_wanted ? "not found" : "found");
+    weir__out_escaped(trial->call->out, weir__text_clip(shown, sizeof(shown), text, SIZE_MAX));
+    weir__out_puts(trial->call->out, "\n");
 }
 
 static int try_text(struct trial *trial, const char *text, bool is_wanted, size_t number)
@@ -352,14 +428,10 @@ static int try_text(struct trial *trial, const char *text, bool is_wanted, size_
     if (result < 0)
         return result;
     trial->tried++;
-    if (trial->is_found == is_wanted)
-        return 0;
-    trial->failed++;
-    weir__out_printf(trial->call->out, "%s: %s %zu is %s: ", trial->rule->id,
-                     is_wanted ? "example" : "negative", number, is_wanted ? "not found" : "found");
-    char shown[SHOWN_MAX];
-    weir__out_escaped(trial->call->out, weir__text_clip(shown, sizeof(shown), text, SIZE_MAX));
-    weir__out_puts(trial->call->out, "\n");
+    if (trial->is_found != is_wanted) {
+        trial->failed++;
+        tell_failure(trial, text, is_wanted, number);
+    }
     return 0;
 }
 
@@ -383,23 +455,56 @@ static int try_rule(struct trial *trial, const struct weir__rules *rules)
     return result;
 }
 
-static int test(const struct weir__call *call, const struct weir__rules *rules)
+/* Those that are named, or all. */
+static int try_rules(struct trial *trial, const struct weir__rules *rules, char *const *ids,
+                     int ids_count, uint64_t *ret_without)
 {
-    struct trial trial = {.call = call};
+    size_t count = ids_count > 0 ? (size_t)ids_count : rules->rules_count;
     int result = 0;
-    uint64_t without = 0;
-    for (size_t i = 0; i < rules->rules_count && result == 0; i++) {
-        trial.rule = &rules->rules[i];
-        without += trial.rule->examples.count == 0;
-        result = try_rule(&trial, rules);
+    *ret_without = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        trial->rule = ids_count > 0 ? weir__rules_find(rules, ids[i]) : &rules->rules[i];
+        if (!trial->rule)
+            return weir__scan_unknown_rule(rules, ids[i]);
+        *ret_without += trial->rule->examples.count == 0;
+        result = try_rule(trial, rules);
     }
+    return result;
+}
+
+static int test(const struct weir__call *call, const struct weir__rules *rules, char *const *ids,
+                int ids_count)
+{
+    const struct values *values = call->values;
+    size_t count = ids_count > 0 ? (size_t)ids_count : rules->rules_count;
+    uint64_t without = 0;
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer buffer;
+    weir__buffer_init(&buffer, JSON_MAX);
+    struct weir__json json;
+    weir__json_init(&json, &buffer);
+    struct trial trial = {.call = call, .json = values->json ? &json : NULL};
+    weir__json_object(&json);
+    weir__json_key(&json, "failures");
+    weir__json_array(&json);
+    int result = try_rules(&trial, rules, ids, ids_count, &without);
+    weir__json_end(&json);
     if (result < 0)
         return result;
-    weir__out_printf(call->out,
-                     "%zu rules, %" PRIu64 " texts, %" PRIu64 " failed, %" PRIu64
-                     " rules without examples\n",
-                     rules->rules_count, trial.tried, trial.failed, without);
-    return trial.failed > 0 ? -WEIR_E_FINDINGS : 0;
+    if (values->json) {
+        put_number(&json, "rules", count);
+        put_number(&json, "texts", trial.tried);
+        put_number(&json, "failed", trial.failed);
+        put_number(&json, "without_examples", without);
+        weir__json_end(&json);
+        result = print_json(call->out, &json, &buffer);
+    } else {
+        weir__out_printf(call->out,
+                         "%zu %s, %" PRIu64 " texts, %" PRIu64 " failed, %" PRIu64
+                         " without examples\n",
+                         count, count == 1 ? "rule" : "rules", trial.tried, trial.failed, without);
+    }
+    return result == 0 && trial.failed > 0 ? -WEIR_E_FINDINGS : result;
 }
 
 /* --- lint --- */
@@ -412,47 +517,131 @@ static void print_problem(void *arg, const struct weir__rule *rule, const char *
     weir__out_puts(out, "\n");
 }
 
+static void put_problem(void *arg, const struct weir__rule *rule, const char *text)
+{
+    struct weir__json *json = arg;
+    weir__json_object(json);
+    put_text(json, "rule", rule ? rule->id : NULL);
+    put_text(json, "text", text);
+    weir__json_end(json);
+}
+
 static int lint(const struct weir__call *call, const struct weir__rules *rules)
 {
+    const struct values *values = call->values;
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer buffer;
+    weir__buffer_init(&buffer, JSON_MAX);
+    struct weir__json json;
+    weir__json_init(&json, &buffer);
     struct weir__lint_sink sink = {.problem = print_problem, .arg = call->out};
+    if (values->json)
+        sink = (struct weir__lint_sink){.problem = put_problem, .arg = &json};
     size_t problems = 0;
+    weir__json_object(&json);
+    weir__json_key(&json, "problems");
+    weir__json_array(&json);
     int result = weir__rules_lint(rules, &sink, &problems);
+    weir__json_end(&json);
     if (result < 0) {
         weir__log(WEIR__LOG_ERROR, "%s", weir_error_text(result));
         return result;
     }
-    weir__out_printf(call->out, "%zu rules, %zu problems\n", rules->rules_count, problems);
-    return problems > 0 ? -WEIR_E_FINDINGS : 0;
+    put_number(&json, "rules", rules->rules_count);
+    weir__json_end(&json);
+    if (values->json)
+        result = print_json(call->out, &json, &buffer);
+    else
+        weir__out_printf(call->out, "%zu %s, %zu %s\n", rules->rules_count,
+                         rules->rules_count == 1 ? "rule" : "rules", problems,
+                         problems == 1 ? "problem" : "problems");
+    return result == 0 && problems > 0 ? -WEIR_E_FINDINGS : result;
+}
+
+/* --- compile --- */
+
+static int compile(const struct weir__call *call, const struct weir__rules *rules)
+{
+    const char *folder = call->operands[1];
+    struct weir__rules_error error = {.text = ""};
+    struct weir__engine *engine = NULL;
+    struct weir__cache cache;
+    weir__cache_init_shared(&cache, folder);
+    struct weir__engine_options wishes = {.cache = weir__cache_hooks(&cache)};
+    int result = wishes.cache ? 0 : -WEIR_E_DENIED;
+    if (result < 0)
+        weir__log(WEIR__LOG_ERROR,
+                  "cannot use the folder '%s': it must be yours, and nobody else's to write",
+                  WEIR__CLIPPED(folder));
+    if (result == 0)
+        result = weir__engine_new(&engine, rules, &wishes, &error);
+    if (result < 0 && wishes.cache)
+        weir__log(WEIR__LOG_ERROR, "%s", error.text[0] ? error.text : weir_error_text(result));
+    weir__engine_free(engine);
+    engine = NULL;
+    /* Whether it can be used is seen by using it. */
+    bool is_kept = false;
+    if (result == 0 && weir__engine_new(&engine, rules, &wishes, &error) == 0)
+        is_kept = weir__engine_is_cached(engine);
+    weir__engine_free(engine);
+    weir__cache_fini(&cache);
+    if (result == 0 && !is_kept) {
+        weir__log(WEIR__LOG_ERROR, "cannot write to the folder '%s'", WEIR__CLIPPED(folder));
+        return -WEIR_E_IO;
+    }
+    return result;
 }
 
 /* --- the command --- */
 
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0 && !S_ISDIR(st.st_mode);
+}
+
+/* The file of rules among the operands, or NULL: that of lint, and what else is one of list and
+ * test. A folder that has the name of a rule is no file. */
+static const char *file_of(const struct weir__call *call)
+{
+    const char *action = call->operands[0];
+    if (call->operands_count < 2 || strcmp(action, "show") == 0)
+        return NULL;
+    const char *first = call->operands[1];
+    if (strcmp(action, "compile") == 0)
+        return NULL;
+    return strcmp(action, "lint") == 0 || strchr(first, '/') || is_file(first) ? first : NULL;
+}
+
 int cmd_rules(const struct weir__call *call)
 {
     const struct values *values = call->values;
-    const char *action = call->operands[0], *file = values->config;
+    const char *action = call->operands[0], *file = file_of(call);
     bool is_show = strcmp(action, "show") == 0, is_list = strcmp(action, "list") == 0;
     if (is_show && call->operands_count < 2) {
         weir__log(WEIR__LOG_ERROR, "which rule? 'weir rules list' shows those there are");
         return -WEIR_E_USAGE;
     }
-    if (!is_show && (call->operands_count > 2 || (call->operands_count == 2 && file))) {
-        weir__log(WEIR__LOG_ERROR, "one file of rules at a time");
+    bool is_compile = strcmp(action, "compile") == 0;
+    if (is_compile && call->operands_count != 2) {
+        weir__log(WEIR__LOG_ERROR, "into which folder? 'weir rules compile DIR' makes it");
         return -WEIR_E_USAGE;
     }
-    if (values->json && !is_show && !is_list) {
-        weir__log(WEIR__LOG_ERROR, "'--json' is about 'list' and 'show'");
+    if (file && (call->operands_count > 2 || values->config)) {
+        weir__log(WEIR__LOG_ERROR, "one file of rules at a time: '%s' is one", WEIR__CLIPPED(file));
         return -WEIR_E_USAGE;
     }
-    if (!is_show && call->operands_count == 2)
-        file = call->operands[1];
+    char *const *words = call->operands + 1;
+    int words_count = file ? 0 : call->operands_count - 1;
     struct weir__rules *rules = NULL;
-    int result = weir__scan_load_rules(&rules, file, !is_list);
+    int result =
+        weir__scan_load_rules(&rules, file ? file : values->config, !is_list && !is_compile);
     if (result < 0)
         return result;
     result = is_show                       ? show(call, rules)
-             : is_list                     ? list(call, rules)
-             : strcmp(action, "test") == 0 ? test(call, rules)
+             : is_compile                  ? compile(call, rules)
+             : is_list                     ? list(call, rules, words, words_count)
+             : strcmp(action, "test") == 0 ? test(call, rules, words, words_count)
                                            : lint(call, rules);
     weir__rules_free(rules);
     return result;

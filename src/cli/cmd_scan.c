@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "log.h"
 #include "progress.h"
+#include "scan_fetch.h"
 #include "scan_print.h"
 #include "scan_setup.h"
 #include "term.h"
@@ -30,7 +31,13 @@ COMMAND(scan);
 #define THREAD_BYTES   (UINT64_C(44) << 20)
 #define FINDINGS_BYTES (UINT64_C(8) << 20)
 #define MEMORY_MIN     (FIXED_BYTES + THREAD_BYTES + FINDINGS_BYTES)
-#define MEMORY_MAX     (UINT64_C(1) << 40)
+/* What an archive takes: its decoder, and members of it in work. */
+#define DECODER_MIN (WEIR__ARCHIVE_MEMORY_MIN + WEIR__SCAN_MEMBERS_BYTES)
+#define DECODER_MAX (WEIR__ARCHIVE_MEMORY_DEFAULT + WEIR__SCAN_MEMBERS_BYTES)
+/* As the help says; findings take a quarter. */
+#define MEMORY_OPENS (UINT64_C(200) << 20)
+_Static_assert((MEMORY_OPENS - FIXED_BYTES) / 4 * 3 >= THREAD_BYTES + DECODER_MIN, "it fits");
+#define MEMORY_MAX (UINT64_C(1) << 40)
 
 enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
@@ -39,8 +46,12 @@ struct values {
     const char *output, *config, *baseline, *ignore_file, *files_from;
     struct weir__list rules;
     uint64_t decode_depth, memory, threads, files;
+    const char *store;
+    uint64_t fetch_bytes, fetch_ns;
+    uint64_t archive_depth, archive_entries, entry_bytes, archive_bytes, archive_ratio, spills;
     bool show_secrets, from0, exit_zero, summary, allow_comments, trust_config;
     bool json, verbose, quiet, one_file_system;
+    bool staged, respect_gitignore;
 };
 
 #define V struct values
@@ -65,8 +76,11 @@ static const struct weir__option options[] = {
      .help = "say on standard error what was scanned, left out and used"},
     {WEIR__OPTION_WORD(V, progress), .name = "progress", .words = progress_words, .preset = "auto",
      .implied = "always", .negated = "never",
-     .help = "show files, bytes, rate and what is in flight",
-     .detail = "auto: when standard error is a terminal. Elsewhere a line every five seconds."},
+     .help = "show files, bytes, rate, findings, time left and what is in flight",
+     .detail =
+         "auto: when standard error is a terminal. Elsewhere a line every five seconds. The "
+         "time left is shown when it is known how much there is to do: for files and lists of "
+         "files, and for trees once they have been counted beside the scan."},
     {WEIR__OPTION_FLAG(V, verbose), .name = "verbose", .letter = 'v',
      .help = "print every message, also those that the report has, and the summary"},
     {WEIR__OPTION_FLAG(V, quiet), .name = "quiet", .letter = 'q',
@@ -98,8 +112,52 @@ static const struct weir__option options[] = {
      .detail = "Names that are symlinks are not followed."},
     {WEIR__OPTION_FLAG(V, from0), .name = "from0", .letter = '0',
      .help = "names in that file end with NUL, not with a newline"},
+    {WEIR__OPTION_FLAG(V, staged), .name = "staged", .help = "scan what git is about to commit",
+     .detail =
+         "The content that is staged and differs from the last commit, whatever lies in the "
+         "work tree, of the repository that the current directory is in. Paths are those from "
+         "its top. Needs git."},
+    {WEIR__OPTION_FLAG(V, respect_gitignore), .name = "respect-gitignore",
+     .help = "leave out what .gitignore files name, and .git",
+     .detail =
+         "Paths that are given are scanned even so. Rules outside of .gitignore files are not "
+         "read."},
     {WEIR__OPTION_FLAG(V, one_file_system), .name = "one-file-system", .letter = 'x',
      .help = "do not go into other file systems"},
+
+    {WEIR__OPTION_COUNT(V, archive_depth), .name = "archive-depth", .section = "archives",
+     .max = WEIR__ARCHIVE_DEPTH_MAX, .initial = 8,
+     .help = "how deep archives in archives are opened; 0: none is",
+     .detail = "Archives are known by their content. One that is not opened, or too deep, is told "
+               "and scanned as plain bytes."},
+    {WEIR__OPTION_COUNT(V, archive_entries), .name = "max-archive-entries", .min = 1,
+     .max = UINT64_C(1) << 40, .initial = 1000000,
+     .help = "members of one archive, those of archives in it included"},
+    {WEIR__OPTION_SIZE(V, entry_bytes), .name = "max-entry-bytes", .min = 1,
+     .max = UINT64_C(1) << 50, .initial = UINT64_C(1) << 30,
+     .help = "bytes of one member; the rest of a larger one is told"},
+    {WEIR__OPTION_SIZE(V, archive_bytes), .name = "max-archive-bytes", .min = 1,
+     .max = UINT64_C(1) << 50, .initial = UINT64_C(10) << 30,
+     .help = "bytes of all members of one archive, and of what is kept of it on disk"},
+    {WEIR__OPTION_COUNT(V, archive_ratio), .name = "max-archive-ratio", .min = 1, .max = 1000000000,
+     .initial = 1000, .help = "how many times its size an archive may unpack to, from 1 MiB on"},
+    {WEIR__OPTION_COUNT(V, spills), .name = "max-spills", .max = WEIR__SCAN_SPILLS_MAX,
+     .initial = WEIR__SCAN_SPILLS_DEFAULT,
+     .help = "archives at once that may use temporary files; 0: none may",
+     .detail = "They are needed for archives that come as a stream, and for large zip, 7z and ISO "
+               "files in other archives. They have no name, and lie in TMPDIR, else in /var/tmp."},
+
+    {WEIR__OPTION_STRING(V, store), .name = "store", .value_name = "URL",
+     .section = "URLs and stored objects",
+     .help = "where objects (b3:...) are; by default what WEIR_STORE says"},
+    {WEIR__OPTION_SIZE(V, fetch_bytes), .name = "max-fetch-size", .min = 1,
+     .max = UINT64_C(1) << 50, .initial = WEIR__FETCH_BYTES,
+     .help = "bytes of one URL or object, after decoding",
+     .detail = "What is larger is scanned so far, or not at all if it says how large it is, and "
+               "told."},
+    {WEIR__OPTION_DURATION(V, fetch_ns), .name = "fetch-timeout", .min = WEIR_NS_PER_MS,
+     .max = 86400 * WEIR_NS_PER_S, .initial = WEIR__FETCH_TIME_NS,
+     .help = "time for one URL or object, all tries included"},
 
     {WEIR__OPTION_COUNT(V, threads), .name = "threads", .min = 1, .max = WEIR__SCAN_THREADS_MAX,
      .section = "limits", .help = "threads that scan; by default one for each core"},
@@ -107,16 +165,18 @@ static const struct weir__option options[] = {
      .max = WEIR__SCAN_READS_MAX, .initial = WEIR__SCAN_READS_DEFAULT,
      .help = "files read at once"},
     {WEIR__OPTION_SIZE(V, memory), .name = "max-memory", .min = MEMORY_MIN, .max = MEMORY_MAX,
-     .help = "memory for threads and findings together",
-     .detail = "Fewer threads are started if need be. Findings beyond their share are counted, "
-               "not listed, and the scan is then incomplete."},
+     .help = "memory for threads, findings and decoders of archives together",
+     .detail = "Fewer threads and decoders are started if need be. Findings beyond their share are "
+               "counted, not listed, and the scan is then incomplete. Archives are opened from 200 "
+               "MiB on."},
     WEIR__OPTIONS_END,
 };
 
 static const struct weir__operand operands[] = {
     {.name = "PATH",
      .hint = WEIR__HINT_FILE,
-     .help = "a file or a directory; - is standard input; by default the current directory"},
+     .help = "a file, a directory, a URL (http, https) or a stored object (b3:...); - is standard "
+             "input; by default the current directory"},
     {.name = NULL},
 };
 
@@ -124,7 +184,8 @@ static const struct weir__example examples[] = {
     {"weir scan", "look for secrets in the current directory and all below it"},
     {"weir scan --format=sarif --output=secrets.sarif src/ config/",
      "write a report for a code hosting service"},
-    {"git diff --cached | weir scan --quiet -", "look at what is about to be committed"},
+    {"weir scan --staged", "look at what is about to be committed"},
+    {"weir scan https://example.com/app.js", "look at what a server gives to everybody"},
     {"weir scan --json --output=known.json . ; weir scan --baseline=known.json",
      "accept what is there, and from then on hear only of what is new"},
     {NULL, NULL},
@@ -168,6 +229,12 @@ static int check(const struct weir__call *call)
     if (v->quiet && (v->verbose || v->summary || v->progress == PROGRESS_ALWAYS))
         return refuse("'--quiet' prints the report and errors alone: leave out '--verbose', "
                       "'--summary' and '--progress'");
+    if (v->staged && (call->operands_count > 0 || v->files_from))
+        return refuse("'--staged' scans what git is about to commit: leave out paths and "
+                      "'--files-from'");
+    if (v->staged && (v->respect_gitignore || v->one_file_system))
+        return refuse("'--staged' reads no tree: leave out '--respect-gitignore' and "
+                      "'--one-file-system'");
     if (v->from0 && !v->files_from)
         return refuse("'-0' is about '--files-from'");
     return 0;
@@ -178,6 +245,7 @@ struct job {
     const V *values;
     struct weir__scan_options options;
     struct weir__scan_setup setup;
+    struct weir__scan_web *web; /* NULL: nothing is fetched */
     struct weir__tally tally;
     struct weir__progress progress;
     struct weir_lock lock; /* guards lost */
@@ -203,6 +271,18 @@ static void on_gap(void *arg, const struct weir__scan_gap *gap)
     weir__tally_add(&job->tally, gap);
 }
 
+/* A decoder for each thread if that leaves each enough to work with, else fewer. */
+static void limit_decoders(struct weir__scan_options *o, uint64_t bytes)
+{
+    uint64_t each = bytes / o->threads;
+    if (each > DECODER_MAX)
+        each = DECODER_MAX;
+    if (each < DECODER_MIN)
+        each = DECODER_MIN;
+    o->archives.memory_max = each - WEIR__SCAN_MEMBERS_BYTES;
+    o->archives_bytes = bytes > 0 ? bytes : 1; /* with too few, archives are told */
+}
+
 /* Shares the memory out. */
 static void limit_memory(const V *v, struct weir__scan_options *o, uint64_t *ret_findings)
 {
@@ -214,11 +294,33 @@ static void limit_memory(const V *v, struct weir__scan_options *o, uint64_t *ret
     if (findings > rest - THREAD_BYTES)
         findings = rest - THREAD_BYTES;
     *ret_findings = findings < WEIR__FINDINGS_BYTES ? findings : WEIR__FINDINGS_BYTES;
-    uint64_t threads = (rest - *ret_findings) / THREAD_BYTES;
+    rest -= *ret_findings;
+    /* One decoder at least, where it fits beside one thread. */
+    uint64_t decoder =
+        o->archives.depth_max == 0 || rest < THREAD_BYTES + DECODER_MIN ? 0 : DECODER_MIN;
+    uint64_t threads = (rest - decoder) / THREAD_BYTES;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t wanted = o->threads ? o->threads : cores > 0 ? (uint64_t)cores : 1;
     o->threads = (unsigned)(threads < wanted ? threads : wanted);
     o->bytes_max = (uint64_t)o->threads * WEIR__SCAN_READ_SIZE;
+    limit_decoders(o, rest - o->threads * THREAD_BYTES);
+}
+
+/* For paths that are to be fetched, if there are any. */
+static int open_web(struct job *job)
+{
+    struct weir__scan_options *o = &job->options;
+    struct weir__scan_web_options web = {
+        .paths = o->paths,
+        .paths_count = o->paths_count,
+        .store = job->values->store,
+        .bytes_max = job->values->fetch_bytes,
+        .timeout_ns = job->values->fetch_ns,
+        .version = job->call->program->version,
+    };
+    int result = weir__scan_web_new(&job->web, &web);
+    o->fetcher = weir__scan_web_fetcher(job->web);
+    return result;
 }
 
 static int prepare(struct job *job, const char *const **ret_only)
@@ -239,6 +341,17 @@ static int prepare(struct job *job, const char *const **ret_only)
     o->reads_max = v->files;
     o->decode_depth = (unsigned)v->decode_depth;
     o->one_file_system = v->one_file_system;
+    o->archives.depth_max = (unsigned)v->archive_depth;
+    o->archives.entries_max = v->archive_entries;
+    o->archives.entry_bytes_max = v->entry_bytes;
+    o->archives.archive_bytes_max = o->archives.spill_bytes_max = v->archive_bytes;
+    o->archives.ratio_max = (unsigned)v->archive_ratio;
+    o->spills_max = v->spills;
+    o->staged = v->staged;
+    o->respect_gitignore = v->respect_gitignore;
+    int result = open_web(job);
+    if (result < 0)
+        return result;
     const char **only = NULL;
     if (v->rules.count > 0) {
         only = weir__base_alloc(v->rules.count + 1, sizeof(*only));
@@ -254,12 +367,15 @@ static int prepare(struct job *job, const char *const **ret_only)
         .only = only,
         .paths = o->paths,
         .paths_count = o->paths_count,
+        .is_elsewhere = job->web != NULL,
         .trust_config = v->trust_config,
         .show_secrets = v->show_secrets,
         .ignore_allow_comments = !v->allow_comments,
     };
+    if (v->staged) /* the current directory was for its configuration alone */
+        o->paths_count = 0;
     limit_memory(v, o, &wishes.findings_bytes);
-    int result = weir__scan_setup_init(&job->setup, &wishes);
+    result = weir__scan_setup_init(&job->setup, &wishes);
     o->engine = job->setup.engine;
     return result;
 }
@@ -273,14 +389,36 @@ static void show_progress(struct job *job, struct weir__scan *run, bool is_last)
     struct weir__progress_sample sample = {
         .now_ns = weir_now_ns(),
         .done = stats.bytes,
+        .total = stats.bytes_total,
         .in_flight = stats.in_flight,
         .items_name = "files",
         .items = stats.files,
+        .items_total = stats.files_total,
+        .found_name = "findings",
+        .found = stats.findings,
     };
     if (is_last)
         weir__progress_end(&job->progress, &sample, STDERR_FILENO);
     else
         weir__progress_show(&job->progress, &sample, STDERR_FILENO);
+}
+
+/* JSON Lines are told as they come; a file of --output appears when it is complete, so there it
+ * would be of no use. */
+static bool is_streamed(const V *v)
+{
+    return v->format == WEIR__REPORT_JSONL && !v->output;
+}
+
+/* Nobody reads on, or the disk is full: there is nothing to scan for. */
+static bool stream(struct job *job)
+{
+    struct weir__out *out = job->call->out;
+    if (!is_streamed(job->values) || !weir__findings_has_fresh(job->setup.findings))
+        return true;
+    if (weir__term_is_terminal(STDOUT_FILENO))
+        weir__progress_hide(&job->progress, STDERR_FILENO);
+    return weir__scan_print_found(job->setup.findings, out) == 0 && !weir__out_is_done(out);
 }
 
 /* Until the run is over: how far it is, and whether somebody wants it to stop. */
@@ -291,7 +429,8 @@ static void watch(struct job *job, struct weir__scan *run)
         struct weir_deadline deadline = weir_deadline_in(WATCH_EVERY_NS, NULL);
         if (weir__scan_wait(run, &deadline) != -WEIR_E_TIMEOUT)
             break;
-        if (stopped_ns == 0 && weir__program_signal() != 0) {
+        bool is_read = stream(job);
+        if (stopped_ns == 0 && (weir__program_signal() != 0 || !is_read)) {
             weir__scan_stop(run);
             stopped_ns = weir_now_ns();
         }
@@ -314,6 +453,7 @@ static int run_scan(struct job *job, struct weir__scan_stats *ret_stats)
     struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap, .arg = job};
     struct weir__scan *run;
     enum weir__progress_mode mode = progress_of(job->values);
+    job->options.has_totals = mode != WEIR__PROGRESS_QUIET;
     weir__progress_init(&job->progress, mode, WEIR__UNIT_SIZE, job->start_ns);
     weir__log_over_progress(mode == WEIR__PROGRESS_LINE);
     weir__program_catch_signals();
@@ -342,9 +482,13 @@ static struct weir__summary summarise(const struct job *job, const struct weir__
     struct weir__summary summary = {
         .files = stats->files,
         .bytes = stats->bytes,
+        .archives = stats->archives,
+        .members = stats->members,
         .special = stats->special,
         .symlinks = stats->symlinks,
         .allowed_paths = stats->allowed_paths,
+        .ignored_paths = stats->ignored,
+        .submodules = stats->submodules,
         .failed = stats->failed,
         .truncated = stats->partial,
         .allowed = stats->allowed,
@@ -373,6 +517,8 @@ static int tell(const struct job *job, const struct weir__scan_stats *stats)
 {
     const V *v = job->values;
     const struct weir__scan_setup *setup = &job->setup;
+    if (is_streamed(v) && weir__scan_print_found(setup->findings, job->call->out) < 0)
+        weir__log(WEIR__LOG_ERROR, "cannot print what was found");
     weir__findings_finish(setup->findings);
     struct weir__summary summary = summarise(job, stats);
     struct weir__report_options how = {
@@ -388,7 +534,7 @@ static int tell(const struct job *job, const struct weir__scan_stats *stats)
     size_t secrets = weir__findings_count(setup->findings);
     if (v->summary || v->verbose)
         weir__scan_log_summary(&summary, stats, secrets, weir__engine_is_cached(setup->engine));
-    else if (!summary.is_complete && !is_shown(v))
+    else if (!summary.is_complete && !is_shown(v) && !weir__out_is_done(job->call->out))
         weir__log(WEIR__LOG_WARNING,
                   "incomplete: %" PRIu64 " could not be scanned, %" PRIu64 " only in part",
                   summary.failed, summary.truncated);
@@ -402,7 +548,10 @@ static int tell(const struct job *job, const struct weir__scan_stats *stats)
 int cmd_scan(const struct weir__call *call)
 {
     const V *v = call->values;
-    struct job job = {.call = call, .values = v, .start_ns = weir_now_ns()};
+    struct job job = {.call = call,
+                      .values = v,
+                      .setup = {.cache = {._fd = -1, ._installed = -1}},
+                      .start_ns = weir_now_ns()};
     struct weir__scan_stats stats = {0};
     const char *const *only = NULL;
     int result = check(call);
@@ -420,6 +569,7 @@ int cmd_scan(const struct weir__call *call)
             result = tell(&job, &stats);
     }
     weir__scan_setup_fini(&job.setup);
+    weir__scan_web_free(job.web);
     weir__tally_fini(&job.tally);
     weir_lock_fini(&job.lock);
     weir__base_free((void *)(uintptr_t)only);

@@ -95,6 +95,14 @@ static int write_out(void *arg, const char *bytes, size_t length)
     return 0; /* who finishes the output asks how it went */
 }
 
+int weir__scan_print_found(struct weir__findings *findings, struct weir__out *out)
+{
+    struct weir__report_out to = {.write = write_out, .arg = out};
+    int result = weir__report_found(findings, &to);
+    weir__out_flush(out);
+    return result;
+}
+
 static int write_fd(void *arg, const char *bytes, size_t length)
 {
     for (size_t at = 0; at < length;) {
@@ -207,6 +215,11 @@ void weir__scan_log_summary(const struct weir__summary *summary,
     log_count("symlinks, not followed", summary->symlinks);
     log_count("special files, not read", summary->special);
     log_count("files that an allow list keeps out", summary->allowed_paths);
+    log_count("ignored by git", summary->ignored_paths);
+    log_count("submodules, not looked into", summary->submodules);
+    if (stats->archives > 0)
+        weir__log(WEIR__LOG_INFO, "archives: %" PRIu64 ", with %" PRIu64 " members",
+                  stats->archives, stats->members);
     log_count("archives not opened", stats->archives_unopened);
     log_count("could not be scanned", summary->failed);
     log_count("scanned only in part", summary->truncated);

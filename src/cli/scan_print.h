@@ -30,6 +30,9 @@ void weir__tally_add(struct weir__tally *tally, const struct weir__scan_gap *gap
 /* When nobody adds any more. */
 void weir__tally_list(const struct weir__tally *tally, struct weir__summary *summary);
 
+/* JSON Lines: tells on out what was found since the last call, while the scan goes on. */
+WEIR_MUST_USE int weir__scan_print_found(struct weir__findings *findings, struct weir__out *out);
+
 /* Writes the report to the file, under another name until it is complete, or for NULL to out. Logs
  * what fails. */
 WEIR_MUST_USE int weir__scan_print(const struct weir__findings *findings,

@@ -161,7 +161,7 @@ static bool is_here(const char *path)
 /* The folder whose files of configuration apply; NULL: none. */
 static const char *folder_of(const struct weir__scan_wishes *wishes)
 {
-    bool is_inside = true;
+    bool is_inside = !wishes->is_elsewhere;
     struct stat st;
     for (size_t i = 0; i < wishes->paths_count && is_inside; i++)
         is_inside = is_here(wishes->paths[i]);
@@ -298,6 +298,7 @@ static int init_engine(struct weir__scan_setup *setup, const struct weir__scan_w
 {
     struct weir__rules_error error = {.text = ""};
     weir__cache_init(&setup->cache, getenv("XDG_CACHE_HOME"), getenv("HOME"));
+    weir__cache_add_installed(&setup->cache, WEIR_RULES_FOLDER);
     struct weir__engine_options options = {
         .cache = weir__cache_hooks(&setup->cache),
         .only = wishes->only,
@@ -311,7 +312,7 @@ static int init_engine(struct weir__scan_setup *setup, const struct weir__scan_w
 
 int weir__scan_setup_init(struct weir__scan_setup *setup, const struct weir__scan_wishes *wishes)
 {
-    *setup = (struct weir__scan_setup){.cache = {._fd = -1}};
+    *setup = (struct weir__scan_setup){.cache = {._fd = -1, ._installed = -1}};
     const char *folder = folder_of(wishes);
     int result = init_rules(setup, wishes, folder);
     if (result == 0)

@@ -23,6 +23,7 @@ struct weir__scan_wishes {
     const char *const *only; /* ids of rules, NULL at the end; or NULL */
     const char *const *paths;
     size_t paths_count;
+    bool is_elsewhere; /* some path is a URL: what is scanned does not lie in the folder */
     bool trust_config;
     bool show_secrets;
     bool ignore_allow_comments;

@@ -41,6 +41,7 @@
 #include "copy.h"
 #include "data.h"
 #include "filter.h"
+#include "ignore.h"
 #include "links.h"
 #include "meta.h"
 #include "tree.h"

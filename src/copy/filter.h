@@ -1,4 +1,4 @@
-/* filter.h - which names belong to the copy: the pattern rules of rsync, and .gitignore files.
+/* filter.h - which names belong to the copy: the pattern rules of rsync.
  *
  * Rules are tried in the order in which they were added; the first that matches decides, and what
  * no rule matches is included. An excluded directory hides all below it (the walk does not go
@@ -14,11 +14,9 @@
  * WEIR__RULE_FILE_MAX bytes: more is refused. Matching is linear in pattern times path, whatever
  * the pattern.
  *
- * A filter is built by one thread and then only read, by any number. An ignore belongs to one
- * directory of the source and knows that of the directory above.
+ * A filter is built by one thread and then only read, by any number.
  *
- * Ownership: a filter owns its patterns and is freed by weir__filter_free(); an ignore owns its
- * patterns and borrows the one above, which must outlive it.
+ * Ownership: a filter owns its patterns and is freed by weir__filter_free().
  */
 #ifndef WEIR_COPY_FILTER_H
 #define WEIR_COPY_FILTER_H
@@ -27,8 +25,9 @@
 
 #include <weir/error.h>
 
+#include "pattern.h"
+
 #define WEIR__FILTER_RULES_MAX 65536u
-#define WEIR__PATTERN_MAX      4096u
 #define WEIR__RULE_FILE_MAX    (1u << 20)
 
 enum weir__verdict { WEIR__FILTER_NONE, WEIR__FILTER_INCLUDE, WEIR__FILTER_EXCLUDE };
@@ -61,21 +60,5 @@ bool weir__filter_needs_path(const struct weir__filter *filter);
  * path may be NULL if weir__filter_needs_path() is false. */
 enum weir__verdict weir__filter_match(const struct weir__filter *filter, const char *path,
                                       const char *name, bool is_dir);
-
-/* The rules of one .gitignore, as gitignore(5) has them. */
-struct weir__ignore;
-
-/* text is the content of the file in the directory that has this path (relative to the root,
- * "" for the root itself). above may be NULL. Text that makes no sense is no error, as in git;
- * TooLarge when it is above WEIR__RULE_FILE_MAX, or has more rules or longer ones than a filter. */
-WEIR_MUST_USE int weir__ignore_new(struct weir__ignore **ret_ignore,
-                                   const struct weir__ignore *above, const char *dir_path,
-                                   const char *text, size_t length);
-void weir__ignore_free(struct weir__ignore *ignore);
-
-/* path is below the directory of this ignore. The last matching rule decides, the innermost file
- * first; ignore may be NULL. That a directory above is ignored is not seen here: the walk does not
- * go there, and what is below cannot be taken back. */
-bool weir__ignore_is_ignored(const struct weir__ignore *ignore, const char *path, bool is_dir);
 
 #endif

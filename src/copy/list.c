@@ -11,59 +11,20 @@
 #include <errno.h>
 #include <string.h>
 
-#include "alloc.h"
 #include "engine.h"
+#include "lines.h"
 #include "sys.h"
 
 #include "banned.h"
 
 #define LINE_MAX_BYTES (1u << 20)
-#define BLOCK          65536u
 
 struct list {
     struct weir__worker *w;
     struct weir__dir *top; /* the operand */
     struct weir__dir *at;  /* where the last name was; holds a reference of each up to top */
-    int fd;
-    bool with_nul;
-    uint64_t number; /* of the line */
-    char *block;
-    size_t used, next;
-    struct weir__buffer line;
+    const char *line;      /* at hand */
 };
-
-/* The next line, without its end. 1, 0 at the end, or -1: told. */
-static int read_line(struct list *list)
-{
-    char end = list->with_nul ? '\0' : '\n';
-    weir__buffer_truncate(&list->line, 0);
-    for (;;) {
-        if (list->next == list->used) {
-            ssize_t n = weir__sys_read(list->fd, list->block, BLOCK);
-            if (n < 0) {
-                weir__tell_source_error(list->w, NULL, list->w->run->options->files_from,
-                                        "cannot read", errno);
-                return -1;
-            }
-            if (n == 0)
-                return weir__buffer_length(&list->line) > 0;
-            list->used = (size_t)n;
-            list->next = 0;
-        }
-        const char *from = list->block + list->next;
-        size_t left = list->used - list->next;
-        const char *stop = memchr(from, end, left);
-        size_t length = stop ? (size_t)(stop - from) : left;
-        list->next += length + (stop != NULL);
-        if (weir__buffer_append(&list->line, from, length) < 0) {
-            weir__tell_source_error(list->w, NULL, list->w->run->options->files_from,
-                                    "cannot read a line longer than 1 MiB in", 0);
-            return -1;
-        }
-        if (stop)
-            return 1;
-    }
-}
 
 static void leave(struct list *list)
 {
@@ -205,7 +166,7 @@ static void do_path(struct list *list, const char *path)
         if (length == 0)
             return;
         if (length > NAME_MAX) {
-            weir__tell_source_error(list->w, NULL, weir__buffer_text(&list->line),
+            weir__tell_source_error(list->w, NULL, list->line,
                                     "cannot copy, a name is too long:", 0);
             return;
         }
@@ -224,34 +185,37 @@ static void do_path(struct list *list, const char *path)
     }
 }
 
+static void do_lines(struct list *list, struct weir__lines *lines)
+{
+    const struct weir__copy_options *options = list->w->run->options;
+    size_t length;
+    int result = 0;
+    while (!weir__is_stopped(list->w) &&
+           (result = weir__lines_next(lines, &list->line, &length)) > 0) {
+        /* As in rsync: comments begin with ; or #, and empty lines say nothing. */
+        bool is_comment = !options->from0 && (list->line[0] == '#' || list->line[0] == ';');
+        if (list->line[0] != '\0' && !is_comment)
+            do_path(list, list->line);
+    }
+    if (result == -WEIR_E_OVERFLOW)
+        weir__tell_source_error(list->w, NULL, options->files_from,
+                                "cannot read a line longer than 1 MiB in", 0);
+    else if (result < 0)
+        weir__tell_source_error(list->w, NULL, options->files_from, "cannot read", errno);
+}
+
 int weir__list_main(struct weir__worker *w, struct weir__dir *top)
 {
     const struct weir__copy_options *options = w->run->options;
-    bool is_input = strcmp(options->files_from, "-") == 0;
-    struct list list = {.w = w, .top = top, .at = top, .with_nul = options->from0};
-    list.fd =
-        is_input ? STDIN_FILENO : weir__sys_openat(AT_FDCWD, options->files_from, O_RDONLY, 0);
-    list.block = weir__base_alloc(1, BLOCK);
-    weir__buffer_init(&list.line, LINE_MAX_BYTES);
-    if (list.fd < 0 || !list.block) {
-        weir__tell_source_error(w, NULL, options->files_from, "cannot open",
-                                list.fd < 0 ? errno : ENOMEM);
-    } else {
-        while (!weir__is_stopped(w) && read_line(&list) > 0) {
-            size_t length = weir__buffer_length(&list.line);
-            const char *line = weir__buffer_text(&list.line);
-            if (!options->from0 && length > 0 && line[length - 1] == '\r')
-                weir__buffer_truncate(&list.line, length - 1);
-            /* As in rsync: comments begin with ; or #, and empty lines say nothing. */
-            if (line[0] != '\0' && (options->from0 || (line[0] != '#' && line[0] != ';')))
-                do_path(&list, line);
-        }
-    }
+    struct list list = {.w = w, .top = top, .at = top};
+    struct weir__lines lines;
+    if (weir__lines_open(&lines, options->files_from,
+                         options->from0 ? WEIR__LINES_NUL : WEIR__LINES_CRLF, LINE_MAX_BYTES) < 0)
+        weir__tell_source_error(w, NULL, options->files_from, "cannot open", errno);
+    else
+        do_lines(&list, &lines);
     while (list.at != top)
         leave(&list);
-    if (!is_input)
-        weir__sys_close(list.fd);
-    weir__base_free(list.block);
-    weir__buffer_fini(&list.line);
+    weir__lines_fini(&lines);
     return 0;
 }

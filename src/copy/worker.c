@@ -35,7 +35,7 @@ int weir__worker_new(struct weir__worker **ret_worker, struct weir__copy *run)
     weir__meta_scratch_init(&w->scratch);
     weir__buffer_init(&w->path, WEIR__PATH_BYTES);
     weir__buffer_init(&w->other_path, WEIR__PATH_BYTES);
-    weir__buffer_init(&w->text, WEIR__RULE_FILE_MAX);
+    weir__buffer_init(&w->text, WEIR__IGNORE_FILE_MAX);
     w->window = weir__base_alloc(1, WEIR__WINDOW_SIZE);
     w->items = weir__base_alloc(WEIR__WINDOW_MAX, sizeof(*w->items));
     w->late = weir__base_alloc(WEIR__LATE_MAX, sizeof(struct weir__job *));

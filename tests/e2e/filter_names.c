@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "filter.h"
+#include "ignore.h"
 
 #include "banned.h"
 
@@ -74,7 +75,7 @@ static struct {
 
 static void enter_directory(const char *root, const char *dir)
 {
-    static char text[WEIR__RULE_FILE_MAX + 1];
+    static char text[WEIR__IGNORE_FILE_MAX + 1];
     char *path;
     if (asprintf(&path, "%s/%s/.gitignore", root, dir) < 0)
         die("ignore", "no memory");

@@ -73,7 +73,7 @@ done
 { head -c 262120 /dev/zero | tr '\0' '.'; printf ' %s ' "$pat"; } >edge-of-a-read
 { head -c 1048560 /dev/zero | tr '\0' '.'; printf ' %s ' "$pat"; } >edge-of-a-segment
 head -c 4194304 /dev/zero | tr '\0' x >long-line && printf ' %s\n' "$pat" >>long-line
-printf 'key: %s\n' "$(printf 'the token is %s, keep it' "$pat" | base64 -w0)" >base64
+printf 'note: %s\n' "$(printf 'the token is %s, keep it' "$pat" | base64 -w0)" >base64
 printf '%s' "$pat" | python3 -c 'import sys; sys.stdout.buffer.write(sys.stdin.read().encode("utf-16le"))' >utf16
 printf '%s' "$pat" >noted
 ln -s noted link
@@ -184,12 +184,14 @@ run env XDG_CACHE_HOME=/nonexistent "${as[@]}" "$WEIR" scan
 expect 'and makes the status 3' 3 '*incomplete: 2 could not be scanned*' ''
 chmod 755 closed unreadable "$dir/cache"
 
-# --- archives, for now ---
+# --- archives; more of them in test_scan_archives.sh ---
 
 tree
-printf 'x' | gzip >file.gz
+printf '%s' "$pat" | gzip >file.gz
 run "$WEIR" scan --summary
-expect 'an archive is told' 3 '*file.gz*archive not opened*' '*archives not opened: 1*'
+expect 'what is in an archive is found' 1 '*file.gz!file*' '*archives: 1, with 1 members*'
+run "$WEIR" scan --summary --archive-depth=0
+expect 'an archive that is not opened is told' 3 '*file.gz*archive not opened*' '*archives not opened: 1*'
 
 # --- forms ---
 

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "job_mutants.h"
 #include "mutants.h"
 #include "tree_mutants.h"
 #include "xp_engine.h"
@@ -40,7 +41,7 @@ static const struct {
     int number;
 } mutants[] = {
 #define ROW(name, scenario) {#name, scenario, WEIR__MUTANT_##name},
-    WEIR__MUTANTS(ROW) WEIR__TREE_MUTANTS(ROW)
+    WEIR__MUTANTS(ROW) WEIR__TREE_MUTANTS(ROW) WEIR__JOB_MUTANTS(ROW)
 #undef ROW
 };
 #define MUTANTS (sizeof(mutants) / sizeof(mutants[0]))

@@ -3,6 +3,7 @@
 #include "tap.h"
 
 #include "filter.h"
+#include "ignore.h"
 #include "sys.h"
 
 #include <stdio.h>

@@ -84,9 +84,9 @@ static void on_gap(void *arg, const struct weir__scan_gap *gap)
     told++;
 }
 
-static void scan_once(const char *list, unsigned wanted)
+static void scan_once(const char *path, const char *list, unsigned wanted)
 {
-    static const char *const paths[] = {"t"};
+    const char *const paths[] = {path};
     struct weir__scan_options options;
     struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap};
     struct weir__scan_stats stats;
@@ -94,7 +94,7 @@ static void scan_once(const char *list, unsigned wanted)
     weir__scan_options_init(&options);
     options.engine = engine;
     options.paths = paths;
-    options.paths_count = list ? 0 : 1;
+    options.paths_count = path ? 1 : 0;
     options.files_from = list;
     options.threads = 1;
     found = told = 0;
@@ -116,12 +116,28 @@ static void scan_once(const char *list, unsigned wanted)
 
 static void scan_tree(void)
 {
-    scan_once(NULL, FILES);
+    scan_once("t", NULL, FILES);
 }
 
 static void scan_list(void)
 {
-    scan_once("list", 3);
+    scan_once(NULL, "list", 3);
+}
+
+/* Standard input, of more than one read. */
+static void scan_stream(void)
+{
+    CHECK_EQ(lseek(STDIN_FILENO, 0, SEEK_SET), 0);
+    scan_once("-", NULL, 2);
+}
+
+static void make_input(void)
+{
+    write_at("input", 0, TOKEN "\n");
+    write_at("input", 600000, "\n" TOKEN "\n");
+    int fd = open("input", O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0 && dup2(fd, STDIN_FILENO) == STDIN_FILENO);
+    close(fd);
 }
 
 static void check(enum weir_fault kind, void (*scenario)(void), long least)
@@ -149,6 +165,14 @@ TEST(system_calls)
         check(WEIR_FAULT_IO, scan_list, 10);
     }
     weir__sys_fault_errno(EIO);
+}
+
+TEST(streams)
+{
+    make_tree();
+    make_input();
+    check(WEIR_FAULT_ALLOC, scan_stream, 10);
+    check(WEIR_FAULT_IO, scan_stream, 4);
 }
 
 TEST(threads)

@@ -70,7 +70,8 @@ static int on_send(void *arg, const char *message, size_t length)
     return 0;
 }
 
-static struct walked walk(int fd, const struct weir__archive_command *command, uint64_t *ret_last)
+static struct walked walk(int fd, int spill, const struct weir__archive_command *command,
+                          uint64_t *ret_last)
 {
     struct walked walked = {0};
     const struct weir__archive_hooks hooks = {on_begin, on_bytes, on_end, on_unscanned, &walked};
@@ -79,7 +80,7 @@ static struct walked walk(int fd, const struct weir__archive_command *command, u
     HOLDS(weir__archive_taker_init(&taker, "f", &command->options, &hooks) == 0);
     weir__archive_taker_start(&taker, command->walk, command->from);
     HOLDS(weir__archive_giver_init(&giver, on_send, &taker) == 0);
-    HOLDS(weir__archive_trip_run(command, fd, &giver) == 0);
+    HOLDS(weir__archive_trip_run(command, fd, spill, &giver) == 0);
     HOLDS(taker.state == WEIR__ARCHIVE_FINISHED && walked.begun == walked.ended);
     HOLDS(walked.bytes <= command->options.archive_bytes_max);
     *ret_last = taker.has_at ? taker.at : 0;
@@ -109,7 +110,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                     .entry_bytes_max = 1u << 20,
                     .archive_bytes_max = 4u << 20,
                     .ratio_max = 1000,
-                    .memory_max = 4u << 20},
+                    .memory_max = 1u << 16,
+                    .spill_bytes_max = 2u << 20,
+                    .map_from = size % 4 < 2 ? 0 : UINT64_MAX},
         .hint = "f.gz",
     };
     uint64_t last = 0, ignored;
@@ -117,13 +120,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     int fd = memfd_create("archive", MFD_CLOEXEC);
     HOLDS(fd >= 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
-    struct walked whole = walk(fd, &command, &last);
+    /* Half of the inputs are mapped, and half of them have a file to spill to. */
+    int spill = size % 2 ? memfd_create("spill", MFD_CLOEXEC) : -1;
+    struct walked whole = walk(fd, spill, &command, &last);
     if (last > 0) {
         command.from = last / 2 + 1;
         command.left_out[command.left_out_count++] = last / 2;
-        struct walked rest = walk(fd, &command, &ignored);
+        struct walked rest = walk(fd, spill, &command, &ignored);
         HOLDS(rest.begun <= whole.begun);
     }
     close(fd);
+    if (spill >= 0)
+        close(spill);
     return 0;
 }

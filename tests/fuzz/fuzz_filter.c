@@ -7,6 +7,7 @@
  * says where that knows the pattern.
  */
 #include "filter.h"
+#include "ignore.h"
 
 #include <fnmatch.h>
 #include <stdio.h>

@@ -128,6 +128,15 @@ check "bash completion is there" test -e "$prefix/share/bash-completion/completi
 check "zsh completion is there" test -e "$prefix/share/zsh/site-functions/_weir"
 check "fish completion is there" test -e "$prefix/share/fish/vendor_completions.d/weir.fish"
 
+reads_archives() {
+    mkdir "$top/scanned"
+    echo 'a text' | gzip >"$top/scanned/text.gz"
+    XDG_CACHE_HOME=$top "$prefix/bin/weir" scan --summary "$top/scanned" 2>&1 |
+        grep 'archives: 1, with 1 members'
+}
+check "what reads archives is in libexec" test -x "$prefix/libexec/weir/weir-unpack"
+check "the program finds it there" reads_archives
+
 # grep reads to the end, so that whoever writes to it is not ended by its leaving.
 hardened() {
     readelf -hW "$prefix/bin/weir" | grep 'Type:.*DYN' &&

@@ -35,6 +35,7 @@ static const struct {
     {"pem", weir__check_pem},
     {"planetscale", weir__check_planetscale},
     {"pypi", weir__check_pypi},
+    {"random", weir__check_random},
     {"sendgrid", weir__check_sendgrid},
     {"shopify", weir__check_shopify},
     {"slack", weir__check_slack},
@@ -54,6 +55,12 @@ weir__check *weir__check_find(const char *name)
             return checks[i].check;
     }
     return NULL;
+}
+
+bool weir__check_is_gate(const char *name)
+{
+    return strcmp(name, "not-placeholder") == 0 || strcmp(name, "random") == 0 ||
+           strcmp(name, "basic-auth") == 0;
 }
 
 const char *weir__check_name(size_t index)

@@ -18,6 +18,9 @@ typedef bool weir__check(const char *secret, size_t length);
 
 /* NULL for a name that there is none of. */
 weir__check *weir__check_find(const char *name);
+/* Whether what fails the check of this name is no secret at all. Of others it may be one: people
+ * alter a token before they commit it, and its sum is wrong then. */
+bool weir__check_is_gate(const char *name);
 /* The names, for messages and `weir rules lint`; NULL at the end. */
 const char *weir__check_name(size_t index);
 

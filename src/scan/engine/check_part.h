@@ -5,7 +5,7 @@
  *     check_token.c         tokens with a checksum
  *     check_shape.c         tokens of which only the shape is known
  *     check_content.c       secrets that hold something: JWT, PEM, macaroons, JSON …
- *     check_placeholder.c   what was written to be replaced
+ *     check_placeholder.c   what was written by people
  *     check_entropy.c       entropy
  *
  * Where a provider says how a checksum is made, or where published examples prove it, it is
@@ -70,8 +70,8 @@ weir__check weir__check_age, weir__check_anthropic, weir__check_atlassian, weir_
     weir__check_dockerhub, weir__check_ethereum, weir__check_github, weir__check_gitlab,
     weir__check_google_api, weir__check_grafana, weir__check_huggingface, weir__check_json_gcp,
     weir__check_jwt, weir__check_not_placeholder, weir__check_npm, weir__check_openai,
-    weir__check_pem, weir__check_planetscale, weir__check_pypi, weir__check_sendgrid,
-    weir__check_shopify, weir__check_slack, weir__check_stripe, weir__check_telegram,
-    weir__check_twilio, weir__check_uuid, weir__check_vault;
+    weir__check_pem, weir__check_planetscale, weir__check_pypi, weir__check_random,
+    weir__check_sendgrid, weir__check_shopify, weir__check_slack, weir__check_stripe,
+    weir__check_telegram, weir__check_twilio, weir__check_uuid, weir__check_vault;
 
 #endif

@@ -1,8 +1,15 @@
-/* check_placeholder.c - what was written to be replaced, and not made by a generator.
+/* check_placeholder.c - what was written by people, and not made by a generator.
  *
- * Refused, in any case of letters: a value that holds one of the words below; one that is a short
- * unit again and again; one that goes up through digits or letters for ROW_MAX bytes, or for half
- * of it; one of fewer than 3 different bytes. Linear in the length.
+ * A placeholder, in any case of letters: a value that holds one of the words below; one that is a
+ * short unit again and again; one that goes up through digits or letters for ROW_MAX bytes, or for
+ * half of it; one of fewer than 3 different bytes.
+ *
+ * Not random is besides: what has no digit, and what reads like words. Of the pairs of letters in
+ * English text four fifths are among those that are marked below; of those in random text one in
+ * four. Where one word ends and the next begins (aB) is no pair. Digits and the letters to F are
+ * hexadecimal and not judged by that.
+ *
+ * Linear in the length.
  */
 #include "check_part.h"
 
@@ -96,4 +103,71 @@ bool weir__check_not_placeholder(const char *secret, size_t length)
     size_t rest_length = length - (size_t)(rest - secret);
     return different >= 3 && !has_word(secret, length) && !has_row(secret, length) &&
            !is_repeated(secret, length) && !is_repeated(rest, rest_length);
+}
+
+/* Pairs of letters that English is full of: by the first, a bit for each second. */
+#define P(a) (UINT32_C(1) << ((a) - 'a'))
+static const uint32_t pairs[26] = {
+    ['a' - 'a'] = P('b') | P('c') | P('d') | P('g') | P('i') | P('l') | P('m') | P('n') | P('p') |
+                  P('r') | P('s') | P('t') | P('y'),
+    ['b' - 'a'] = P('a') | P('e') | P('l') | P('o') | P('u'),
+    ['c' - 'a'] = P('a') | P('e') | P('h') | P('i') | P('k') | P('o') | P('r') | P('t'),
+    ['d' - 'a'] = P('a') | P('e') | P('i') | P('o') | P('s'),
+    ['e' - 'a'] = P('a') | P('c') | P('d') | P('e') | P('l') | P('m') | P('n') | P('r') | P('s') |
+                  P('t') | P('x') | P('y') | P('v'),
+    ['f' - 'a'] = P('a') | P('e') | P('f') | P('i') | P('o') | P('r'),
+    ['g' - 'a'] = P('a') | P('e') | P('h') | P('i') | P('r'),
+    ['h' - 'a'] = P('a') | P('e') | P('i') | P('o'),
+    ['i' - 'a'] = P('a') | P('c') | P('d') | P('e') | P('f') | P('g') | P('l') | P('m') | P('n') |
+                  P('o') | P('s') | P('t') | P('v'),
+    ['j' - 'a'] = P('o') | P('s') | P('u'),
+    ['k' - 'a'] = P('e') | P('i'),
+    ['l' - 'a'] = P('a') | P('d') | P('e') | P('i') | P('l') | P('o') | P('s') | P('u') | P('y'),
+    ['m' - 'a'] = P('a') | P('e') | P('i') | P('m') | P('o') | P('p'),
+    ['n' - 'a'] = P('a') | P('c') | P('d') | P('e') | P('g') | P('i') | P('o') | P('s') | P('t'),
+    ['o' - 'a'] = P('b') | P('c') | P('d') | P('f') | P('l') | P('m') | P('n') | P('o') | P('p') |
+                  P('r') | P('s') | P('t') | P('u') | P('w'),
+    ['p' - 'a'] = P('a') | P('e') | P('i') | P('l') | P('o') | P('p') | P('r'),
+    ['q' - 'a'] = P('u'),
+    ['r' - 'a'] = P('a') | P('d') | P('e') | P('i') | P('m') | P('n') | P('o') | P('s') | P('t') |
+                  P('v') | P('y'),
+    ['s' - 'a'] =
+        P('a') | P('c') | P('e') | P('h') | P('i') | P('o') | P('p') | P('s') | P('t') | P('u'),
+    ['t' - 'a'] =
+        P('a') | P('e') | P('h') | P('i') | P('o') | P('r') | P('s') | P('t') | P('u') | P('y'),
+    ['u' - 'a'] =
+        P('b') | P('c') | P('e') | P('l') | P('m') | P('n') | P('p') | P('r') | P('s') | P('t'),
+    ['v' - 'a'] = P('a') | P('e') | P('i'),
+    ['w' - 'a'] = P('a') | P('e') | P('h') | P('i') | P('o'),
+    ['x' - 'a'] = P('p') | P('t'),
+    ['y' - 'a'] = P('o') | P('p') | P('s'),
+    ['z' - 'a'] = P('e'),
+};
+
+#define PAIRS_MIN    10u /* fewer say nothing */
+#define PAIRS_COMMON 70u /* of a hundred: so many and more are words */
+
+static bool reads_like_words(const char *text, size_t length)
+{
+    size_t seen = 0, common = 0;
+    for (size_t i = 1; i < length; i++) {
+        unsigned before = weir__check_class(text[i - 1]), class = weir__check_class(text[i]);
+        bool is_pair = (before & (WEIR__LOWER | WEIR__UPPER)) &&
+                       (class & (WEIR__LOWER | WEIR__UPPER)) &&
+                       !(before & WEIR__LOWER && class & WEIR__UPPER);
+        if (!is_pair)
+            continue;
+        seen++;
+        common += pairs[fold(text[i - 1]) - 'a'] >> (fold(text[i]) - 'a') & 1;
+    }
+    return seen >= PAIRS_MIN && common * 100 >= seen * PAIRS_COMMON;
+}
+
+bool weir__check_random(const char *secret, size_t length)
+{
+    bool has_digit = false;
+    for (size_t i = 0; i < length && !has_digit; i++)
+        has_digit = weir__check_class(secret[i]) & WEIR__DIGIT;
+    return has_digit && weir__check_not_placeholder(secret, length) &&
+           (weir__check_all(secret, length, WEIR__XDIGIT) || !reads_like_words(secret, length));
 }

@@ -1,7 +1,7 @@
 /* confirm.c - from a hit of the database to a candidate.
  *
  * A hit says that a match may be near: it holds this literal, or ends here. The rule's expression
- * runs from where no match of it has been ruled out yet, at most a width before the hit, and may
+ * runs from where no match of it has been ruled out yet, at most its reach before the hit, and may
  * start no later than the hit. So each byte is a possible start once for each rule, however many
  * hits there are, and a match is found whole although it goes beyond the hit.
  *
@@ -253,7 +253,7 @@ void weir__confirm(struct weir__scanner *scanner, uint32_t rule, size_t to)
         progress->position = 0;
     }
     uint64_t base = scanner->view->offset;
-    size_t from = to > prepared->width ? to - prepared->width : 0;
+    size_t from = to > prepared->reach ? to - prepared->reach : 0;
     if (progress->position > base + to || !is_path_wanted(scanner, rule))
         return;
     if (base + from < progress->position)

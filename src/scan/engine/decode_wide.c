@@ -2,9 +2,10 @@
  *
  * Without a byte order mark: units of ASCII text, and of the alphabets and signs that stand beside
  * it in European texts; everything else is as likely two bytes of something that is no text. With
- * a mark before it: whatever Unicode allows. In both cases WEIR__WIDE_LEAST units at least, of
- * which WEIR__TEXT_UNITS in a row are ASCII: without that, nothing in it is a secret that could be
- * matched.
+ * a mark before it: whatever Unicode allows, up to where it is ASCII in the other order (two bytes
+ * may look like a mark, and text may be cut in the middle of a unit). In both cases
+ * WEIR__WIDE_LEAST units at least, of which WEIR__TEXT_UNITS in a row are ASCII: without that,
+ * nothing in it is a secret that could be matched.
  */
 #include "decode_part.h"
 
@@ -104,13 +105,20 @@ void weir__decode_wide(struct weir__decode_work *work, enum weir__encoding encod
 
 void weir__decode_marked(struct weir__decode_work *work, enum weir__encoding encoding, size_t at)
 {
-    size_t until = at, row = 0, longest = 0, units = 0, step;
+    size_t until = at, row = 0, longest = 0, crossed = 0, units = 0, step;
     if (at < work->done[encoding] || at < work->done_mark[encoding])
         return;
     while (work->length - until >= 2 &&
            (step = possible(encoding, work->source, until, work->length)) > 0) {
-        row = is_ascii(unit_at(encoding, work->source, until)) ? row + 1 : 0;
+        uint32_t unit = unit_at(encoding, work->source, until);
+        row = is_ascii(unit) ? row + 1 : 0;
         longest = row > longest ? row : longest;
+        crossed = is_ascii(unit >> 8 | (unit & 0xff) << 8) ? crossed + 1 : 0;
+        if (crossed == WEIR__TEXT_UNITS) {
+            until -= 2 * (crossed - 1);
+            units -= crossed - 1;
+            break;
+        }
         until += step;
         units++;
     }

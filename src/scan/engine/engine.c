@@ -17,11 +17,17 @@
 
 #include "banned.h"
 
-/* Shorter ones are everywhere. */
-#define LITERAL_MIN 3u
+/* Occasions in a megabyte up to which literals cost less than the expression in the database: one
+ * run of an expression takes a third of a microsecond, an expression more in the database about a
+ * tenth of a millisecond for a megabyte. */
+#define RATE_MAX 300.0
+/* For those that the database does not take. */
+#define RATE_LAST 20000.0
+
 struct wish {
     uint32_t rule;
     bool is_keyword; /* only whether it is there */
+    bool is_cased;
     uint8_t length;
     char text[WEIR__EXPRESSION_LITERAL];
 };
@@ -49,7 +55,7 @@ static int grow(void **memory, size_t count, size_t *capacity, size_t size)
 }
 
 static int add_wish(struct making *making, uint32_t rule, bool is_keyword, const char *text,
-                    size_t length)
+                    size_t length, bool is_cased)
 {
     void *wishes = making->wishes;
     if (grow(&wishes, making->wishes_count, &making->wishes_capacity, sizeof(struct wish)) < 0)
@@ -59,10 +65,11 @@ static int add_wish(struct making *making, uint32_t rule, bool is_keyword, const
     memset(wish, 0, sizeof(*wish));
     wish->rule = rule;
     wish->is_keyword = is_keyword;
+    wish->is_cased = is_cased;
     /* The beginning of a long one says as much. */
     wish->length = (uint8_t)(length < WEIR__EXPRESSION_LITERAL ? length : WEIR__EXPRESSION_LITERAL);
     for (unsigned i = 0; i < wish->length; i++)
-        wish->text[i] = weir__lower(text[i]);
+        wish->text[i] = is_cased ? text[i] : weir__lower(text[i]);
     return 0;
 }
 
@@ -71,7 +78,7 @@ static bool contains(const char *text, size_t length, const char *part)
     size_t part_length = strlen(part);
     for (size_t i = 0; part_length <= length && i <= length - part_length; i++) {
         size_t k = 0;
-        while (k < part_length && weir__lower(part[k]) == text[i + k])
+        while (k < part_length && weir__lower(part[k]) == weir__lower(text[i + k]))
             k++;
         if (k == part_length)
             return true;
@@ -95,22 +102,25 @@ static bool implies_keyword(const struct weir__literals *literals,
 
 /* --- one rule --- */
 
-static bool hyperscan_takes(const char *regex, unsigned flags)
+/* 1, 0 or NoMemory. */
+static int hyperscan_takes(const char *regex, unsigned flags)
 {
     hs_expr_info_t *info = NULL;
     hs_compile_error_t *error = NULL;
     bool takes = hs_expression_info(regex, flags, &info, &error) == HS_SUCCESS;
+    int result = takes ? 1 : weir__database_lacks_memory(error) ? -WEIR_E_NO_MEMORY : 0;
     hs_free_compile_error(error);
     if (info)
         weir__base_free(info); /* of the same malloc */
-    return takes;
+    return result;
 }
 
 static int add_literals(struct making *making, uint32_t rule, const struct weir__literals *literals)
 {
     making->engine->prepared[rule].is_by_literals = true;
     for (unsigned i = 0; i < literals->count; i++)
-        if (add_wish(making, rule, false, literals->text[i], literals->length[i]) < 0)
+        if (add_wish(making, rule, false, literals->text[i], literals->length[i],
+                     literals->is_cased[i]) < 0)
             return -WEIR_E_NO_MEMORY;
     return 0;
 }
@@ -119,23 +129,28 @@ static int add_expression(struct making *making, uint32_t rule, const char *rege
                           const struct weir__literals *literals)
 {
     unsigned flags = HS_FLAG_ALLOWEMPTY;
-    if (!hyperscan_takes(regex, flags)) {
-        if (weir__literals_shortest(literals) >= LITERAL_MIN)
+    int takes = hyperscan_takes(regex, flags);
+    if (takes == 0) {
+        if (weir__literals_rate(literals) <= RATE_LAST)
             return add_literals(making, rule, literals);
         flags |= HS_FLAG_PREFILTER;
+        takes = hyperscan_takes(regex, flags);
     }
-    if (!hyperscan_takes(regex, flags)) {
+    if (takes < 0)
+        return takes;
+    if (takes == 0) {
         const struct weir__rule *one = making->engine->prepared[rule].rule;
         snprintf(making->error->text, sizeof(making->error->text),
                  "%s:%u: rule '%.80s': nothing in its expression can be looked for; give it a "
-                 "literal of at least %u characters",
-                 one->file ? one->file : "rules", one->line, one->id, LITERAL_MIN);
+                 "literal of at least 3 characters",
+                 one->file ? one->file : "rules", one->line, one->id);
         return -WEIR_E_INVALID;
     }
     int result = weir__patterns_add(&making->patterns, regex, flags);
     if (result < 0)
         return result;
-    return add_wish(making, rule, false, "", 0); /* takes its place in the order of patterns */
+    return add_wish(making, rule, false, "", 0,
+                    false); /* takes its place in the order of patterns */
 }
 
 static int prepare_keywords(struct making *making, uint32_t index,
@@ -150,10 +165,28 @@ static int prepare_keywords(struct making *making, uint32_t index,
             making->engine->prepared[index].keywords_count = 0; /* is everywhere */
             return 0;
         }
-        int result = add_wish(making, index, true, keywords->items[i], strlen(keywords->items[i]));
+        int result =
+            add_wish(making, index, true, keywords->items[i], strlen(keywords->items[i]), false);
         if (result < 0)
             return result;
     }
+    return 0;
+}
+
+/* What needs no study. */
+static int choose(struct making *making, uint32_t index)
+{
+    struct weir__prepared *prepared = &making->engine->prepared[index];
+    const struct weir__rule *rule = prepared->rule;
+    if (rule->check && !(prepared->check = weir__check_find(rule->check))) {
+        snprintf(making->error->text, sizeof(making->error->text),
+                 "%s:%u: rule '%.80s': there is no check '%.80s'; see weir rules lint",
+                 rule->file ? rule->file : "rules", rule->line, rule->id, rule->check);
+        return -WEIR_E_INVALID;
+    }
+    prepared->is_gate = rule->check && weir__check_is_gate(rule->check);
+    prepared->is_generic = strncmp(rule->id, "generic", 7) == 0;
+    prepared->has_expression = rule->regex && rule->regex[0] != '\0';
     return 0;
 }
 
@@ -162,31 +195,22 @@ static int prepare(struct making *making, uint32_t index)
     struct weir__prepared *prepared = &making->engine->prepared[index];
     const struct weir__rule *rule = prepared->rule;
     struct weir__expression study;
-    if (rule->check && !(prepared->check = weir__check_find(rule->check))) {
-        snprintf(making->error->text, sizeof(making->error->text),
-                 "%s:%u: rule '%.80s': there is no check '%.80s'; see weir rules lint",
-                 rule->file ? rule->file : "rules", rule->line, rule->id, rule->check);
-        return -WEIR_E_INVALID;
-    }
-    /* A checksum may be wrong because the secret was altered before it was committed, which people
-     * do; a placeholder is none. */
-    prepared->is_gate = rule->check && (strcmp(rule->check, "not-placeholder") == 0 ||
-                                        strcmp(rule->check, "basic-auth") == 0);
-    prepared->is_generic = strncmp(rule->id, "generic", 7) == 0;
-    if (!rule->regex || rule->regex[0] == '\0')
+    if (!prepared->has_expression)
         return 0;
-    prepared->has_expression = true;
     if (weir__expression_study(rule->regex, &study) < 0)
         study.width_max = WEIR__WIDTH_ANY, study.required.count = 0;
     uint64_t width = rule->max_width ? rule->max_width : study.width_max;
     prepared->width = (uint32_t)(width < WEIR__WIDTH_MAX ? width : WEIR__WIDTH_MAX);
+    prepared->reach = prepared->width;
     if (prepared->width > making->engine->width)
         making->engine->width = prepared->width;
-    int result = weir__literals_worth(&study.required) >= LITERAL_MIN
+    int result = weir__literals_rate(&study.required) <= RATE_MAX
                      ? add_literals(making, index, &study.required)
                      : add_expression(making, index, rule->regex, &study.required);
     if (result < 0)
         return result;
+    if (prepared->is_by_literals && study.reach_max < prepared->reach)
+        prepared->reach = (uint32_t)study.reach_max;
     return prepare_keywords(making, index, &study.required);
 }
 
@@ -200,6 +224,8 @@ static int compare_wishes(const void *a, const void *b)
         order = (int)left->length - (int)right->length;
     if (order == 0)
         order = (int)left->is_keyword - (int)right->is_keyword;
+    if (order == 0)
+        order = (int)left->is_cased - (int)right->is_cased;
     return order != 0 ? order : (left->rule < right->rule ? -1 : left->rule > right->rule);
 }
 
@@ -211,7 +237,8 @@ static int add_literal(struct making *making, const struct wish *wish)
         length += (size_t)snprintf(text + length, sizeof(text) - length, "\\x%02x",
                                    (unsigned char)wish->text[i]);
     return weir__patterns_add(&making->patterns, text,
-                              HS_FLAG_CASELESS | (wish->is_keyword ? HS_FLAG_SINGLEMATCH : 0));
+                              (wish->is_cased ? 0 : HS_FLAG_CASELESS) |
+                                  (wish->is_keyword ? HS_FLAG_SINGLEMATCH : 0));
 }
 
 /* Which anchor a rule's keyword became. */
@@ -258,6 +285,7 @@ static int make_anchors(struct making *making)
         const struct wish *before = i > 0 ? &making->wishes[i - 1] : NULL;
         bool is_same = before && wish->length > 0 && before->length == wish->length &&
                        before->is_keyword == wish->is_keyword &&
+                       before->is_cased == wish->is_cased &&
                        memcmp(before->text, wish->text, wish->length) == 0;
         if (!is_same) {
             struct weir__anchor *anchor = &engine->anchors[engine->anchors_count++];
@@ -290,6 +318,22 @@ static bool is_wanted(const struct weir__engine_options *options, const struct w
     return false;
 }
 
+static int study_all(struct making *making)
+{
+    struct weir__engine *engine = making->engine;
+    int result = 0;
+    for (uint32_t i = 0; i < engine->count && result == 0; i++)
+        result = prepare(making, i);
+    if (result == 0)
+        result = make_anchors(making);
+    if (result == 0)
+        result =
+            weir__database_new(&engine->database, &making->patterns, engine->rules, making->error);
+    if (result == 0)
+        weir__kept_put(engine, making->options->cache);
+    return result;
+}
+
 static int make(struct making *making)
 {
     struct weir__engine *engine = making->engine;
@@ -301,14 +345,13 @@ static int make(struct making *making)
         if (is_wanted(making->options, &engine->rules->rules[i]))
             engine->prepared[engine->count++].rule = &engine->rules->rules[i];
     for (uint32_t i = 0; i < engine->count && result == 0; i++)
-        result = prepare(making, i);
+        result = choose(making, i);
     if (result == 0)
-        result = make_anchors(making);
-    if (result == 0)
-        result = weir__database_new(&engine->database, &making->patterns, engine->rules,
-                                    making->options->cache, engine->identity, &engine->is_cached,
-                                    making->error);
-    return result;
+        result = weir__kept_identify(engine);
+    if (result < 0)
+        return result;
+    engine->is_cached = weir__kept_get(engine, making->options->cache);
+    return engine->is_cached ? 0 : study_all(making);
 }
 
 int weir__engine_new(struct weir__engine **ret_engine, const struct weir__rules *rules,

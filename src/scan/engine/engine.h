@@ -7,7 +7,7 @@
  *     weir__engine_new(&engine, rules, &options, &error)
  *     weir__scanner_new(&scanner, engine)
  *     weir__scanner_begin(scanner, &object)
- *     weir__scanner_feed(scanner, bytes, length)      any number of times
+ *     weir__scanner_feed(scanner, bytes, length)      any number of times; findings come out
  *     weir__scanner_end(scanner)                      the last findings come out
  *
  * Promises
@@ -106,7 +106,8 @@ struct weir__finding {
     bool is_checked; /* a check of its structure agreed */
 };
 
-/* Called in order of the places for each rule; must not call the scanner. */
+/* Called with a segment of the object, for what nothing behind it can change, and at its end for
+ * the rest: in order of the places each time. Must not call the scanner. */
 struct weir__sink {
     void (*finding)(void *arg, const struct weir__finding *finding);
     void *arg;
@@ -119,7 +120,7 @@ struct weir__scan_result {
     uint64_t allowed;         /* dropped by allow lists or comments */
     uint64_t rejected;        /* dropped by entropy, keywords, checks or requirements */
     uint64_t gave_up;         /* matches that reached a limit of the matcher */
-    bool is_decode_truncated; /* the budget or the depth left encoded text undecoded */
+    bool is_decode_truncated; /* the budget left encoded text undecoded */
 };
 
 WEIR_MUST_USE int weir__scanner_new(struct weir__scanner **ret_scanner,

@@ -3,8 +3,8 @@
  * For each part it knows the widest match, the set of all texts that it can match (if they are
  * few), and the best set of literals of which one is in every match. A sequence of parts with few
  * texts multiplies them out; where that ends, what has been gathered is a candidate, and the
- * candidate with the longest shortest literal wins. Alternatives are joined: one without a literal
- * has none.
+ * candidate with the longest shortest literal wins, or, of those that are long enough, the one of
+ * fewest literals. Alternatives are joined: one without a literal has none.
  */
 #include "expression.h"
 
@@ -14,82 +14,58 @@
 
 #include "banned.h"
 
-#define WORD_MIN    4u /* shorter words are everywhere */
-#define CLASS_TEXTS 4u /* a class of more bytes than this is no literal */
-
-/* Words that source code is full of: to run an expression at each of them costs more than to let
- * Hyperscan look for the expression itself. */
-static const char *const common_words[] = {
-    "access",   "account", "address",    "apikey", "atlas",  "auth",         "author",
-    "base",     "bearer",  "bing",       "case",   "class",  "client",       "code",
-    "config",   "content", "create",     "cred",   "creds",  "credential",   "data",
-    "default",  "email",   "face",       "file",   "from",   "hash",         "host",
-    "http",     "https",   "identified", "info",   "index",  "list",         "login",
-    "mail",     "mode",    "name",       "node",   "null",   "number",       "pass",
-    "passw",    "passwd",  "password",   "path",   "port",   "private",      "public",
-    "pword",    "read",    "robot",      "root",   "salt",   "secret",       "self",
-    "server",   "size",    "smtp",       "speech", "string", "subscription", "table",
-    "test",     "text",    "time",       "token",  "type",   "user",         "userid",
-    "username", "value",   "version",    "vision", "with",   "write",
-};
+#define CLASS_TEXTS 10u /* a class of more bytes than this is no literal */
+/* Where there are too many, their beginnings do, down to so many bytes. */
+#define CUT_MIN  4u
+#define CUT_STEP 2u
 
 struct part {
     uint64_t width_max;
     bool is_exact;                  /* texts holds all that it can match */
     struct weir__literals texts;    /* may hold "" */
-    struct weir__literals required; /* of parts that are not exact */
+    struct weir__literals required; /* of exact parts: where that is less to look for than texts */
+    uint64_t reach_max;             /* of those: where the first that is there ends at the latest */
 };
 
 struct reader {
     const char *at;
     unsigned depth;
     bool is_extended; /* (?x): blanks and comments mean nothing */
+    bool is_caseless; /* (?i) */
     bool is_bad;
 };
 
 static struct part read_alternatives(struct reader *reader);
-
-size_t weir__literals_shortest(const struct weir__literals *literals)
-{
-    size_t least = 0;
-    for (unsigned i = 0; i < literals->count; i++)
-        if (i == 0 || literals->length[i] < least)
-            least = literals->length[i];
-    return least;
-}
-
-static size_t worth(const char *text, size_t length)
-{
-    bool is_word = true;
-    for (size_t i = 0; i < length && is_word; i++)
-        is_word = text[i] >= 'a' && text[i] <= 'z';
-    if (is_word && length < WORD_MIN)
-        return length > 0;
-    for (size_t i = 0; i < sizeof(common_words) / sizeof(common_words[0]); i++)
-        if (strlen(common_words[i]) == length && memcmp(common_words[i], text, length) == 0)
-            return 1;
-    return length;
-}
-
-size_t weir__literals_worth(const struct weir__literals *literals)
-{
-    size_t least = 0;
-    for (unsigned i = 0; i < literals->count; i++) {
-        size_t one = worth(literals->text[i], literals->length[i]);
-        least = i == 0 || one < least ? one : least;
-    }
-    return least;
-}
 
 static uint64_t add_widths(uint64_t a, uint64_t b)
 {
     return a == WEIR__WIDTH_ANY || b == WEIR__WIDTH_ANY || a + b < a ? WEIR__WIDTH_ANY : a + b;
 }
 
+static bool literals_add(struct weir__literals *set, const char *text, size_t length, bool is_cased)
+{
+    char lower[WEIR__EXPRESSION_LITERAL];
+    if (length > WEIR__EXPRESSION_LITERAL)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        lower[i] = is_cased ? text[i] : weir__lower(text[i]);
+    for (unsigned i = 0; i < set->count; i++)
+        if (set->length[i] == length && set->is_cased[i] == is_cased &&
+            memcmp(set->text[i], lower, length) == 0)
+            return true;
+    if (set->count == WEIR__EXPRESSION_LITERALS)
+        return false;
+    memcpy(set->text[set->count], lower, length);
+    set->is_cased[set->count] = is_cased;
+    set->length[set->count++] = (uint8_t)length;
+    return true;
+}
+
 static struct part part_nothing(void)
 {
     struct part part = {.is_exact = true};
     part.texts.count = 1;
+    part.texts.is_cased[0] = true; /* nothing in it is of another case */
     return part;
 }
 
@@ -98,37 +74,88 @@ static struct part part_vague(uint64_t width)
     return (struct part){.width_max = width};
 }
 
-static bool literals_add(struct weir__literals *set, const char *text, size_t length)
+/* Whether wherever b is, a is as well. */
+static bool is_in(const struct weir__literals *set, unsigned a, unsigned b)
 {
-    for (unsigned i = 0; i < set->count; i++)
-        if (set->length[i] == length && memcmp(set->text[i], text, length) == 0)
-            return true;
-    if (set->count == WEIR__EXPRESSION_LITERALS || length > WEIR__EXPRESSION_LITERAL)
+    if (set->length[a] > set->length[b] || (set->is_cased[a] && !set->is_cased[b]))
         return false;
-    memcpy(set->text[set->count], text, length);
-    set->length[set->count++] = (uint8_t)length;
-    return true;
+    for (unsigned at = 0; at + set->length[a] <= set->length[b]; at++) {
+        unsigned i = 0;
+        while (i < set->length[a] &&
+               (set->is_cased[a] ? set->text[b][at + i] : weir__lower(set->text[b][at + i])) ==
+                   set->text[a][i])
+            i++;
+        if (i == set->length[a])
+            return true;
+    }
+    return false;
 }
 
-static struct part part_byte(char byte)
+/* What another one finds as well need not be looked for. */
+static void literals_prune(struct weir__literals *set)
+{
+    for (unsigned b = 0; b < set->count;) {
+        bool is_needless = false;
+        for (unsigned a = 0; a < set->count && !is_needless; a++)
+            is_needless = a != b && is_in(set, a, b);
+        if (!is_needless) {
+            b++;
+            continue;
+        }
+        unsigned last = --set->count;
+        memmove(set->text[b], set->text[last], sizeof(set->text[b]));
+        set->length[b] = set->length[last];
+        set->is_cased[b] = set->is_cased[last];
+    }
+}
+
+static bool is_letter(char byte)
+{
+    return weir__lower(byte) >= 'a' && weir__lower(byte) <= 'z';
+}
+
+static struct part part_byte(const struct reader *reader, char byte)
 {
     struct part part = {.width_max = 1, .is_exact = true};
-    char text = weir__lower(byte);
-    literals_add(&part.texts, &text, 1);
+    literals_add(&part.texts, &byte, 1, !reader->is_caseless || !is_letter(byte));
     return part;
 }
 
-/* What an exact part is good for as a required literal: all of its texts, unless one is empty. */
-static void keep_better(struct weir__literals *best, const struct weir__literals *candidate)
+/* What a set costs for a megabyte, in runs of an expression: each literal more makes the database
+ * slower by about as much as one. */
+static double cost_of(const struct weir__literals *set)
 {
-    size_t had = weir__literals_worth(best), have = weir__literals_worth(candidate);
-    if (have > had || (have == had && have > 0 && candidate->count < best->count))
-        *best = *candidate;
+    return weir__literals_rate(set) + set->count;
+}
+
+static bool is_better(const struct weir__literals *a, const struct weir__literals *b)
+{
+    return cost_of(a) < cost_of(b);
+}
+
+/* What an exact part is good for as a required literal: all of its texts, unless one is empty. */
+static void keep_better(struct part *best, const struct weir__literals *candidate,
+                        uint64_t reach_max)
+{
+    if (is_better(candidate, &best->required)) {
+        best->required = *candidate;
+        best->reach_max = reach_max;
+    }
+}
+
+static bool is_by_texts(const struct part *part)
+{
+    return part->is_exact && !is_better(&part->required, &part->texts);
 }
 
 static struct weir__literals needs_of(const struct part *part)
 {
-    return part->is_exact ? part->texts : part->required;
+    return is_by_texts(part) ? part->texts : part->required;
+}
+
+static uint64_t reach_of(const struct part *part)
+{
+    return is_by_texts(part) ? part->width_max : part->reach_max;
 }
 
 /* a followed by b, if the texts of both can be multiplied out. */
@@ -143,7 +170,8 @@ static bool join_exact(struct part *a, const struct part *b)
             size_t first = a->texts.length[i], second = b->texts.length[k];
             memcpy(text, a->texts.text[i], first);
             memcpy(text + first, b->texts.text[k], second);
-            if (!literals_add(&joined, text, first + second))
+            if (!literals_add(&joined, text, first + second,
+                              a->texts.is_cased[i] && b->texts.is_cased[k]))
                 return false;
         }
     a->texts = joined;
@@ -193,6 +221,8 @@ static bool read_group_head(struct reader *reader, bool *ret_is_assertion)
             is_on = false;
         else if (*at == 'x')
             reader->is_extended = is_on;
+        else if (*at == 'i')
+            reader->is_caseless = is_on;
     }
     bool is_group = *at == ':';
     reader->at = is_group ? at + 1 : at;
@@ -202,12 +232,15 @@ static bool read_group_head(struct reader *reader, bool *ret_is_assertion)
 static struct part read_group(struct reader *reader)
 {
     struct part part = part_nothing();
-    bool is_assertion = false, was_extended = reader->is_extended, is_group = true;
+    bool is_assertion = false, is_group = true;
+    bool was_extended = reader->is_extended, was_caseless = reader->is_caseless;
     if (*reader->at == '?') {
         reader->at++;
         is_group = read_group_head(reader, &is_assertion);
-        if (!is_group)
-            was_extended = reader->is_extended; /* (?x) holds on */
+        if (!is_group) { /* (?x) holds on */
+            was_extended = reader->is_extended;
+            was_caseless = reader->is_caseless;
+        }
     }
     if (is_group) {
         if (++reader->depth > WEIR__EXPRESSION_DEPTH)
@@ -221,6 +254,7 @@ static struct part read_group(struct reader *reader)
     else
         reader->is_bad = true;
     reader->is_extended = was_extended;
+    reader->is_caseless = was_caseless;
     return is_assertion ? part_nothing() : part;
 }
 
@@ -282,7 +316,7 @@ static struct part read_escape(struct reader *reader)
         const char *end = strstr(reader->at, "\\E");
         size_t length = end ? (size_t)(end - reader->at) : strlen(reader->at);
         for (size_t i = 0; i < length; i++) {
-            struct part byte = part_byte(reader->at[i]);
+            struct part byte = part_byte(reader, reader->at[i]);
             if (!join_exact(&all, &byte))
                 all = part_vague(length);
         }
@@ -290,7 +324,7 @@ static struct part read_escape(struct reader *reader)
         all.width_max = length;
         return all;
     }
-    if (strchr("bBAzZG", kind))
+    if (strchr("bBAzZGKE", kind))
         return part_nothing();
     if (strchr("dDwWsShHvVNR", kind))
         return part_vague(kind == 'R' ? 2 : 1);
@@ -303,15 +337,15 @@ static struct part read_escape(struct reader *reader)
     }
     if (kind == 'x') {
         int byte = read_hex(reader);
-        return byte < 0 ? part_vague(4) : part_byte((char)byte);
+        return byte < 0 ? part_vague(4) : part_byte(reader, (char)byte);
     }
     if ((kind >= '0' && kind <= '9') || kind == 'k' || kind == 'g')
         return part_vague(WEIR__WIDTH_ANY); /* back references, octal: rare, and not worth it */
     int byte = plain_escape(kind);
-    return part_byte(byte < 0 ? kind : (char)byte);
+    return part_byte(reader, byte < 0 ? kind : (char)byte);
 }
 
-/* The bytes of a class, as far as they are needed: up to CLASS_TEXTS of them in lower case. */
+/* The bytes of a class, as far as they are needed: up to CLASS_TEXTS of them. */
 struct class_bytes {
     char bytes[CLASS_TEXTS];
     unsigned count; /* more than CLASS_TEXTS: many */
@@ -319,13 +353,27 @@ struct class_bytes {
 
 static void class_add(struct class_bytes *seen, char byte)
 {
-    byte = weir__lower(byte);
     for (unsigned i = 0; i < seen->count && i < CLASS_TEXTS; i++)
         if (seen->bytes[i] == byte)
             return;
     if (seen->count < CLASS_TEXTS)
         seen->bytes[seen->count] = byte;
     seen->count++;
+}
+
+/* From a byte to the one behind the '-'. One that is given otherwise makes it many. */
+static void class_add_range(struct reader *reader, struct class_bytes *seen, int from)
+{
+    int until = (unsigned char)reader->at[1];
+    reader->at++;
+    if (until == '\\' || until == '[' || from < 0 || until < from || until > 0x7f ||
+        until - from >= (int)CLASS_TEXTS) {
+        seen->count = CLASS_TEXTS + 1;
+        return; /* the byte behind is read as one more */
+    }
+    reader->at++;
+    for (int byte = from; byte <= until; byte++)
+        class_add(seen, (char)byte);
 }
 
 static void class_escape(struct reader *reader, struct class_bytes *seen, int *ret_byte)
@@ -362,12 +410,10 @@ static struct part read_class(struct reader *reader)
         if (byte == '\\')
             class_escape(reader, &seen, &byte);
         is_wide |= byte > 0x7f;
-        if (*reader->at == '-' && reader->at[1] && reader->at[1] != ']') {
-            seen.count = CLASS_TEXTS + 1; /* a range */
-            reader->at++;
-        } else if (byte >= 0) {
+        if (*reader->at == '-' && reader->at[1] && reader->at[1] != ']')
+            class_add_range(reader, &seen, byte);
+        else if (byte >= 0)
             class_add(&seen, (char)byte);
-        }
     }
     if (*reader->at)
         reader->at++;
@@ -377,7 +423,8 @@ static struct part read_class(struct reader *reader)
         return part_vague(is_wide ? 4 : 1);
     struct part part = {.width_max = 1, .is_exact = true};
     for (unsigned i = 0; i < seen.count; i++)
-        literals_add(&part.texts, &seen.bytes[i], 1);
+        literals_add(&part.texts, &seen.bytes[i], 1,
+                     !reader->is_caseless || !is_letter(seen.bytes[i]));
     return part;
 }
 
@@ -420,7 +467,8 @@ static struct part repeat(const struct part *part, unsigned least, unsigned most
         width = part->width_max * most;
     if (least == 0 && most == 1 && part->is_exact) {
         struct part either = *part;
-        if (literals_add(&either.texts, "", 0))
+        either.required.count = 0;
+        if (literals_add(&either.texts, "", 0, true))
             return either;
     }
     struct part times = part_vague(width);
@@ -435,6 +483,7 @@ static struct part repeat(const struct part *part, unsigned least, unsigned most
             return all;
     }
     times.required = needs_of(part);
+    times.reach_max = reach_of(part); /* the first time is the one that is found */
     return times;
 }
 
@@ -477,7 +526,7 @@ static struct part read_piece(struct reader *reader)
     case '$':
         return part_nothing();
     default:
-        return part_byte(byte);
+        return part_byte(reader, byte);
     }
 }
 
@@ -504,44 +553,71 @@ static struct part read_sequence(struct reader *reader)
         struct part piece = read_piece(reader);
         skip_blanks(reader);
         piece = read_repeats(reader, piece);
-        whole.width_max = add_widths(whole.width_max, piece.width_max);
+        uint64_t before = whole.width_max;
+        whole.width_max = add_widths(before, piece.width_max);
+        if (piece.is_exact && piece.texts.count > 1) {
+            keep_better(&whole, &run.texts, before); /* as it is before it is multiplied */
+            keep_better(&whole, &piece.required, add_widths(before, piece.reach_max));
+        }
         if (join_exact(&run, &piece))
             continue;
         whole.is_exact = false;
-        keep_better(&whole.required, &run.texts);
-        if (piece.is_exact) {
-            run = piece;
-        } else {
-            keep_better(&whole.required, &piece.required);
-            run = part_nothing();
-        }
+        keep_better(&whole, &run.texts, before);
+        keep_better(&whole, &piece.required, add_widths(before, piece.reach_max));
+        run = piece.is_exact ? piece : part_nothing();
     }
     if (whole.is_exact)
         whole.texts = run.texts;
     else
-        keep_better(&whole.required, &run.texts);
+        keep_better(&whole, &run.texts, whole.width_max);
     return whole;
+}
+
+static bool join_literals(struct weir__literals *set, const struct weir__literals *more)
+{
+    bool fits = set->count > 0 && more->count > 0;
+    for (unsigned i = 0; i < more->count && fits; i++)
+        fits = literals_add(set, more->text[i], more->length[i], more->is_cased[i]);
+    return fits;
+}
+
+/* Only the beginnings, which many have in common. */
+static struct weir__literals literals_cut(const struct weir__literals *set, size_t length)
+{
+    struct weir__literals cut = {0};
+    for (unsigned i = 0; i < set->count; i++)
+        literals_add(&cut, set->text[i], set->length[i] < length ? set->length[i] : length,
+                     set->is_cased[i]);
+    return cut;
+}
+
+/* One of either: both sets, shortened until they fit. Empty: they do not. */
+static struct weir__literals either_needed(const struct weir__literals *a,
+                                           const struct weir__literals *b)
+{
+    for (size_t length = WEIR__EXPRESSION_LITERAL; length >= CUT_MIN; length -= CUT_STEP) {
+        struct weir__literals joined = literals_cut(a, length), more = literals_cut(b, length);
+        literals_prune(&joined);
+        literals_prune(&more);
+        if (join_literals(&joined, &more)) {
+            literals_prune(&joined);
+            return joined;
+        }
+    }
+    return (struct weir__literals){0};
 }
 
 static void join_alternative(struct part *all, const struct part *other)
 {
+    uint64_t reach = reach_of(all) > reach_of(other) ? reach_of(all) : reach_of(other);
+    struct weir__literals mine = needs_of(all), others = needs_of(other);
+    all->required = (struct weir__literals){0};
+    if (weir__literals_shortest(&mine) > 0 && weir__literals_shortest(&others) > 0)
+        all->required = either_needed(&mine, &others);
+    all->reach_max = reach;
     if (other->width_max > all->width_max)
         all->width_max = other->width_max;
-    struct weir__literals joined = all->is_exact && other->is_exact ? all->texts : needs_of(all);
-    struct weir__literals more = needs_of(other);
-    bool fits = joined.count > 0 && more.count > 0;
-    for (unsigned i = 0; i < more.count && fits; i++)
-        fits = literals_add(&joined, more.text[i], more.length[i]);
-    if (!fits)
-        joined.count = 0;
-    all->is_exact = all->is_exact && other->is_exact && fits;
-    if (all->is_exact) {
-        all->texts = joined;
-    } else {
-        all->required = joined;
-        if (weir__literals_shortest(&joined) == 0)
-            all->required.count = 0;
-    }
+    all->is_exact = all->is_exact && other->is_exact && join_literals(&all->texts, &other->texts);
 }
 
 static struct part read_alternatives(struct reader *reader)
@@ -555,17 +631,34 @@ static struct part read_alternatives(struct reader *reader)
     return all;
 }
 
+bool weir__expression_is_wide(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text > 0x7f || (*text == '\\' && (text[1] == 'p' || text[1] == 'P')))
+            return true;
+    return false;
+}
+
+static uint64_t times(uint64_t width, unsigned factor)
+{
+    return width > WEIR__WIDTH_ANY / factor ? WEIR__WIDTH_ANY : width * factor;
+}
+
 int weir__expression_study(const char *text, struct weir__expression *ret_study)
 {
     struct reader reader = {.at = text};
     struct part whole = read_alternatives(&reader);
     memset(ret_study, 0, sizeof(*ret_study));
-    ret_study->width_max = WEIR__WIDTH_ANY;
+    ret_study->width_max = ret_study->reach_max = WEIR__WIDTH_ANY;
     if (reader.is_bad || *reader.at != '\0')
         return -WEIR_E_INVALID;
-    ret_study->width_max = whole.width_max;
+    /* Where characters are meant, a part of one byte may match four. */
+    unsigned factor = weir__expression_is_wide(text) ? 4 : 1;
+    ret_study->width_max = times(whole.width_max, factor);
+    ret_study->reach_max = times(reach_of(&whole), factor);
     ret_study->required = needs_of(&whole);
     if (weir__literals_shortest(&ret_study->required) == 0)
         ret_study->required.count = 0;
+    literals_prune(&ret_study->required);
     return 0;
 }

@@ -13,6 +13,7 @@
 
 #include "alloc.h"
 #include "check.h"
+#include "expression.h"
 #include "text.h"
 
 #include "banned.h"
@@ -114,28 +115,117 @@ static void check_allows(struct lint *lint, const struct weir__allow *allows, si
 
 /* --- examples --- */
 
-enum outcome { OUTCOME_NONE, OUTCOME_REJECTED, OUTCOME_FOUND };
+enum outcome { OUTCOME_NONE, OUTCOME_REJECTED, OUTCOME_ALLOWED, OUTCOME_FOUND };
 
-/* Whether what can be said of the secret alone speaks for it: entropy and check. */
-static bool is_accepted(const struct weir__rule *rule, const char *text, const PCRE2_SIZE *ends,
-                        uint32_t groups_count)
+/* A piece of an example. */
+struct piece {
+    const char *text;
+    size_t length;
+};
+
+static bool matches_any(struct lint *lint, const struct weir__strings *expressions,
+                        struct piece piece)
 {
+    bool has = false;
+    for (size_t i = 0; i < expressions->count && !has; i++) {
+        int number;
+        PCRE2_SIZE at;
+        const char *text = expressions->items[i];
+        pcre2_code *code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
+                                         compile_options(text), &number, &at, NULL);
+        pcre2_match_data *data = code ? pcre2_match_data_create_from_pattern(code, NULL) : NULL;
+        has = data &&
+              pcre2_match(code, (PCRE2_SPTR)piece.text, piece.length, 0, 0, data, lint->limits) > 0;
+        pcre2_match_data_free(data);
+        pcre2_code_free(code);
+    }
+    return has;
+}
+
+static bool has_stopword(const struct weir__strings *words, struct piece piece)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        size_t size = strlen(words->items[i]);
+        for (size_t at = 0; size > 0 && at + size <= piece.length; at++)
+            if (strncasecmp(piece.text + at, words->items[i], size) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* By expressions and stop words: examples have neither path nor commit. */
+static bool is_allowed_by(struct lint *lint, const struct weir__allow *allow,
+                          const struct piece pieces[3])
+{
+    bool has_regexes = allow->regexes.count > 0, has_words = allow->stopwords.count > 0;
+    bool is_match = has_regexes && matches_any(lint, &allow->regexes, pieces[allow->target]);
+    bool is_word = has_words && has_stopword(&allow->stopwords, pieces[WEIR__ALLOW_SECRET]);
+    if (!allow->is_and)
+        return is_match || is_word;
+    return allow->paths.count == 0 && allow->commits.count == 0 && (is_match || !has_regexes) &&
+           (is_word || !has_words) && (has_regexes || has_words);
+}
+
+static bool is_for(const struct weir__allow *allow, const struct weir__rule *rule)
+{
+    for (size_t i = 0; i < allow->rules.count; i++)
+        if (strcmp(allow->rules.items[i], rule->id) == 0)
+            return true;
+    return allow->rules.count == 0;
+}
+
+static bool is_allowed(struct lint *lint, const struct piece pieces[3])
+{
+    bool is = false;
+    for (size_t i = 0; i < lint->rules->allows_count && !is; i++)
+        is = is_for(&lint->rules->allows[i], lint->rule) &&
+             is_allowed_by(lint, &lint->rules->allows[i], pieces);
+    for (size_t i = 0; i < lint->rule->allows_count && !is; i++)
+        is = is_allowed_by(lint, &lint->rule->allows[i], pieces);
+    return is;
+}
+
+/* The lines of a match. */
+static struct piece lines_of(const char *text, size_t length, size_t from, size_t until)
+{
+    while (from > 0 && text[from - 1] != '\n')
+        from--;
+    while (until < length && text[until] != '\n')
+        until++;
+    return (struct piece){text + from, until - from};
+}
+
+/* What can be said of a match without the file that it is in: entropy, check, allow lists. An
+ * example passes its check, even if a scan would not insist. */
+static enum outcome judge(struct lint *lint, const char *text, const PCRE2_SIZE *ends,
+                          uint32_t groups_count, bool is_example)
+{
+    const struct weir__rule *rule = lint->rule;
     uint32_t group = rule->secret_group;
     for (uint32_t i = 1; !rule->has_secret_group && i < groups_count && group == 0; i++)
         if (ends[2 * i] != PCRE2_UNSET && ends[2 * i + 1] > ends[2 * i])
             group = i;
     if (group >= groups_count || ends[2 * group] == PCRE2_UNSET)
         group = 0;
-    const char *secret = text + ends[2 * group];
-    size_t length = ends[2 * group + 1] - ends[2 * group];
-    weir__check *check = rule->check ? weir__check_find(rule->check) : NULL;
-    return length > 0 && !(rule->entropy > 0 && weir__entropy(secret, length) < rule->entropy) &&
-           (!check || check(secret, length));
+    struct piece pieces[3] = {
+        [WEIR__ALLOW_SECRET] = {text + ends[2 * group], ends[2 * group + 1] - ends[2 * group]},
+        [WEIR__ALLOW_MATCH] = {text + ends[0], ends[1] - ends[0]},
+        [WEIR__ALLOW_LINE] = lines_of(text, strlen(text), ends[0], ends[1]),
+    };
+    struct piece secret = pieces[WEIR__ALLOW_SECRET];
+    weir__check *check = NULL;
+    if (rule->check && (is_example || weir__check_is_gate(rule->check)))
+        check = weir__check_find(rule->check);
+    if (secret.length == 0 ||
+        (rule->entropy > 0 && weir__entropy(secret.text, secret.length) < rule->entropy) ||
+        (check && !check(secret.text, secret.length)))
+        return OUTCOME_REJECTED;
+    return is_allowed(lint, pieces) ? OUTCOME_ALLOWED : OUTCOME_FOUND;
 }
 
 /* All matches in the text, until one is accepted. */
 static enum outcome try_text(struct lint *lint, const pcre2_code *code, const char *text,
-                             const char *kind, size_t number)
+                             bool is_example, size_t number)
 {
     enum outcome outcome = OUTCOME_NONE;
     size_t length = strlen(text), from = 0;
@@ -147,12 +237,11 @@ static enum outcome try_text(struct lint *lint, const pcre2_code *code, const ch
     while (from <= length && outcome != OUTCOME_FOUND) {
         int result = pcre2_match(code, (PCRE2_SPTR)text, length, from, 0, data, lint->limits);
         if (result < 0 && result != PCRE2_ERROR_NOMATCH)
-            tell(lint, "%s %zu: the matcher gave up", kind, number);
+            tell(lint, "%s %zu: the matcher gave up", is_example ? "example" : "negative", number);
         if (result < 0)
             break;
         const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(data);
-        bool is_good = is_accepted(lint->rule, text, ends, (uint32_t)result);
-        outcome = is_good ? OUTCOME_FOUND : OUTCOME_REJECTED;
+        outcome = judge(lint, text, ends, (uint32_t)result, is_example);
         from = ends[1] > from ? ends[1] : from + 1;
     }
     pcre2_match_data_free(data);
@@ -164,15 +253,18 @@ static void check_matches(struct lint *lint, const pcre2_code *code)
     const struct weir__strings *examples = &lint->rule->examples;
     const struct weir__strings *negatives = &lint->rule->negatives;
     for (size_t i = 0; i < examples->count; i++) {
-        enum outcome outcome = try_text(lint, code, examples->items[i], "example", i + 1);
+        static const char *const what[] = {
+            [OUTCOME_NONE] = "no match",
+            [OUTCOME_REJECTED] = "a match that its entropy or its check rejects",
+            [OUTCOME_ALLOWED] = "a match that an allow list allows",
+        };
+        enum outcome outcome = try_text(lint, code, examples->items[i], true, i + 1);
         if (outcome != OUTCOME_FOUND)
-            tell(lint, "example %zu has %s: '%s'", i + 1,
-                 outcome == OUTCOME_NONE ? "no match"
-                                         : "a match that its entropy or its check rejects",
+            tell(lint, "example %zu has %s: '%s'", i + 1, what[outcome],
                  WEIR__CLIPPED(examples->items[i]));
     }
     for (size_t i = 0; i < negatives->count; i++)
-        if (try_text(lint, code, negatives->items[i], "negative", i + 1) == OUTCOME_FOUND)
+        if (try_text(lint, code, negatives->items[i], false, i + 1) == OUTCOME_FOUND)
             tell(lint, "negative %zu has a match: '%s'", i + 1, WEIR__CLIPPED(negatives->items[i]));
 }
 
@@ -193,16 +285,62 @@ static void check_regex(struct lint *lint)
     pcre2_code_free(code);
 }
 
+/* Whether one of the literals that a match has is the word, has it in it, or is a part of it. */
+static bool is_in_literals(const struct weir__literals *literals, const char *word)
+{
+    char text[WEIR__EXPRESSION_LITERAL + 1];
+    bool is = false;
+    for (unsigned i = 0; i < literals->count && !is; i++) {
+        memcpy(text, literals->text[i], literals->length[i]);
+        text[literals->length[i]] = '\0';
+        is = strcasestr(text, word) || strcasestr(word, text);
+    }
+    return is;
+}
+
+/* Whether the expression has the word in it, by its literals or as it is written but for
+ * backslashes. */
+static bool is_in_regex(struct lint *lint, const char *word)
+{
+    struct weir__expression study;
+    const char *regex = lint->rule->regex ? lint->rule->regex : "";
+    if (weir__expression_study(regex, &study) == 0 && is_in_literals(&study.required, word))
+        return true;
+    char *plain = weir__base_alloc(1, strlen(regex) + 1);
+    if (!plain) {
+        lint->is_out_of_memory = true;
+        return true;
+    }
+    size_t length = 0;
+    for (const char *p = regex; *p; p++)
+        if (*p != '\\')
+            plain[length++] = *p;
+    plain[length] = '\0';
+    bool has = strcasestr(plain, word);
+    weir__base_free(plain);
+    return has;
+}
+
+/* A keyword that is nowhere was misspelt; an example without any is one that no scan finds. */
 static void check_keywords(struct lint *lint)
 {
     const struct weir__strings *examples = &lint->rule->examples;
-    for (size_t i = 0; i < lint->rule->keywords.count && examples->count > 0; i++) {
-        bool is_found = false;
+    const struct weir__strings *keywords = &lint->rule->keywords;
+    for (size_t i = 0; i < keywords->count && examples->count > 0; i++) {
+        bool is_found = is_in_regex(lint, keywords->items[i]);
         for (size_t j = 0; j < examples->count && !is_found; j++)
-            is_found = strcasestr(examples->items[j], lint->rule->keywords.items[i]);
+            is_found = strcasestr(examples->items[j], keywords->items[i]);
         if (!is_found)
-            tell(lint, "keyword '%s' is in no example",
-                 WEIR__CLIPPED(lint->rule->keywords.items[i]));
+            tell(lint, "keyword '%s' is neither in the regex nor in an example",
+                 WEIR__CLIPPED(keywords->items[i]));
+    }
+    for (size_t j = 0; j < examples->count && keywords->count > 0; j++) {
+        bool has_one = false;
+        for (size_t i = 0; i < keywords->count && !has_one; i++)
+            has_one = strcasestr(examples->items[j], keywords->items[i]);
+        if (!has_one)
+            tell(lint, "example %zu has none of the keywords: '%s'", j + 1,
+                 WEIR__CLIPPED(examples->items[j]));
     }
 }
 

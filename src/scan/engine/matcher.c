@@ -1,7 +1,8 @@
 /* matcher.c - PCRE2, when first needed and within limits.
  *
  * Most of the rules never come near a match in a run, so that compiling them all would be most of
- * the time of a short one. Each thread compiles its own: no lock, no sharing.
+ * the time of a short one. Each thread compiles its own: no lock, no sharing. Those that are used
+ * often are compiled again, to machine code, which takes as long as many uses.
  *
  * As in the expressions' own language (RE2): `$` is the very end, `^` the very beginning.
  */
@@ -12,33 +13,27 @@
 
 #include "banned.h"
 
-#define OPTIONS (PCRE2_DOLLAR_ENDONLY | PCRE2_USE_OFFSET_LIMIT)
-
-/* Classes of characters beyond ASCII need the slower way. */
-static bool needs_utf(const char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text > 0x7f || (*text == '\\' && (text[1] == 'p' || text[1] == 'P')))
-            return true;
-    return false;
-}
+#define USES_MAX 48u
+#define OPTIONS  (PCRE2_DOLLAR_ENDONLY | PCRE2_USE_OFFSET_LIMIT)
 
 static pcre2_code *compile(const char *text, int *ret_error, PCRE2_SIZE *ret_at)
 {
-    uint32_t options = OPTIONS | (needs_utf(text) ? PCRE2_UTF | PCRE2_MATCH_INVALID_UTF : 0);
+    uint32_t options =
+        OPTIONS | (weir__expression_is_wide(text) ? PCRE2_UTF | PCRE2_MATCH_INVALID_UTF : 0);
     return pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, options, ret_error, ret_at, NULL);
 }
 
 pcre2_code *weir__matcher_code(struct weir__matcher *matcher)
 {
-    if (matcher->is_tried)
+    if (matcher->is_tried) {
+        if (matcher->code && ++matcher->uses == USES_MAX)
+            (void)pcre2_jit_compile(matcher->code, PCRE2_JIT_COMPLETE); /* slower without */
         return matcher->code;
+    }
     int error;
     PCRE2_SIZE at;
     matcher->is_tried = true;
     matcher->code = compile(matcher->text, &error, &at);
-    if (matcher->code)
-        (void)pcre2_jit_compile(matcher->code, PCRE2_JIT_COMPLETE); /* slower without */
     return matcher->code;
 }
 

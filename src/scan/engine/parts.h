@@ -1,8 +1,10 @@
 /* parts.h - what the files of the engine share; nobody else includes this.
  *
  *   expression.c  what is known about an expression before it runs
- *   database.c    all rules as one Hyperscan database, kept in a cache
+ *   rate.c        how often a literal is met
+ *   database.c    all rules as one Hyperscan database
  *   engine.c      the rules, ready to be used by many threads
+ *   kept.c        the same, from a cache and into it
  *   matcher.c     PCRE2: expressions compiled when first needed, matches inside bounds
  *   allow.c       allow lists
  *   confirm.c     from a match to a candidate: every gate
@@ -34,6 +36,7 @@
 struct weir__matcher {
     const char *text;
     pcre2_code *code; /* NULL until needed */
+    unsigned uses;
     bool is_tried;
 };
 
@@ -59,6 +62,7 @@ struct weir__anchor {
 struct weir__prepared {
     const struct weir__rule *rule;
     uint32_t width;
+    uint32_t reach; /* bytes before the end of a hit in which a match may begin */
     weir__check *check;
     bool is_gate; /* what fails the check is no finding; else it is one that was not verified */
     uint32_t first_keyword,
@@ -97,12 +101,22 @@ WEIR_MUST_USE int weir__patterns_add(struct weir__patterns *patterns, const char
                                      unsigned flags);
 void weir__patterns_fini(struct weir__patterns *patterns);
 
-/* From the cache, or compiled and put there. */
+/* Compiles what is looked for, when all expressions of the rules are in order. */
 WEIR_MUST_USE int weir__database_new(hs_database_t **ret_database,
                                      const struct weir__patterns *patterns,
                                      const struct weir__rules *rules,
-                                     const struct weir__engine_cache *cache, char identity[33],
-                                     bool *ret_is_cached, struct weir__rules_error *ret_error);
+                                     struct weir__rules_error *ret_error);
+
+/* Whether that is why something was not compiled. */
+bool weir__database_lacks_memory(const hs_compile_error_t *error);
+
+/* --- kept.c --- */
+/* The engine's identity: 0 or NoMemory. */
+WEIR_MUST_USE int weir__kept_identify(struct weir__engine *engine);
+/* Completes an engine whose rules are chosen. False: nothing that can be used is there. */
+bool weir__kept_get(struct weir__engine *engine, const struct weir__engine_cache *cache);
+/* What cannot be kept is made again the next time. */
+void weir__kept_put(const struct weir__engine *engine, const struct weir__engine_cache *cache);
 
 /* --- scanning, by one thread --- */
 
@@ -143,15 +157,26 @@ struct weir__candidate {
     enum weir__encoding encodings[WEIR__DECODE_DEPTH_MAX];
     uint8_t encodings_count;
     bool is_checked;
+    bool is_told; /* stays to be compared with */
     double entropy;
 };
 
 #define WEIR__CANDIDATES_MAX 4096u
 #define WEIR__CANDIDATE_TEXT (4u << 20)
 
+#define WEIR__PENDING_NAMES  64u
+
+struct weir__pending_name { /* of a rule that is required, and its number */
+    const struct weir__required *required;
+    uint32_t rule;
+};
+
 struct weir__pending {
-    struct weir__candidate *items; /* WEIR__CANDIDATES_MAX */
+    struct weir__candidate *items;                        /* WEIR__CANDIDATES_MAX */
+    uint32_t *order;                                      /* of them, by rule and line; as many */
+    struct weir__pending_name names[WEIR__PENDING_NAMES]; /* those that were looked up last */
     unsigned count;
+    unsigned settled;         /* when the certain ones were last told */
     struct weir__buffer text; /* of all of them */
 };
 
@@ -220,6 +245,8 @@ void weir__pending_fini(struct weir__pending *pending);
 struct weir__candidate *weir__pending_new(struct weir__scanner *scanner, size_t text);
 /* Appends to the text; where it is. */
 uint32_t weir__pending_text(struct weir__pending *pending, const char *bytes, size_t length);
+/* Hands out what stands whatever is still to come. */
+void weir__pending_settle(struct weir__scanner *scanner);
 /* All that is known is known: hands out what stands, and forgets the rest. */
 void weir__pending_flush(struct weir__scanner *scanner);
 

@@ -4,6 +4,9 @@
  * anywhere in it, whether a rule that is required has a match near, and whether a special rule has
  * the secret that a generic one has as well. So candidates wait. There is room for so many and for
  * so much text; when it is used up, what waits is judged by what has been seen so far.
+ *
+ * Most rules ask for none of that. What nothing can change any more is told with its segment, so
+ * that a stream without an end is not silent; it stays here for the others to be compared with.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +22,15 @@ int weir__pending_init(struct weir__pending *pending)
 {
     weir__buffer_init(&pending->text, WEIR__CANDIDATE_TEXT);
     pending->items = weir__base_alloc(WEIR__CANDIDATES_MAX, sizeof(*pending->items));
-    return pending->items ? 0 : -WEIR_E_NO_MEMORY;
+    pending->order = weir__base_alloc(WEIR__CANDIDATES_MAX, sizeof(*pending->order));
+    return pending->items && pending->order ? 0 : -WEIR_E_NO_MEMORY;
 }
 
 void weir__pending_fini(struct weir__pending *pending)
 {
     weir__buffer_fini(&pending->text);
     weir__base_free(pending->items);
+    weir__base_free(pending->order);
 }
 
 struct weir__candidate *weir__pending_new(struct weir__scanner *scanner, size_t text)
@@ -63,36 +68,106 @@ static bool has_keyword(const struct weir__scanner *scanner, const struct weir__
     return prepared->keywords_count == 0;
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
+/* Candidates by rule and by where their matches begin, so that those near one are found by halving:
+ * there may be thousands, each of which requires others. */
+
+struct spot {
+    uint32_t rule;
+    uint64_t line, column;
+};
+
+static int compare_spots(const struct spot *a, const struct spot *b)
 {
-    return a > b ? a - b : b - a;
+    if (a->rule != b->rule)
+        return a->rule < b->rule ? -1 : 1;
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    return (a->column > b->column) - (a->column < b->column);
 }
 
-static bool is_near(const struct weir__candidate *a, const struct weir__candidate *b,
-                    const struct weir__required *required)
+static struct spot spot_of(const struct weir__candidate *candidate)
 {
-    if (required->within_lines >= 0 &&
-        distance(a->match_line, b->match_line) > (uint64_t)required->within_lines)
-        return false;
-    return required->within_columns < 0 ||
-           (a->match_line == b->match_line &&
-            distance(a->match_column, b->match_column) <= (uint64_t)required->within_columns);
+    return (struct spot){candidate->rule, candidate->match_line, candidate->match_column};
 }
 
-static bool has_required(const struct weir__scanner *scanner,
-                         const struct weir__candidate *candidate)
+static int by_spot(const void *a, const void *b, void *arg)
 {
-    const struct weir__pending *pending = &scanner->pending;
+    const struct weir__candidate *items = arg;
+    struct spot left = spot_of(&items[*(const uint32_t *)a]),
+                right = spot_of(&items[*(const uint32_t *)b]);
+    return compare_spots(&left, &right);
+}
+
+static void find_order(struct weir__scanner *scanner)
+{
+    struct weir__pending *pending = &scanner->pending;
+    bool is_wanted = false;
+    for (unsigned i = 0; i < pending->count; i++) {
+        pending->order[i] = i;
+        is_wanted |= scanner->engine->prepared[pending->items[i].rule].rule->required_count > 0;
+    }
+    if (is_wanted)
+        qsort_r(pending->order, pending->count, sizeof(*pending->order), by_spot, pending->items);
+}
+
+/* Whether another candidate is between the two, both included. */
+static bool has_between(const struct weir__pending *pending, const struct spot *first,
+                        const struct spot *last, const struct weir__candidate *but)
+{
+    unsigned low = 0, high = pending->count;
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        struct spot spot = spot_of(&pending->items[pending->order[middle]]);
+        if (compare_spots(&spot, first) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < pending->count; low++) {
+        const struct weir__candidate *one = &pending->items[pending->order[low]];
+        struct spot spot = spot_of(one);
+        if (compare_spots(&spot, last) > 0)
+            return false;
+        if (one != but)
+            return true;
+    }
+    return false;
+}
+
+/* The number of a rule, or that of none. */
+static uint32_t rule_of(struct weir__scanner *scanner, const struct weir__required *required)
+{
+    const struct weir__engine *engine = scanner->engine;
+    struct weir__pending_name *name =
+        &scanner->pending.names[(uintptr_t)required / sizeof(*required) % WEIR__PENDING_NAMES];
+    if (name->required == required)
+        return name->rule;
+    uint32_t rule = 0;
+    while (rule < engine->count && strcmp(engine->prepared[rule].rule->id, required->rule) != 0)
+        rule++;
+    *name = (struct weir__pending_name){required, rule};
+    return rule;
+}
+
+static bool has_required(struct weir__scanner *scanner, const struct weir__candidate *candidate)
+{
     const struct weir__rule *rule = scanner->engine->prepared[candidate->rule].rule;
     for (size_t i = 0; i < rule->required_count; i++) {
-        bool is_there = false;
-        for (unsigned k = 0; k < pending->count && !is_there; k++) {
-            const struct weir__candidate *other = &pending->items[k];
-            const struct weir__rule *one = scanner->engine->prepared[other->rule].rule;
-            is_there = other != candidate && strcmp(one->id, rule->required[i].rule) == 0 &&
-                       is_near(candidate, other, &rule->required[i]);
+        const struct weir__required *required = &rule->required[i];
+        uint64_t line = candidate->match_line, column = candidate->match_column;
+        struct spot first = {.rule = rule_of(scanner, required)}, last = first;
+        uint64_t lines = required->within_lines < 0 ? UINT64_MAX : (uint64_t)required->within_lines;
+        if (required->within_columns >= 0) {
+            uint64_t columns = (uint64_t)required->within_columns;
+            first.line = last.line = line;
+            first.column = column > columns ? column - columns : 0;
+            last.column = column + columns;
+        } else {
+            first.line = line > lines ? line - lines : 0;
+            last.line = lines > UINT64_MAX - line ? UINT64_MAX : line + lines;
+            last.column = UINT64_MAX;
         }
-        if (!is_there)
+        if (!has_between(&scanner->pending, &first, &last, candidate))
             return false;
     }
     return true;
@@ -105,7 +180,11 @@ static int by_place(const void *a, const void *b)
         return left->place.offset < right->place.offset ? -1 : 1;
     if (left->place.length != right->place.length)
         return left->place.length < right->place.length ? -1 : 1;
-    return left->rule < right->rule ? -1 : left->rule > right->rule;
+    if (left->rule != right->rule)
+        return left->rule < right->rule ? -1 : 1;
+    if (left->is_told != right->is_told)
+        return left->is_told ? -1 : 1;
+    return (int)left->encodings_count - (int)right->encodings_count;
 }
 
 /* A generic rule gives way where another one has the same bytes, or a part of them. Items are in
@@ -161,14 +240,39 @@ static void tell(struct weir__scanner *scanner, const struct weir__candidate *ca
     scanner->sink.finding(scanner->sink.arg, &finding);
 }
 
+/* Whatever is still to come. Those that require others, or give way to them, wait for all. */
+static bool is_certain(const struct weir__scanner *scanner, const struct weir__candidate *candidate)
+{
+    const struct weir__prepared *prepared = &scanner->engine->prepared[candidate->rule];
+    return !prepared->rule->is_hidden && !prepared->is_generic &&
+           prepared->rule->required_count == 0 && has_keyword(scanner, prepared);
+}
+
+void weir__pending_settle(struct weir__scanner *scanner)
+{
+    struct weir__pending *pending = &scanner->pending;
+    if (pending->count == pending->settled)
+        return;
+    qsort(pending->items, pending->count, sizeof(*pending->items), by_place);
+    for (unsigned i = 0; i < pending->count; i++) {
+        struct weir__candidate *candidate = &pending->items[i];
+        if (candidate->is_told || is_repeated(pending, i) || !is_certain(scanner, candidate))
+            continue;
+        candidate->is_told = true;
+        tell(scanner, candidate);
+    }
+    pending->settled = pending->count;
+}
+
 void weir__pending_flush(struct weir__scanner *scanner)
 {
     struct weir__pending *pending = &scanner->pending;
     qsort(pending->items, pending->count, sizeof(*pending->items), by_place);
+    find_order(scanner);
     for (unsigned i = 0; i < pending->count; i++) {
         const struct weir__candidate *candidate = &pending->items[i];
         const struct weir__prepared *prepared = &scanner->engine->prepared[candidate->rule];
-        if (is_repeated(pending, i) || prepared->rule->is_hidden)
+        if (candidate->is_told || is_repeated(pending, i) || prepared->rule->is_hidden)
             continue;
         if (!has_keyword(scanner, prepared) || !has_required(scanner, candidate) ||
             is_covered(scanner, i))
@@ -176,6 +280,6 @@ void weir__pending_flush(struct weir__scanner *scanner)
         else
             tell(scanner, candidate);
     }
-    pending->count = 0;
+    pending->count = pending->settled = 0;
     weir__buffer_truncate(&pending->text, 0);
 }

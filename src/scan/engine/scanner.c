@@ -246,6 +246,9 @@ static void match_levels(struct weir__scanner *scanner)
     const char *text = scanner->bytes;
     size_t length = scanner->length;
     uint64_t of_object = scanner->generation;
+    /* Not those that runs of an earlier segment had: a rule would take up where it was in them. */
+    if (scanner->generation < scanner->generation_last)
+        scanner->generation = scanner->generation_last;
     for (unsigned depth = 1; depth <= scanner->decode_depth && scanner->error == 0; depth++) {
         struct weir__level *level = &scanner->levels[depth];
         level->count = 0;
@@ -296,19 +299,26 @@ static size_t set_in(struct weir__scanner *scanner, size_t at)
     return least;
 }
 
+/* So many bytes of the segment are done with. Counting all is faster than finding each. */
+static void pass_lines(struct weir__scanner *scanner, size_t length)
+{
+    uint64_t lines = 0;
+    for (size_t i = 0; i < length; i++)
+        lines += scanner->bytes[i] == '\n';
+    scanner->line += lines;
+    const char *last = memrchr(scanner->bytes, '\n', length);
+    if (last)
+        scanner->line_start = scanner->offset + (uint64_t)(last + 1 - scanner->bytes);
+}
+
 /* Drops what the next segment does not need. */
 static void move_on(struct weir__scanner *scanner)
 {
     size_t kept = overlap(scanner->engine);
     size_t at = scanner->length > kept ? scanner->length - kept : 0;
     at = set_in(scanner, at);
-    const char *from = scanner->bytes, *end = scanner->bytes + at;
-    while (from < end && (from = memchr(from, '\n', (size_t)(end - from)))) {
-        from++;
-        scanner->line++;
-        scanner->line_start = scanner->offset + (uint64_t)(from - scanner->bytes);
-    }
-    memmove(scanner->bytes, end, scanner->length - at);
+    pass_lines(scanner, at);
+    memmove(scanner->bytes, scanner->bytes + at, scanner->length - at);
     scanner->length -= at;
     scanner->offset += at;
 }
@@ -337,8 +347,10 @@ static int process(struct weir__scanner *scanner, bool is_last)
     if (scanner->decode_depth > 0)
         match_levels(scanner);
     scanner->accept_from = scanner->accept_until;
-    if (!is_last)
+    if (!is_last) {
+        weir__pending_settle(scanner);
         move_on(scanner);
+    }
     return scanner->error;
 }
 
@@ -382,7 +394,7 @@ int weir__scanner_begin(struct weir__scanner *scanner, const struct weir__object
     scanner->line = 1;
     scanner->line_start = 0;
     scanner->error = 0;
-    scanner->pending.count = 0;
+    scanner->pending.count = scanner->pending.settled = 0;
     weir__buffer_truncate(&scanner->pending.text, 0);
     if (scanner->generation < scanner->generation_last)
         scanner->generation = scanner->generation_last;
@@ -423,12 +435,7 @@ int weir__scanner_skip(struct weir__scanner *scanner, uint64_t length)
         scanner->is_open = false;
         return scanner->error;
     }
-    const char *from = scanner->bytes, *end = scanner->bytes + scanner->length;
-    while (from < end && (from = memchr(from, '\n', (size_t)(end - from)))) {
-        from++;
-        scanner->line++;
-        scanner->line_start = scanner->offset + (uint64_t)(from - scanner->bytes);
-    }
+    pass_lines(scanner, scanner->length);
     scanner->offset += scanner->length + length;
     scanner->accept_from = scanner->offset;
     scanner->length = 0;

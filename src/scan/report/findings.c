@@ -36,6 +36,8 @@ struct weir__findings {
     uint64_t bytes, veil_bytes;
     struct weir__record **records; /* a table, by key; when finished a list */
     size_t capacity, count;
+    struct weir__record *fresh, *fresh_last; /* not handed out yet, in the order of their coming */
+    uint64_t numbers;                        /* that were given */
     uint64_t unlisted, ignored;
     struct weir__veil veil;
 };
@@ -82,6 +84,7 @@ int weir__findings_baseline(struct weir__findings *findings, const char *text, s
 void weir__fingerprint(const char *rule, const char *secret, size_t secret_length, const char *path,
                        char ret_text[WEIR__FINGERPRINT_SIZE])
 {
+    static const char digits[] = "0123456789abcdef";
     struct weir__hash hash;
     struct weir__digest digest;
     path = weir__path_plain(path);
@@ -90,8 +93,11 @@ void weir__fingerprint(const char *rule, const char *secret, size_t secret_lengt
     weir__digest_field(&hash, secret, secret_length);
     weir__digest_field(&hash, path, strlen(path));
     weir__digest_end(&hash, &digest);
-    for (size_t i = 0; i < sizeof(digest.bytes); i++)
-        snprintf(ret_text + 2 * i, 3, "%02x", (unsigned)digest.bytes[i]);
+    for (size_t i = 0; i < sizeof(digest.bytes); i++) {
+        ret_text[2 * i] = digits[digest.bytes[i] >> 4];
+        ret_text[2 * i + 1] = digits[digest.bytes[i] & 15];
+    }
+    ret_text[2 * sizeof(digest.bytes)] = '\0';
 }
 
 static bool is_known(const struct weir__known *known, const char *path, const char *commit,
@@ -164,6 +170,11 @@ static int add_secret(struct weir__findings *findings, struct weir__record **rec
     findings->bytes += weir__record_bytes(*record);
     findings->records[slot_of(findings->records, findings->capacity, &(*record)->key)] = *record;
     findings->count++;
+    if (findings->fresh)
+        findings->fresh_last->next_fresh = *record;
+    else
+        findings->fresh = *record;
+    findings->fresh_last = *record;
     *record = NULL;
     return WEIR__ADDED_SECRET;
 }
@@ -268,6 +279,33 @@ int weir__findings_add(struct weir__findings *findings, const char *path, const 
     weir_lock_release(&findings->lock);
     weir__record_free(record);
     return result;
+}
+
+/* Meanwhile. */
+
+bool weir__findings_fresh(struct weir__findings *findings,
+                          bool (*take)(void *arg, const struct weir__fresh *fresh), void *arg)
+{
+    bool has_enough = false;
+    weir_lock_acquire(&findings->lock);
+    while (findings->fresh && !has_enough) {
+        struct weir__record *record = findings->fresh;
+        struct weir__fresh fresh = {.found = &record->found, .place = &record->owner};
+        record->found.number = ++findings->numbers;
+        findings->fresh = record->next_fresh;
+        has_enough = !take(arg, &fresh);
+    }
+    bool has_more = findings->fresh != NULL;
+    weir_lock_release(&findings->lock);
+    return has_more;
+}
+
+bool weir__findings_has_fresh(struct weir__findings *findings)
+{
+    weir_lock_acquire(&findings->lock);
+    bool has_fresh = findings->fresh != NULL;
+    weir_lock_release(&findings->lock);
+    return has_fresh;
 }
 
 /* The end. */

@@ -9,8 +9,9 @@
  * Limits: memory for records, places of one secret. Beyond them findings are counted and not
  * listed, and weir__findings_unlisted() is not 0: the report and the summary say so.
  *
- * Thread-safe: weir__findings_add() may be called by many threads. What is to be ignored is given
- * before the first of them, everything else comes after the last.
+ * Thread-safe: weir__findings_add() may be called by many threads, and weir__findings_fresh() by
+ * one meanwhile. What is to be ignored is given before the first of them, everything else comes
+ * after the last.
  *
  * Ownership: copies what it keeps.
  */
@@ -46,6 +47,7 @@ struct weir__found {
     struct weir__found_place *places; /* ordered by path and offset once finished */
     size_t places_count;              /* listed */
     uint64_t places_total;
+    uint64_t number; /* that weir__findings_fresh() gave it; 0: none */
 };
 
 struct weir__findings_options {
@@ -76,6 +78,19 @@ WEIR_MUST_USE int weir__findings_baseline(struct weir__findings *findings, const
 /* An enum weir__added, or NoMemory. */
 int weir__findings_add(struct weir__findings *findings, const char *path, const char *commit,
                        const struct weir__finding *finding);
+
+/* A secret while others are still looked for. What stands around it is not to be shown yet, since
+ * what else is a secret there is not known. */
+struct weir__fresh {
+    const struct weir__found *found;
+    const struct weir__found_place *place; /* the first of those that are known by now */
+};
+/* Hands out each secret once, in the order in which they were found; they are numbered from 1. The
+ * function is called under the lock: it neither waits nor writes, and false from it means that it
+ * has enough for now. Returns whether there is more. */
+bool weir__findings_fresh(struct weir__findings *findings,
+                          bool (*take)(void *arg, const struct weir__fresh *fresh), void *arg);
+bool weir__findings_has_fresh(struct weir__findings *findings);
 
 /* Puts records and places in order: by path, offset and rule of the first place. */
 void weir__findings_finish(struct weir__findings *findings);

@@ -10,8 +10,9 @@
 struct weir__record {
     struct weir__found found; /* places: an array of _room */
     struct weir__digest key;  /* rule and secret */
-    size_t room;              /* for places */
-    bool is_heap;             /* the places are a heap with the last one on top */
+    struct weir__record *next_fresh;
+    size_t room;  /* for places */
+    bool is_heap; /* the places are a heap with the last one on top */
     /* Whose match it is: the first place, which is never given up. */
     struct weir__found_place owner;
     bool has_match_offset; /* the match is a stretch of the object */

@@ -15,8 +15,7 @@
 #include "banned.h"
 
 /* The longest value is a path of an archive in archives, each byte written as six. */
-#define BUFFER_MAX  (8u << 20)
-#define BUFFER_MUCH (32u << 10)
+#define BUFFER_MAX (8u << 20)
 
 static const struct {
     const char *name;
@@ -66,7 +65,7 @@ static void flush(struct weir__writer *writer)
 
 void weir__write_step(struct weir__writer *writer)
 {
-    if (weir__buffer_length(&writer->buffer) >= BUFFER_MUCH)
+    if (weir__buffer_length(&writer->buffer) >= WEIR__REPORT_PIECE)
         flush(writer);
 }
 
@@ -104,6 +103,19 @@ int weir__report(const struct weir__findings *findings, const struct weir__summa
     weir__buffer_init(&writer.buffer, BUFFER_MAX);
     formats[options->format].write(&writer);
     flush(&writer);
+    weir__buffer_fini(&writer.buffer);
+    return writer._error;
+}
+
+int weir__report_found(struct weir__findings *findings, const struct weir__report_out *out)
+{
+    struct weir__writer writer = {.findings = findings, ._out = out};
+    bool has_more = true;
+    weir__buffer_init(&writer.buffer, BUFFER_MAX);
+    while (has_more && writer._error == 0) {
+        has_more = weir__findings_fresh(findings, weir__report_put_found, &writer);
+        flush(&writer);
+    }
     weir__buffer_fini(&writer.buffer);
     return writer._error;
 }

@@ -40,6 +40,7 @@ struct weir__unscanned {
 struct weir__summary {
     uint64_t files, bytes, archives, members;  /* scanned */
     uint64_t special, symlinks, allowed_paths; /* skipped by their kind or by an allow list */
+    uint64_t ignored_paths, submodules;        /* skipped for git's sake */
     uint64_t failed, truncated;                /* could not be scanned, or not completely */
     const struct weir__unscanned *unscanned;   /* the first of those */
     size_t unscanned_count;
@@ -64,6 +65,12 @@ struct weir__report_out {
     int (*write)(void *arg, const char *bytes, size_t length);
     void *arg;
 };
+
+/* JSON Lines while the scan goes on: one line for each secret that was not told by an earlier call,
+ * with the first place that is known by then. May be called at any time before the findings are
+ * finished, by one thread; the report at the end repeats the numbers. */
+WEIR_MUST_USE int weir__report_found(struct weir__findings *findings,
+                                     const struct weir__report_out *out);
 
 WEIR_MUST_USE int weir__report(const struct weir__findings *findings,
                                const struct weir__summary *summary,

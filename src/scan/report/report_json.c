@@ -4,7 +4,22 @@
  *          "summary": SUMMARY, "findings": [FINDING, ...]}
  * jsonl:  {"type": "finding", FINDING's members} for each, then {"type": "summary", SUMMARY's}
  *
+ * JSON Lines that go to standard output begin while the scan goes on: each secret is told when it
+ * is found, in short, and once more at the end, in full.
+ *
+ *   {"type": "found", FOUND}      at once, for each secret the first time that it is found
+ *   {"type": "finding", FINDING}  at the end, for each secret, with all of its places
+ *   {"type": "summary", SUMMARY}  the last line: without it the report was cut off
+ *
+ * FOUND
+ *   id                 1, 2, 3, ... in the order of finding, which threads may change; the FINDING
+ *                      of the same secret has the same id
+ *   rule, description, provider, tags, secret, redacted, entropy, checked   as in FINDING
+ *   place              the first PLACE that is known by then, without its text: what else is secret
+ *                      in the line is known only at the end
+ *
  * FINDING
+ *   id                 only behind lines of type "found"
  *   rule, description, provider, tags   of the rule; provider and tags may be empty
  *   secret, match      as they may be shown
  *   redacted           whether secret, match and text have parts replaced by '*'
@@ -24,7 +39,7 @@
  *   complete, interrupted     complete is false when anything was left out
  *   secrets, places           found; allowed, ignored, unlisted: found and not listed, and why
  *   files, bytes, archives, members       scanned
- *   special, symlinks, allowed_paths      skipped
+ *   special, symlinks, allowed_paths, ignored_paths, submodules      skipped
  *   failed, truncated         could not be scanned, or only in part
  *   unscanned                 the first of those: [{path, reason}, ...]
  *   configs, rules, engine    files that were used, number of rules, identity of the engine
@@ -81,17 +96,28 @@ static void put_place(struct weir__json *json, const struct weir__found_place *p
     weir__json_end(json);
 }
 
+static void put_rule(struct weir__json *json, const struct weir__rule *rule)
+{
+    put_text(json, "rule", rule->id);
+    put_text(json, "description", rule->description);
+    put_text(json, "provider", rule->provider);
+    weir__json_key(json, "tags");
+    weir__json_strings(json, &rule->tags);
+}
+
+static void put_redacted(struct weir__writer *writer, struct weir__json *json,
+                         const struct weir__found *found)
+{
+    put_bool(json, "redacted", found->rule->regex && !weir__findings_is_shown(writer->findings));
+}
+
 static void put_finding(struct weir__writer *writer, struct weir__json *json,
                         const struct weir__found *found)
 {
-    put_text(json, "rule", found->rule->id);
-    put_text(json, "description", found->rule->description);
-    put_text(json, "provider", found->rule->provider);
-    weir__json_key(json, "tags");
-    weir__json_strings(json, &found->rule->tags);
+    put_rule(json, found->rule);
     put_bytes(json, "secret", found->secret, found->secret_length);
     put_bytes(json, "match", found->match, found->match_length);
-    put_bool(json, "redacted", found->rule->regex && !weir__findings_is_shown(writer->findings));
+    put_redacted(writer, json, found);
     weir__json_key(json, "entropy");
     weir__json_real(json, found->entropy);
     put_bool(json, "checked", found->is_checked);
@@ -142,6 +168,8 @@ static void put_summary(struct weir__writer *writer, struct weir__json *json)
     put_u64(json, "special", summary->special);
     put_u64(json, "symlinks", summary->symlinks);
     put_u64(json, "allowed_paths", summary->allowed_paths);
+    put_u64(json, "ignored_paths", summary->ignored_paths);
+    put_u64(json, "submodules", summary->submodules);
     put_u64(json, "failed", summary->failed);
     put_u64(json, "truncated", summary->truncated);
     put_unscanned(writer, json);
@@ -176,14 +204,39 @@ void weir__report_json(struct weir__writer *writer)
     weir__write_note(writer, weir__json_finish(&json));
 }
 
+bool weir__report_put_found(void *arg, const struct weir__fresh *fresh)
+{
+    struct weir__writer *writer = arg;
+    const struct weir__found *found = fresh->found;
+    struct weir__json json;
+    weir__json_init(&json, &writer->buffer);
+    weir__json_object(&json);
+    put_text(&json, "type", "found");
+    put_u64(&json, "id", found->number);
+    put_rule(&json, found->rule);
+    put_bytes(&json, "secret", found->secret, found->secret_length);
+    put_redacted(writer, &json, found);
+    weir__json_key(&json, "entropy");
+    weir__json_real(&json, found->entropy);
+    put_bool(&json, "checked", found->is_checked);
+    weir__json_key(&json, "place");
+    put_place(&json, fresh->place, false);
+    weir__json_end(&json);
+    weir__write_note(writer, weir__json_finish(&json));
+    return weir__buffer_length(&writer->buffer) < WEIR__REPORT_PIECE;
+}
+
 void weir__report_jsonl(struct weir__writer *writer)
 {
     struct weir__json json;
     weir__json_init(&json, &writer->buffer);
     for (size_t i = 0; i < weir__findings_count(writer->findings); i++) {
         weir__json_object(&json);
+        const struct weir__found *found = weir__findings_at(writer->findings, i);
         put_text(&json, "type", "finding");
-        put_finding(writer, &json, weir__findings_at(writer->findings, i));
+        if (found->number > 0)
+            put_u64(&json, "id", found->number);
+        put_finding(writer, &json, found);
         weir__json_end(&json);
         weir__write_step(writer);
     }

@@ -12,6 +12,8 @@
 #include "json.h"
 #include "report.h"
 
+#define WEIR__REPORT_PIECE (32u << 10) /* what is handed on at once, or a little more */
+
 bool weir__findings_is_shown(const struct weir__findings *findings);
 bool weir__findings_is_finished(const struct weir__findings *findings);
 
@@ -75,6 +77,9 @@ bool weir__is_incomplete(const struct weir__writer *writer);
 
 void weir__report_human(struct weir__writer *writer);
 void weir__report_json(struct weir__writer *writer);
+/* Appends a line to the buffer of the writer, and nothing else. False: the buffer has a good piece.
+ */
+bool weir__report_put_found(void *writer, const struct weir__fresh *fresh);
 void weir__report_jsonl(struct weir__writer *writer);
 void weir__report_sarif(struct weir__writer *writer);
 void weir__report_csv(struct weir__writer *writer);

@@ -7,11 +7,17 @@
  * child that dies costs the member at which it died; a new one goes on behind it where that is
  * possible, else the rest of that archive is told as unscanned.
  *
- * The child is this program again, started with "--archive-child" as its first argument: main()
- * must then call weir__archive_child_main() before anything else.
+ * The child is a program of its own, weir-unpack, so that nobody else pays for loading the
+ * decoders; archive_find.h says where it is looked for.
+ *
+ * A large archive is read by mapping it, a window at a time and in the child: when the file shrinks
+ * or its disk fails, the signal ends the child and nothing else, and the next one reads it plainly.
  *
  * A member that is an archive itself is walked in the same way, to depth_max; names are joined by
  * '!': "a.zip!b/c.tar!d". In the tar of a docker or OCI image, layers are named by their digest.
+ *
+ * A member that must be sought in (zip, 7z, iso) is held in the child's memory, or in a temporary
+ * file if there is leave for one.
  *
  * Limits: options. At each of them the walk goes on with the next member where there can be one,
  * and what was left out is told as unscanned with the limit's name. What looks like an archive and
@@ -19,20 +25,28 @@
  *
  * Nothing is ever written to a path of an archive: names are only shown.
  *
- * Ownership: the walker owns the child; descriptors, hooks and texts stay the caller's.
+ * Ownership: the walker owns the child; descriptors, hooks and texts stay the caller's. That of
+ * weir__archive_walker_spill() must stay open until another is set or the walker is freed.
  */
 #ifndef WEIR_SCAN_SOURCE_ARCHIVE_H
 #define WEIR_SCAN_SOURCE_ARCHIVE_H
 
 #include <weir/deadline.h>
 
+#define WEIR__ARCHIVE_DEPTH_MAX      12u
+#define WEIR__ARCHIVE_MEMORY_DEFAULT (UINT64_C(256) << 20)
+#define WEIR__ARCHIVE_MEMORY_MIN     (UINT64_C(64) << 20)
+#define WEIR__ARCHIVE_MAP_FROM       (UINT64_C(8) << 20)
+
 struct weir__archive_options {
-    unsigned depth_max;         /* 8; at most 12 */
+    unsigned depth_max;         /* 8; at most WEIR__ARCHIVE_DEPTH_MAX */
     uint64_t entries_max;       /* of one archive, nested ones included; 1,000,000 */
     uint64_t entry_bytes_max;   /* unpacked; 1 GiB */
     uint64_t archive_bytes_max; /* unpacked, all members; 10 GiB */
     unsigned ratio_max;         /* unpacked to packed, judged from 1 MiB on; 1000 */
-    uint64_t memory_max;        /* address space of the child; 256 MiB, at least 128 */
+    uint64_t memory_max;        /* that the child may write to; at least WEIR__ARCHIVE_MEMORY_MIN */
+    uint64_t spill_bytes_max;   /* of the temporary file, if there is one; 10 GiB */
+    uint64_t map_from;          /* files of so many bytes are mapped; WEIR__ARCHIVE_MAP_FROM */
     uint64_t silence_ns_max;    /* a decoder that says nothing for so long has died; 60 s */
     bool may_run_unconfined;    /* where there is no seccomp; else that is Unsupported. false */
 };
@@ -40,8 +54,9 @@ void weir__archive_options_init(struct weir__archive_options *options);
 
 /* The bytes at the beginning of a file that are needed to know it. */
 #define WEIR__ARCHIVE_PROBE 1024u
-/* (tar has its magic at 257, iso at 32769: the latter only with as many bytes.) The format's name,
- * or NULL: none. */
+/* (tar has its magic at 257, iso at 32769: the latter only with as many bytes.) */
+#define WEIR__ARCHIVE_PROBE_ALL 32774u
+/* The format's name, or NULL: none. */
 const char *weir__archive_probe(const char *bytes, size_t length);
 
 /* Called in the caller's thread, in order. Anything but 0 ends the walk with that answer. */
@@ -61,17 +76,18 @@ WEIR_MUST_USE int weir__archive_walker_new(struct weir__archive_walker **ret_wal
                                            const struct weir__archive_options *options);
 void weir__archive_walker_free(struct weir__archive_walker *walker);
 
+/* From now on, members that must be sought in and do not fit into the child's memory are kept in
+ * this file while they are walked; its content is lost. -1: they are told. */
+void weir__archive_walker_spill(struct weir__archive_walker *walker, int fd);
+
 /* Walks the archive in the regular file that is open for reading at fd, from its beginning and
  * without moving the descriptor's position. path is what member names begin with. 0 when it was
  * walked to its end, whatever had to be left out and was told; a negative error when nothing could
- * be done (no child could be started, the deadline came, a hook said so).
+ * be done: NotFound without weir-unpack, Unsupported when it cannot confine itself, what else kept
+ * it from starting, the deadline, or what a hook said.
  */
 WEIR_MUST_USE int weir__archive_walk(struct weir__archive_walker *walker, int fd, const char *path,
                                      const struct weir__archive_hooks *hooks,
                                      const struct weir_deadline *deadline);
-
-/* What the child does; returns its exit status. */
-#define WEIR__ARCHIVE_CHILD "--archive-child"
-int weir__archive_child_main(int argc, char **argv);
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "archive_read.h"
-#include "sys.h"
 
 #include "banned.h"
 
@@ -26,8 +25,8 @@ size_t weir__archive_look(struct weir__archive_input *input, uint64_t at, const 
         *ret_bytes = input->memory + at;
         return length;
     }
-    ssize_t got = weir__sys_pread(input->trip->fd, input->trip->block, length, (off_t)at);
-    *ret_bytes = input->trip->block;
+    ssize_t got = input->spilled ? weir__archive_spill_read(input->spilled, at, ret_bytes)
+                                 : weir__archive_file_read(input->trip, at, ret_bytes);
     return got > 0 ? (size_t)got : 0;
 }
 

@@ -17,6 +17,7 @@
 
 #include "archive_lib.h"
 
+#include "archive_child.h"
 #include "archive_confine.h"
 #include "archive_process.h"
 #include "archive_read.h"
@@ -64,11 +65,12 @@ static int send_message(void *arg, const char *message, size_t length)
     return sent == (ssize_t)length ? 0 : -WEIR_E_CLOSED;
 }
 
-/* The next command, with the file as descriptor WEIR__ARCHIVE_FILE: the lowest that is free. */
+/* The next command, with the file as descriptor WEIR__ARCHIVE_FILE, the lowest that is free, and
+ * the one to spill to as the next. */
 static bool receive(struct weir__archive_command *command)
 {
     union {
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
         struct cmsghdr align;
     } control;
     struct iovec part = {command, sizeof(*command)};
@@ -78,13 +80,16 @@ static bool receive(struct weir__archive_command *command)
         .msg_control = control.bytes,
         .msg_controllen = sizeof(control.bytes),
     };
-    int fd = -1;
+    int fds[2] = {-1, -1};
     ssize_t got = WEIR__SYS(ssize_t, recvmsg(WEIR__ARCHIVE_SOCKET, &head, MSG_CMSG_CLOEXEC));
     const struct cmsghdr *rights = got > 0 ? CMSG_FIRSTHDR(&head) : NULL;
-    if (rights && rights->cmsg_type == SCM_RIGHTS)
-        memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
+    if (rights && rights->cmsg_type == SCM_RIGHTS) {
+        size_t size = rights->cmsg_len - CMSG_LEN(0);
+        memcpy(fds, CMSG_DATA(rights), size < sizeof(fds) ? size : sizeof(fds));
+    }
     return got == (ssize_t)sizeof(*command) && command->magic == WEIR__ARCHIVE_MAGIC &&
-           command->left_out_count <= WEIR__ARCHIVE_RESTARTS_MAX && fd == WEIR__ARCHIVE_FILE;
+           command->left_out_count <= WEIR__ARCHIVE_RESTARTS_MAX && fds[0] == WEIR__ARCHIVE_FILE &&
+           fds[1] == (command->has_spill ? WEIR__ARCHIVE_SPILL : -1);
 }
 
 static int serve(struct weir__archive_giver *giver)
@@ -99,9 +104,12 @@ static int serve(struct weir__archive_giver *giver)
             if (!error)
                 error = weir__archive_give_done(giver);
         } else {
-            error = weir__archive_trip_run(&command, WEIR__ARCHIVE_FILE, giver);
+            error = weir__archive_trip_run(&command, WEIR__ARCHIVE_FILE,
+                                           command.has_spill ? WEIR__ARCHIVE_SPILL : -1, giver);
         }
         weir__sys_close(WEIR__ARCHIVE_FILE);
+        if (command.has_spill)
+            weir__sys_close(WEIR__ARCHIVE_SPILL);
         if (error)
             return 1;
     }
@@ -113,10 +121,10 @@ int weir__archive_child_main(int argc, char **argv)
     struct weir__archive_giver giver;
     if (argc != 4)
         return 2;
-    uint64_t memory_max = strtoull(argv[2], NULL, 10);
+    uint64_t memory_max = strtoull(argv[1], NULL, 10), spill_max = strtoull(argv[2], NULL, 10);
     bool has_no_seccomp = strchr(argv[3], WEIR__ARCHIVE_NO_SECCOMP);
     bool may_run_unconfined = strchr(argv[3], WEIR__ARCHIVE_MAY_RUN);
-    int error = weir__archive_confine_limits(memory_max);
+    int error = weir__archive_confine_limits(memory_max, spill_max);
     if (weir__archive_giver_init(&giver, send_message, NULL) != 0)
         return 1;
     if (!error) {

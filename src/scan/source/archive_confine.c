@@ -1,4 +1,5 @@
-/* archive_confine.c - what the decoder's process may do: read, think, and write to its socket. */
+/* archive_confine.c - what the decoder's process may do: read, think, write to its socket, and to
+ * the one file that it was given for that. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,13 +25,22 @@ static int limit(__rlimit_resource_t what, uint64_t value)
     return setrlimit(what, &both) == 0 ? 0 : errno;
 }
 
-int weir__archive_confine_limits(uint64_t memory_max)
+/* Address space that is not memory of its own: libraries, windows of files. */
+#define SPACE_BESIDES (UINT64_C(512) << 20)
+
+int weir__archive_confine_limits(uint64_t memory_max, uint64_t spill_max)
 {
     int error = limit(RLIMIT_CORE, 0);
     if (!error)
-        error = limit(RLIMIT_FSIZE, 0);
+        error = limit(RLIMIT_FSIZE, spill_max);
     if (!error && !WEIR__ARCHIVE_IS_SANITIZED)
-        error = limit(RLIMIT_AS, memory_max);
+        error = limit(RLIMIT_DATA, memory_max);
+    if (!error && !WEIR__ARCHIVE_IS_SANITIZED)
+        error = limit(RLIMIT_AS, memory_max + SPACE_BESIDES);
+    /* A file that would become too large is an error of that write. A page of a file that is not
+     * there any more is the end; a sanitizer would make a report of it. */
+    if (!error && (signal(SIGXFSZ, SIG_IGN) == SIG_ERR || signal(SIGBUS, SIG_DFL) == SIG_ERR))
+        error = errno;
     if (!error && (prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) != 0 ||
                    prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) != 0 ||
                    prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L) != 0))
@@ -81,6 +91,14 @@ static int add_rules(scmp_filter_ctx filter)
         error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
                                  SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
                                  SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, MAP_ANONYMOUS));
+    /* The archive, to be read; the file to spill to, to be written at a place. */
+    if (!error)
+        error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 3,
+                                 SCMP_A2(SCMP_CMP_EQ, PROT_READ, 0),
+                                 SCMP_A3(SCMP_CMP_EQ, MAP_PRIVATE, 0),
+                                 SCMP_A4(SCMP_CMP_MASKED_EQ, UINT32_MAX, WEIR__ARCHIVE_FILE));
+    if (!error)
+        error = allow_if(filter, SCMP_SYS(pwrite64), SCMP_A0(SCMP_CMP_EQ, WEIR__ARCHIVE_SPILL, 0));
     if (!error)
         error = allow_if(filter, SCMP_SYS(mprotect), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
     return error;
@@ -102,8 +120,8 @@ int weir__archive_confine_calls(void)
 
 static int try_memory(void)
 {
-    /* Touched page by page: the limit, not luck, must refuse it. */
-    void *memory = weir__base_alloc(1, (size_t)1 << 32);
+    /* More than the default; the limit of its memory, not that of addresses, must refuse it. */
+    void *memory = weir__base_alloc(1, (size_t)1 << 29);
     bool is_refused = !memory;
     weir__base_free(memory);
     return is_refused || WEIR__ARCHIVE_IS_SANITIZED ? 0 : 1;
@@ -143,8 +161,10 @@ int weir__archive_confine_try(enum weir__archive_trial what)
         return kill(getppid(), 0);
     case WEIR__ARCHIVE_TRY_WRITE_ELSEWHERE:
         return (int)write(WEIR__ARCHIVE_FILE, "x", 1);
+    case WEIR__ARCHIVE_TRY_WRITE_AT:
+        return (int)pwrite(WEIR__ARCHIVE_FILE, "x", 1, 0);
     case WEIR__ARCHIVE_TRY_MAP_FILE:
-        return try_map(PROT_READ, MAP_SHARED, WEIR__ARCHIVE_FILE);
+        return try_map(PROT_READ | PROT_WRITE, MAP_PRIVATE, WEIR__ARCHIVE_FILE);
     case WEIR__ARCHIVE_TRY_MAP_EXEC:
         return try_map(PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     case WEIR__ARCHIVE_TRY_PROTECT_EXEC:

@@ -23,10 +23,11 @@
 /* The child's descriptors; there are no others. */
 #define WEIR__ARCHIVE_SOCKET 3
 #define WEIR__ARCHIVE_FILE   4
+#define WEIR__ARCHIVE_SPILL  5
 
-/* Limits of memory, files and core dumps; no new rights; no looking in from outside; death with the
- * parent. 0 or an errno value. */
-WEIR_MUST_USE int weir__archive_confine_limits(uint64_t memory_max);
+/* Limits of memory, of the file that it may write, and core dumps; no new rights; no looking in
+ * from outside; death with the parent. 0 or an errno value. */
+WEIR_MUST_USE int weir__archive_confine_limits(uint64_t memory_max, uint64_t spill_max);
 
 /* From here on only what decoders need on descriptors that are open: anything else kills the
  * process. 0 or an errno value: then nothing has changed. */
@@ -42,6 +43,7 @@ enum weir__archive_trial {
     WEIR__ARCHIVE_TRY_EXEC,
     WEIR__ARCHIVE_TRY_KILL,
     WEIR__ARCHIVE_TRY_WRITE_ELSEWHERE,
+    WEIR__ARCHIVE_TRY_WRITE_AT,
     WEIR__ARCHIVE_TRY_MAP_FILE,
     WEIR__ARCHIVE_TRY_MAP_EXEC,
     WEIR__ARCHIVE_TRY_PROTECT_EXEC,

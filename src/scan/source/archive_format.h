@@ -5,10 +5,10 @@
 #ifndef WEIR_SCAN_SOURCE_ARCHIVE_FORMAT_H
 #define WEIR_SCAN_SOURCE_ARCHIVE_FORMAT_H
 
-#include <weir/defs.h>
+#include "archive.h"
 
 /* As many bytes as the format that shows itself last needs: an ISO image. */
-#define WEIR__ARCHIVE_PEEK 32774u
+#define WEIR__ARCHIVE_PEEK WEIR__ARCHIVE_PROBE_ALL
 
 enum weir__archive_way {
     WEIR__ARCHIVE_PACKED, /* one compressed stream, of anything */

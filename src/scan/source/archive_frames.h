@@ -1,8 +1,9 @@
 /* archive_frames.h - what the decoder's process and its parent say to each other.
  *
  * Over a socket that keeps messages apart. Parent to child: one command, with the descriptor of the
- * archive beside it. Child to parent: messages of one or more frames. A message begins with the
- * number of the walk and its own number in it, a frame with its kind and length.
+ * archive beside it, and perhaps that of a file to spill to. Child to parent: messages of one or
+ * more frames. A message begins with the number of the walk and its own number in it, a frame with
+ * its kind and length.
  *
  * The child is not trusted: its decoders read what anybody may have written. So the taking side
  * checks everything that it hears: lengths, numbers, the order of frames, the bytes of names, and
@@ -23,7 +24,6 @@
 #define WEIR__ARCHIVE_NAME_MAX     4096u /* of one member; what is longer is shown cut */
 #define WEIR__ARCHIVE_PATH_MAX     (WEIR__ARCHIVE_FRAME_MAX - 1024u) /* joined, without the file's */
 #define WEIR__ARCHIVE_REASON_MAX   255u
-#define WEIR__ARCHIVE_DEPTH_MAX    12u
 #define WEIR__ARCHIVE_RESTARTS_MAX 16u
 #define WEIR__ARCHIVE_HINT_MAX     255u
 
@@ -50,7 +50,9 @@ struct weir__archive_frame_head {
     uint32_t length;
 };
 
-#define WEIR__ARCHIVE_MAGIC 0x57616672u
+/* Another one for each change of what stands here, so that a child of another version is noticed.
+ */
+#define WEIR__ARCHIVE_MAGIC 0x57616673u
 
 enum weir__archive_verb {
     WEIR__ARCHIVE_WALK,
@@ -65,8 +67,10 @@ struct weir__archive_command {
     uint32_t magic;
     uint32_t walk;
     uint32_t verb;
-    uint32_t what; /* to try */
-    uint64_t size; /* of the file */
+    uint32_t what;        /* to try */
+    uint64_t size;        /* of the file */
+    uint32_t has_spill;   /* a second descriptor comes with it */
+    uint32_t is_unmapped; /* a mapping has killed a decoder */
     uint64_t from;
     uint64_t bytes_before; /* that earlier children gave */
     uint64_t left_out[WEIR__ARCHIVE_RESTARTS_MAX];

@@ -6,7 +6,6 @@
 #include "archive_lib.h"
 
 #include "archive_read.h"
-#include "sys.h"
 
 #include "banned.h"
 
@@ -34,12 +33,13 @@ static la_ssize_t on_read(struct archive *archive, void *arg, const void **ret_b
         input->at += length;
         return (la_ssize_t)length;
     }
-    ssize_t got = weir__sys_pread(input->trip->fd, input->trip->block, length, (off_t)input->at);
+    ssize_t got = input->spilled ? weir__archive_spill_read(input->spilled, input->at, &bytes)
+                                 : weir__archive_file_read(input->trip, input->at, &bytes);
     if (got < 0) {
         archive_set_error(archive, errno, "the file cannot be read");
         return ARCHIVE_FATAL;
     }
-    *ret_bytes = input->trip->block;
+    *ret_bytes = bytes;
     input->at += (uint64_t)got;
     return got;
 }

@@ -39,6 +39,7 @@ void weir__archive_member_init(struct weir__archive_member *member,
 
 void weir__archive_member_fini(struct weir__archive_member *member)
 {
+    weir__archive_spill_done(member);
     weir__buffer_fini(&member->held);
 }
 
@@ -47,6 +48,14 @@ static void fail_broken(struct weir__archive_member *member)
     member->failure = WEIR__ARCHIVE_BROKEN;
     member->is_ended = true;
     weir__archive_level_reason(member->level, member->reason);
+}
+
+static void fail_spilled(struct weir__archive_member *member)
+{
+    member->failure = WEIR__ARCHIVE_BROKEN;
+    member->is_ended = true;
+    snprintf(member->reason, sizeof(member->reason),
+             "broken: the temporary file that it is in cannot be read");
 }
 
 static bool is_beyond(uint64_t unpacked, uint64_t packed, unsigned ratio)
@@ -123,8 +132,8 @@ static void fetch(struct weir__archive_member *member)
     member->is_ended = true;
 }
 
-/* The next run of bytes that are not held, at most `most`. */
-static size_t next(struct weir__archive_member *member, size_t most, const char **ret_bytes)
+size_t weir__archive_member_next(struct weir__archive_member *member, size_t most,
+                                 const char **ret_bytes)
 {
     size_t length;
     if (member->rest_length == 0 && member->zeros == 0)
@@ -147,22 +156,29 @@ static size_t next(struct weir__archive_member *member, size_t most, const char 
     return length;
 }
 
+void weir__archive_member_put_back(struct weir__archive_member *member, const char *bytes,
+                                   size_t length)
+{
+    if (bytes == zeros) {
+        member->zeros += length;
+    } else {
+        member->rest = bytes;
+        member->rest_length += length;
+    }
+    member->bytes -= length;
+}
+
 void weir__archive_member_fill(struct weir__archive_member *member, size_t want)
 {
     while (weir__buffer_length(&member->held) < want) {
         const char *bytes = NULL;
-        size_t length = next(member, want - weir__buffer_length(&member->held), &bytes);
+        size_t length =
+            weir__archive_member_next(member, want - weir__buffer_length(&member->held), &bytes);
         if (length == 0)
             return;
         if (weir__buffer_append(&member->held, bytes, length) != 0) {
-            /* Put back: what cannot be held is given as it comes. */
-            if (bytes == zeros) {
-                member->zeros += length;
-            } else {
-                member->rest = bytes;
-                member->rest_length += length;
-            }
-            member->bytes -= length;
+            /* What cannot be held is given as it comes. */
+            weir__archive_member_put_back(member, bytes, length);
             return;
         }
     }
@@ -171,6 +187,15 @@ void weir__archive_member_fill(struct weir__archive_member *member, size_t want)
 size_t weir__archive_member_pull(struct weir__archive_member *member, const char **ret_bytes)
 {
     size_t held = weir__buffer_length(&member->held);
+    if (member->spilled_at < member->spilled) {
+        ssize_t got = weir__archive_spill_read(member, member->spilled_at, ret_bytes);
+        if (got > 0) {
+            member->spilled_at += (uint64_t)got;
+            return (size_t)got;
+        }
+        fail_spilled(member);
+        return 0;
+    }
     if (member->held_at == held && member->is_holding && held < HOLD_MAX) {
         weir__archive_member_fill(member, held + WEIR__ARCHIVE_BLOCK);
         held = weir__buffer_length(&member->held);
@@ -181,7 +206,7 @@ size_t weir__archive_member_pull(struct weir__archive_member *member, const char
         member->held_at = held;
         return length;
     }
-    size_t length = next(member, SIZE_MAX, ret_bytes);
+    size_t length = weir__archive_member_next(member, SIZE_MAX, ret_bytes);
     if (length > 0)
         member->is_replayable = false;
     return length;
@@ -190,6 +215,7 @@ size_t weir__archive_member_pull(struct weir__archive_member *member, const char
 void weir__archive_member_rewind(struct weir__archive_member *member)
 {
     member->held_at = 0;
+    member->spilled_at = 0;
     member->is_holding = false;
 }
 
@@ -217,7 +243,7 @@ bool weir__archive_member_pass(struct weir__archive_member *member)
         return archive_read_data_skip(level->archive) > ARCHIVE_FATAL;
     if (member->failure == WEIR__ARCHIVE_BOMB)
         return false;
-    while ((length = next(member, SIZE_MAX, &bytes)) > 0) {
+    while ((length = weir__archive_member_next(member, SIZE_MAX, &bytes)) > 0) {
         level->trip->bytes += length;
         if (level->trip->bytes > level->trip->command->options.archive_bytes_max)
             return false;

@@ -11,6 +11,7 @@
 
 #include "alloc.h"
 #include "archive_confine.h"
+#include "archive_find.h"
 #include "archive_process.h"
 #include "sys.h"
 
@@ -79,7 +80,8 @@ static int set_descriptors(posix_spawn_file_actions_t *actions, int socket_fd)
     return error;
 }
 
-static int spawn(struct weir__archive_process *process, int socket_fd, char **arguments)
+static int spawn(struct weir__archive_process *process, int socket_fd, const char *program,
+                 char **arguments)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -97,8 +99,7 @@ static int spawn(struct weir__archive_process *process, int socket_fd, char **ar
     if (!error && weir__sys_fault())
         error = errno;
     if (!error)
-        error =
-            posix_spawn(&process->pid, "/proc/self/exe", &actions, &attributes, arguments, kept);
+        error = posix_spawn(&process->pid, program, &actions, &attributes, arguments, kept);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error)
@@ -110,10 +111,16 @@ static int start(struct weir__archive_process *process, const struct weir__archi
                  bool has_no_seccomp)
 {
     const struct timeval look_up = {0, LOOK_UP_US};
-    char name[] = "weir", child[] = WEIR__ARCHIVE_CHILD, memory[24], letters[3];
-    char *arguments[] = {name, child, memory, letters, NULL};
+    char name[] = WEIR__ARCHIVE_PROGRAM, memory[24], spill[24], letters[3];
+    char *arguments[] = {name, memory, spill, letters, NULL};
     int fds[2];
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer program;
+    int error = weir__archive_find(&program);
+    if (error)
+        return error;
     snprintf(memory, sizeof(memory), "%llu", (unsigned long long)options->memory_max);
+    snprintf(spill, sizeof(spill), "%llu", (unsigned long long)options->spill_bytes_max);
     snprintf(letters, sizeof(letters), "%c%c",
              options->may_run_unconfined ? WEIR__ARCHIVE_MAY_RUN : WEIR__ARCHIVE_CONFINED,
              has_no_seccomp ? WEIR__ARCHIVE_NO_SECCOMP : WEIR__ARCHIVE_CONFINED);
@@ -121,7 +128,7 @@ static int start(struct weir__archive_process *process, const struct weir__archi
         return weir_error_from_errno(errno);
     process->maker = gettid();
     process->fd = fds[0];
-    int error = spawn(process, fds[1], arguments);
+    error = spawn(process, fds[1], weir__buffer_text(&program), arguments);
     weir__sys_close(fds[1]);
     if (!error && WEIR__SYS(int, setsockopt(process->fd, SOL_SOCKET, SO_RCVTIMEO, &look_up,
                                             sizeof(look_up))) != 0)
@@ -155,24 +162,26 @@ int weir__archive_process_start(struct weir__archive_process *process,
 }
 
 int weir__archive_process_send(struct weir__archive_process *process,
-                               const struct weir__archive_command *command, int fd)
+                               const struct weir__archive_command *command, int fd, int spill)
 {
     union {
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
         struct cmsghdr align;
     } control = {.bytes = {0}};
+    const int fds[2] = {fd, spill};
+    size_t size = command->has_spill ? sizeof(fds) : sizeof(fds[0]);
     struct iovec part = {(void *)(uintptr_t)command, sizeof(*command)};
     struct msghdr head = {
         .msg_iov = &part,
         .msg_iovlen = 1,
         .msg_control = control.bytes,
-        .msg_controllen = sizeof(control.bytes),
+        .msg_controllen = CMSG_SPACE(size),
     };
     struct cmsghdr *rights = CMSG_FIRSTHDR(&head);
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(fd));
-    memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
+    rights->cmsg_len = CMSG_LEN(size);
+    memcpy(CMSG_DATA(rights), fds, size);
     ssize_t sent = WEIR__SYS(ssize_t, sendmsg(process->fd, &head, MSG_NOSIGNAL));
     return sent == (ssize_t)sizeof(*command) ? 0 : -WEIR_E_CLOSED;
 }

@@ -12,7 +12,7 @@
 
 #include "archive_frames.h"
 
-/* Letters of the child's third argument. */
+/* Letters of the child's last argument. */
 #define WEIR__ARCHIVE_CONFINED   '-'
 #define WEIR__ARCHIVE_MAY_RUN    'u'
 #define WEIR__ARCHIVE_NO_SECCOMP 'n' /* for tests: as if the kernel had none */
@@ -27,14 +27,17 @@ struct weir__archive_process {
 WEIR_MUST_USE int weir__archive_process_init(struct weir__archive_process *process);
 void weir__archive_process_fini(struct weir__archive_process *process);
 
-/* Makes sure that there is a child that greets. Unsupported: it could not confine itself. */
+/* Makes sure that there is a child that greets. NotFound: there is no weir-unpack. Unsupported: it
+ * could not confine itself. */
 WEIR_MUST_USE int weir__archive_process_start(struct weir__archive_process *process,
                                               const struct weir__archive_options *options,
                                               bool has_no_seccomp,
                                               const struct weir_deadline *deadline);
 
+/* The descriptors of the archive and, with has_spill, of the file to spill to go with it. */
 WEIR_MUST_USE int weir__archive_process_send(struct weir__archive_process *process,
-                                             const struct weir__archive_command *command, int fd);
+                                             const struct weir__archive_command *command, int fd,
+                                             int spill);
 
 /* The next message's length; 0 when the child is gone; Timeout, Canceled, or TimeoutRead when it
  * said nothing for silence_ns. */

@@ -2,7 +2,8 @@
  *
  * A level is one archive that is being read: that in the file, or one that is a member of the level
  * around it. A level reads through an input: the file by its offset, a member's bytes as the outer
- * level unpacks them, or a member that was read into memory since its format needs to seek.
+ * level unpacks them, or a member that was read into memory or into the file to spill to, since its
+ * format needs to seek.
  *
  * Runs in the confined child; for fuzzing, in the fuzzer.
  *
@@ -25,6 +26,12 @@ struct weir__archive_trip {
     const struct weir__archive_command *command;
     struct weir__archive_giver *giver;
     int fd;
+    int spill;           /* or -1 */
+    uint64_t spill_used; /* by the members that are being walked; used as a stack */
+    const char *window;  /* of the file, mapped; or NULL */
+    uint64_t window_at;
+    size_t window_length;
+    bool is_unmapped;         /* the file is read plainly */
     struct weir__buffer path; /* inside of the file, joined by '!' */
     uint64_t number;          /* of the member that comes next */
     uint64_t bytes;           /* of plain members, and of those passed over by unpacking them */
@@ -43,12 +50,14 @@ enum weir__archive_failure {
 
 struct weir__archive_member;
 
-/* Where a level's bytes come from: a member of the outer level, else memory, else the file. */
+/* Where a level's bytes come from: a member of the outer level, else memory, else what was spilled
+ * of a member, else the file. */
 struct weir__archive_input {
     struct weir__archive_trip *trip;
     struct weir__archive_member *member;
     const char *memory;
-    uint64_t size; /* of memory or file */
+    struct weir__archive_member *spilled;
+    uint64_t size; /* of memory, of what was spilled, or of the file */
     uint64_t at;
     const char *given; /* the last block of a member */
     size_t given_length;
@@ -85,7 +94,11 @@ struct weir__archive_member {
     uint64_t offset; /* behind rest */
     uint64_t size;   /* as the archive says; 0: it does not */
     uint64_t packed_before;
-    uint64_t bytes; /* unpacked so far */
+    uint64_t bytes;        /* unpacked so far */
+    uint64_t spilled;      /* bytes; they stand before all others, and nothing is held */
+    uint64_t spilled_from; /* in the file */
+    uint64_t spilled_at;   /* what is pulled next */
+    char *spill_block;     /* WEIR__ARCHIVE_BLOCK, with the first spilled byte */
     bool is_holding;
     bool is_ended;
     bool is_replayable; /* everything given so far is held */
@@ -95,7 +108,7 @@ struct weir__archive_member {
 
 /* The whole walk. What it has to say goes to the giver, DONE at last. 0, or what the giver's send
  * answered. */
-int weir__archive_trip_run(const struct weir__archive_command *command, int fd,
+int weir__archive_trip_run(const struct weir__archive_command *command, int fd, int spill,
                            struct weir__archive_giver *giver);
 
 /* archive_member.c */
@@ -104,11 +117,35 @@ void weir__archive_member_init(struct weir__archive_member *member,
 void weir__archive_member_fini(struct weir__archive_member *member);
 /* The next bytes, valid until the next call; 0 of them at the end or after a failure. */
 size_t weir__archive_member_pull(struct weir__archive_member *member, const char **ret_bytes);
+/* The next ones of those that are neither held nor spilled, at most `most`. */
+size_t weir__archive_member_next(struct weir__archive_member *member, size_t most,
+                                 const char **ret_bytes);
+/* The last of these were not used after all. */
+void weir__archive_member_put_back(struct weir__archive_member *member, const char *bytes,
+                                   size_t length);
 /* Holds the first `want` bytes, or all. */
 void weir__archive_member_fill(struct weir__archive_member *member, size_t want);
 void weir__archive_member_rewind(struct weir__archive_member *member);
 /* To the end, unpacking what cannot be jumped over. False: the level cannot go on. */
 bool weir__archive_member_pass(struct weir__archive_member *member);
+
+/* archive_file.c */
+/* At most a block at that place of the file, valid until the next call; 0 at its end, or -1 and
+ * errno. */
+ssize_t weir__archive_file_read(struct weir__archive_trip *trip, uint64_t at,
+                                const char **ret_bytes);
+void weir__archive_file_done(struct weir__archive_trip *trip);
+
+/* archive_spill.c */
+/* Puts what is held, and the rest of the member as far as the limit goes, into the file to spill
+ * to. True when all of it is there. */
+bool weir__archive_spill(struct weir__archive_member *member);
+/* At most a block of what was spilled, from `at` on, valid until the next call; 0 at its end, or -1
+ * and errno. */
+ssize_t weir__archive_spill_read(struct weir__archive_member *member, uint64_t at,
+                                 const char **ret_bytes);
+/* What was spilled last is forgotten first. */
+void weir__archive_spill_done(struct weir__archive_member *member);
 
 /* archive_level.c */
 /* 0, or -1: the reason is level's. On success level_close() is needed; harmless after failure. */
@@ -120,9 +157,9 @@ void weir__archive_level_reason(struct weir__archive_level *level,
 bool weir__archive_level_is_encrypted(struct weir__archive_level *level);
 
 /* archive_behind.c; all of a level that was read to its end and closed */
-/* Bytes of a file or of memory, at most a block; 0 at the end. */
+/* Bytes of a file, of memory or of what was spilled, at most a block; 0 at the end. */
 size_t weir__archive_look(struct weir__archive_input *input, uint64_t at, const char **ret_bytes);
-/* Whether, and where in a file or in memory, something follows that is not zeros. */
+/* Whether, and where in such an input, something follows that is not zeros. */
 bool weir__archive_behind(struct weir__archive_level *level, uint64_t *ret_at);
 /* Whether such a thing follows in a member, which is read to find out. */
 bool weir__archive_has_more(struct weir__archive_level *level);

@@ -16,7 +16,6 @@
 
 #include "alloc.h"
 #include "archive_read.h"
-#include "sys.h"
 
 #include <weir/error.h>
 
@@ -125,6 +124,7 @@ static void give_plain(struct weir__archive_trip *trip, struct weir__archive_mem
 static void give_file(struct weir__archive_trip *trip)
 {
     const struct weir__archive_options *options = &trip->command->options;
+    const char *bytes = NULL;
     uint64_t at = 0, given = 0;
     ssize_t got = 0;
     bool is_cut = false, has_room = true;
@@ -132,10 +132,9 @@ static void give_file(struct weir__archive_trip *trip)
     if (trip->is_muted || trip->is_stopped)
         return;
     note(trip, weir__archive_give_begin(trip->giver, ""));
-    while (has_room &&
-           (got = weir__sys_pread(trip->fd, trip->block, sizeof(trip->block), (off_t)at)) > 0) {
+    while (has_room && (got = weir__archive_file_read(trip, at, &bytes)) > 0) {
         at += (uint64_t)got;
-        has_room = give_bytes(trip, trip->block, (size_t)got, &given, &is_cut);
+        has_room = give_bytes(trip, bytes, (size_t)got, &given, &is_cut);
     }
     give_end(trip, has_room && got == 0 && !trip->is_stopped, is_cut);
     if (got < 0)
@@ -201,7 +200,8 @@ static bool walk_archives(struct weir__archive_level *level)
 {
     const char *bytes = NULL;
     bool is_walked = walk_zip(level);
-    while (is_walked && !level->reason[0] && !level->trip->is_stopped) {
+    /* Of what was given up, nobody knows where it ends. */
+    while (is_walked && !level->is_given_up && !level->reason[0] && !level->trip->is_stopped) {
         uint64_t at = 0;
         size_t length =
             weir__archive_behind(level, &at) ? weir__archive_look(&level->input, at, &bytes) : 0;
@@ -214,13 +214,14 @@ static bool walk_archives(struct weir__archive_level *level)
         level->start = level->input.at = at;
         walk_archive(level);
     }
-    if (is_walked && !level->reason[0] && !level->trip->is_stopped && weir__archive_has_more(level))
+    if (is_walked && !level->is_given_up && !level->reason[0] && !level->trip->is_stopped &&
+        weir__archive_has_more(level))
         snprintf(level->reason, sizeof(level->reason), BEHIND);
     return is_walked;
 }
 
-/* Where the archive in the member is read from. False: it would have to be in memory and is too
- * large. */
+/* Where the archive in the member is read from. False: it would have to be in memory or spilled,
+ * and is too large. */
 static bool choose_input(struct weir__archive_level *level, struct weir__archive_member *member)
 {
     struct weir__archive_trip *trip = level->trip;
@@ -230,7 +231,13 @@ static bool choose_input(struct weir__archive_level *level, struct weir__archive
         return true;
     }
     weir__archive_member_fill(member, trip->memory_left);
-    if (!member->is_ended || member->failure != WEIR__ARCHIVE_FINE)
+    if (!member->is_ended && weir__archive_spill(member)) {
+        level->input.member = NULL;
+        level->input.spilled = member;
+        level->input.size = member->spilled;
+        return true;
+    }
+    if (!member->is_ended || member->failure != WEIR__ARCHIVE_FINE || member->spilled > 0)
         return level->format->way == WEIR__ARCHIVE_EITHER;
     level->input.member = NULL;
     level->input.memory = weir__buffer_text(&member->held);
@@ -261,7 +268,8 @@ static void walk_nested(struct weir__archive_level *outer, struct weir__archive_
         snprintf(level.reason, sizeof(level.reason), "nested deeper than %u", depth_max);
     } else if (!choose_input(&level, member)) {
         if (member->failure == WEIR__ARCHIVE_FINE)
-            snprintf(level.reason, sizeof(level.reason), "nested archive too large to look into");
+            snprintf(level.reason, sizeof(level.reason), "nested archive too large to look into%s",
+                     trip->spill < 0 ? " without a temporary file" : "");
     } else {
         size_t held = level.input.memory ? weir__buffer_length(&member->held) : 0;
         trip->memory_left -= held;
@@ -429,8 +437,9 @@ static void walk_level(struct weir__archive_level *level)
 static void walk_file(struct weir__archive_trip *trip)
 {
     struct weir__archive_level level = {.trip = trip, .depth = 1};
-    ssize_t got = weir__sys_pread(trip->fd, trip->block, sizeof(trip->block), 0);
-    level.format = got > 0 ? weir__archive_format_of(trip->block, (size_t)got) : NULL;
+    const char *bytes = NULL;
+    ssize_t got = weir__archive_file_read(trip, 0, &bytes);
+    level.format = got > 0 ? weir__archive_format_of(bytes, (size_t)got) : NULL;
     level.input = (struct weir__archive_input){.trip = trip, .size = trip->command->size};
     bool is_walked = false;
     if (got < 0)
@@ -447,7 +456,7 @@ static void walk_file(struct weir__archive_trip *trip)
         tell(trip, level.reason);
 }
 
-int weir__archive_trip_run(const struct weir__archive_command *command, int fd,
+int weir__archive_trip_run(const struct weir__archive_command *command, int fd, int spill,
                            struct weir__archive_giver *giver)
 {
     struct weir__archive_trip *trip = weir__base_alloc(1, sizeof(*trip));
@@ -459,6 +468,8 @@ int weir__archive_trip_run(const struct weir__archive_command *command, int fd,
     trip->command = command;
     trip->giver = giver;
     trip->fd = fd;
+    trip->spill = spill;
+    trip->is_unmapped = command->is_unmapped;
     trip->bytes = command->bytes_before;
     trip->is_muted = command->from > 0;
     trip->memory_left = (size_t)(command->options.memory_max / MEMORY_SHARE);
@@ -467,6 +478,7 @@ int weir__archive_trip_run(const struct weir__archive_command *command, int fd,
         give_file(trip);
     else
         walk_file(trip);
+    weir__archive_file_done(trip);
     weir__buffer_fini(&trip->path);
     weir__base_free(trip);
     return weir__archive_give_done(giver);

@@ -5,10 +5,12 @@
  * announced last is told as unscanned, and a new child passes over everything up to that member and
  * goes on behind it. A child that dies before it announced anything new would die again: the rest
  * is told and left. If not even the first member was reached, the file's bytes are given as they
- * are.
+ * are. What died of a page that was not there any more has mapped a file that shrank, or whose disk
+ * fails: from then on it is read plainly, up to the size that it has now.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,8 +22,6 @@
 
 #include "banned.h"
 
-#define MEMORY_MIN (UINT64_C(128) << 20)
-
 void weir__archive_options_init(struct weir__archive_options *options)
 {
     *options = (struct weir__archive_options){
@@ -30,7 +30,9 @@ void weir__archive_options_init(struct weir__archive_options *options)
         .entry_bytes_max = UINT64_C(1) << 30,
         .archive_bytes_max = UINT64_C(10) << 30,
         .ratio_max = 1000,
-        .memory_max = UINT64_C(256) << 20,
+        .memory_max = WEIR__ARCHIVE_MEMORY_DEFAULT,
+        .spill_bytes_max = UINT64_C(10) << 30,
+        .map_from = WEIR__ARCHIVE_MAP_FROM,
         .silence_ns_max = 60 * WEIR_NS_PER_S,
     };
 }
@@ -41,12 +43,13 @@ int weir__archive_walker_new(struct weir__archive_walker **ret_walker,
     if (options->depth_max == 0 || options->depth_max > WEIR__ARCHIVE_DEPTH_MAX ||
         options->entries_max == 0 || options->entry_bytes_max == 0 ||
         options->archive_bytes_max == 0 || options->ratio_max == 0 ||
-        options->memory_max < MEMORY_MIN || options->silence_ns_max == 0)
+        options->memory_max < WEIR__ARCHIVE_MEMORY_MIN || options->silence_ns_max == 0)
         return -WEIR_E_INVALID;
     struct weir__archive_walker *walker = weir__base_alloc(1, sizeof(*walker));
     if (!walker)
         return -WEIR_E_NO_MEMORY;
     walker->options = *options;
+    walker->spill = -1;
     int error = weir__archive_process_init(&walker->process);
     if (error) {
         weir__archive_walker_free(walker);
@@ -62,6 +65,11 @@ void weir__archive_walker_free(struct weir__archive_walker *walker)
         return;
     weir__archive_process_fini(&walker->process);
     weir__base_free(walker);
+}
+
+void weir__archive_walker_spill(struct weir__archive_walker *walker, int fd)
+{
+    walker->spill = fd;
 }
 
 /* One walk. */
@@ -82,12 +90,28 @@ enum outcome {
     OUTCOME_DIED,  /* the reason says of what */
 };
 
+/* A page of the file was not there: what there is of it now is read without a mapping. */
+static void say_lost_page(struct run *run)
+{
+    struct stat st;
+    bool is_short = weir__sys_fstat(run->fd, &st) == 0 && (uint64_t)st.st_size < run->command.size;
+    if (is_short)
+        run->command.size = (uint64_t)st.st_size;
+    run->command.is_unmapped = 1;
+    snprintf(run->reason, sizeof(run->reason), "%s",
+             is_short ? "broken: the file was cut off while it was read"
+                      : "broken: the file cannot be read");
+}
+
 static void say_death(struct run *run)
 {
     int died_of = weir__archive_process_stop(&run->walker->process);
-    snprintf(run->reason, sizeof(run->reason), "its decoder died (%s %d)",
-             died_of > 0 ? "signal" : "exit", died_of > 0 ? died_of : -died_of);
     run->walker->died_of = died_of;
+    if (died_of == SIGBUS)
+        say_lost_page(run);
+    else
+        snprintf(run->reason, sizeof(run->reason), "its decoder died (%s %d)",
+                 died_of > 0 ? "signal" : "exit", died_of > 0 ? died_of : -died_of);
 }
 
 static enum outcome listen_to(struct run *run, int *ret_error)
@@ -136,7 +160,7 @@ static enum outcome attempt(struct run *run, int *ret_error)
     run->command.walk = ++walker->walks_count;
     run->command.bytes_before = run->taker.bytes;
     weir__archive_taker_start(&run->taker, run->command.walk, run->command.from);
-    if (weir__archive_process_send(&walker->process, &run->command, run->fd) != 0) {
+    if (weir__archive_process_send(&walker->process, &run->command, run->fd, walker->spill) != 0) {
         say_death(run);
         return OUTCOME_DIED;
     }
@@ -178,6 +202,7 @@ static void fill_command(struct run *run, const char *path, uint64_t size)
     command->magic = WEIR__ARCHIVE_MAGIC;
     command->verb = WEIR__ARCHIVE_WALK;
     command->size = size;
+    command->has_spill = run->walker->spill >= 0;
     command->options = run->walker->options;
     if (length <= WEIR__ARCHIVE_HINT_MAX)
         memcpy(command->hint, name, length);

@@ -14,6 +14,7 @@ struct weir__archive_walker {
     uint32_t walks_count;
     uint64_t restarts_count; /* of all walks */
     int died_of;             /* the last child that did */
+    int spill;               /* a file to spill to, or -1 */
     bool has_no_seccomp;     /* for tests */
 };
 

@@ -25,14 +25,20 @@ static bool is_safe(const struct stat *st)
     return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+/* What was installed may be root's as well. */
+static bool is_safe_installed(const struct stat *st)
+{
+    return is_safe(st) || (st->st_uid == 0 && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0);
+}
+
 /* --- the folder --- */
 
 /* The folder in an open one, made if it is not there. */
-static int open_folder(int dir, const char *name)
+static int open_folder(int dir, const char *name, mode_t mode)
 {
     int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
     int fd = weir__sys_openat(dir, name, flags, 0);
-    if (fd < 0 && errno == ENOENT && weir__sys_mkdirat(dir, name, 0700) == 0)
+    if (fd < 0 && errno == ENOENT && weir__sys_mkdirat(dir, name, mode) == 0)
         fd = weir__sys_openat(dir, name, flags, 0);
     return fd;
 }
@@ -50,7 +56,7 @@ static int open_base(const char *base, const char *home)
     /* ~/.cache may be a link to another disk. */
     int fd = weir__sys_openat(dir, ".cache", O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0)
-        fd = open_folder(dir, ".cache");
+        fd = open_folder(dir, ".cache", 0700);
     weir__sys_close(dir);
     return fd;
 }
@@ -68,15 +74,15 @@ static int read_all(int fd, char *bytes, size_t length)
     return 0;
 }
 
-static int get(void *arg, const char *key, char **ret_bytes, size_t *ret_length)
+static int get_from(int folder, bool (*is_good)(const struct stat *), const char *key,
+                    char **ret_bytes, size_t *ret_length)
 {
-    const struct weir__cache *cache = arg;
     struct stat st;
-    int fd = weir__sys_openat(cache->_fd, key, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    int fd = weir__sys_openat(folder, key, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return weir_error_from_errno(errno);
     int result = weir__sys_fstat(fd, &st) < 0                        ? weir_error_from_errno(errno)
-                 : !S_ISREG(st.st_mode) || !is_safe(&st)             ? -WEIR_E_DENIED
+                 : !S_ISREG(st.st_mode) || !is_good(&st)             ? -WEIR_E_DENIED
                  : st.st_size <= 0 || st.st_size > WEIR__CACHE_BYTES ? -WEIR_E_TOO_LARGE
                                                                      : 0;
     char *bytes = result == 0 ? weir__base_alloc(1, (size_t)st.st_size) : NULL;
@@ -92,6 +98,17 @@ static int get(void *arg, const char *key, char **ret_bytes, size_t *ret_length)
     *ret_bytes = bytes;
     *ret_length = (size_t)st.st_size;
     return 0;
+}
+
+static int get(void *arg, const char *key, char **ret_bytes, size_t *ret_length)
+{
+    const struct weir__cache *cache = arg;
+    int result = -WEIR_E_NOT_FOUND;
+    if (cache->_fd >= 0)
+        result = get_from(cache->_fd, is_safe, key, ret_bytes, ret_length);
+    if (result < 0 && cache->_installed >= 0)
+        result = get_from(cache->_installed, is_safe_installed, key, ret_bytes, ret_length);
+    return result;
 }
 
 /* --- putting --- */
@@ -164,11 +181,12 @@ static void put(void *arg, const char *key, const char *bytes, size_t length)
 {
     const struct weir__cache *cache = arg;
     char name[NAME_SIZE];
-    if (length > WEIR__CACHE_BYTES || strlen(key) >= NAME_SIZE)
+    if (cache->_fd < 0 || length > WEIR__CACHE_BYTES || strlen(key) >= NAME_SIZE)
         return;
     make_room(cache);
     snprintf(name, sizeof(name), ".%x-%llx", (unsigned)getpid(), (unsigned long long)weir_now_ns());
-    int fd = weir__sys_openat(cache->_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    int fd = weir__sys_openat(cache->_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+                              cache->_is_shared ? 0644 : 0600);
     if (fd < 0)
         return;
     bool is_good = write_all(fd, bytes, length);
@@ -179,25 +197,51 @@ static void put(void *arg, const char *key, const char *bytes, size_t length)
 
 /* --- life cycle --- */
 
-void weir__cache_init(struct weir__cache *cache, const char *base, const char *home)
+static void clear(struct weir__cache *cache)
+{
+    *cache = (struct weir__cache){
+        ._fd = -1, ._installed = -1, .hooks = {.get = get, .put = put, .arg = cache}};
+}
+
+static void drop_unsafe(int *fd, bool (*is_good)(const struct stat *))
 {
     struct stat st;
-    *cache = (struct weir__cache){._fd = -1, .hooks = {.get = get, .put = put, .arg = cache}};
+    if (*fd >= 0 && (weir__sys_fstat(*fd, &st) < 0 || !is_good(&st)))
+        weir__sys_close_at(fd);
+}
+
+void weir__cache_init(struct weir__cache *cache, const char *base, const char *home)
+{
+    clear(cache);
     int dir = open_base(base, home);
     if (dir < 0)
         return;
-    cache->_fd = open_folder(dir, WEIR__CACHE_NAME);
+    cache->_fd = open_folder(dir, WEIR__CACHE_NAME, 0700);
     weir__sys_close(dir);
-    if (cache->_fd >= 0 && (weir__sys_fstat(cache->_fd, &st) < 0 || !is_safe(&st)))
-        weir__sys_close_at(&cache->_fd);
+    drop_unsafe(&cache->_fd, is_safe);
+}
+
+void weir__cache_init_shared(struct weir__cache *cache, const char *path)
+{
+    clear(cache);
+    cache->_is_shared = true;
+    cache->_fd = open_folder(AT_FDCWD, path, 0755);
+    drop_unsafe(&cache->_fd, is_safe);
+}
+
+void weir__cache_add_installed(struct weir__cache *cache, const char *path)
+{
+    cache->_installed = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    drop_unsafe(&cache->_installed, is_safe_installed);
 }
 
 void weir__cache_fini(struct weir__cache *cache)
 {
     weir__sys_close_at(&cache->_fd);
+    weir__sys_close_at(&cache->_installed);
 }
 
 const struct weir__engine_cache *weir__cache_hooks(const struct weir__cache *cache)
 {
-    return cache->_fd >= 0 ? &cache->hooks : NULL;
+    return cache->_fd >= 0 || cache->_installed >= 0 ? &cache->hooks : NULL;
 }

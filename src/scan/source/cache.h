@@ -22,13 +22,20 @@
 #define WEIR__CACHE_BYTES (64u << 20)
 
 struct weir__cache {
-    int _fd; /* -1: there is none */
+    int _fd;        /* -1: there is none */
+    int _installed; /* -1: none is known */
+    bool _is_shared;
     struct weir__engine_cache hooks;
 };
 
 /* base and home are what the environment has under XDG_CACHE_HOME and HOME, or NULL. The folder is
  * made if need be. Without one the cache holds nothing. */
 void weir__cache_init(struct weir__cache *cache, const char *base, const char *home);
+/* A folder for all users: made if need be, and what is put there others may read. */
+void weir__cache_init_shared(struct weir__cache *cache, const char *path);
+/* Such a folder, as whoever installed the program has left it, is looked in when the user's own has
+ * nothing. It must be root's or the user's. */
+void weir__cache_add_installed(struct weir__cache *cache, const char *path);
 void weir__cache_fini(struct weir__cache *cache);
 /* What the engine is given: NULL when there is no folder that may be used. */
 const struct weir__engine_cache *weir__cache_hooks(const struct weir__cache *cache);

@@ -14,8 +14,9 @@
 static const struct weir_lock_class scan_class = {"scan-run", 200};
 
 /* Descriptors that are not for directories and files: the standard ones, the list, the cache. */
-#define FDS_RESERVED   16u
-#define FDS_PER_THREAD 6u /* beside the open directories: a file, a job, a pipe to a child */
+#define FDS_RESERVED 16u
+#define FDS_PER_THREAD                                                                             \
+    8u /* beside the open directories: a file, a job, children, what is spilled */
 #define FDS_DIRS_MAX   32u
 #define FDS_DIRS_MIN   2u
 #define FDS_RAISED_MAX 65536u
@@ -25,7 +26,11 @@ static const struct weir_lock_class scan_class = {"scan-run", 200};
 
 void weir__scan_options_init(struct weir__scan_options *options)
 {
-    *options = (struct weir__scan_options){.decode_depth = WEIR__DECODE_DEPTH_DEFAULT};
+    *options = (struct weir__scan_options){
+        .decode_depth = WEIR__DECODE_DEPTH_DEFAULT,
+        .spills_max = WEIR__SCAN_SPILLS_DEFAULT,
+    };
+    weir__archive_options_init(&options->archives);
 }
 
 /* --- telling --- */
@@ -34,6 +39,8 @@ void weir__scan_count(struct weir__scan_worker *w)
 {
     struct weir__scan_stats *to = &w->run->counts;
     const struct weir__scan_stats *from = &w->counts;
+    if (w->counting)
+        memset(&w->counts, 0, sizeof(w->counts));
     weir_lock_acquire(&w->run->lock);
     to->files += from->files;
     to->dirs += from->dirs;
@@ -41,8 +48,12 @@ void weir__scan_count(struct weir__scan_worker *w)
     to->special += from->special;
     to->symlinks += from->symlinks;
     to->allowed_paths += from->allowed_paths;
+    to->ignored += from->ignored;
+    to->submodules += from->submodules;
     to->failed += from->failed;
     to->partial += from->partial;
+    to->archives += from->archives;
+    to->members += from->members;
     to->archives_unopened += from->archives_unopened;
     to->findings += from->findings;
     to->allowed += from->allowed;
@@ -54,6 +65,8 @@ void weir__scan_count(struct weir__scan_worker *w)
 
 static void tell(struct weir__scan_worker *w, const struct weir__scan_gap *gap)
 {
+    if (w->counting)
+        return;
     if (gap->is_partial)
         w->counts.partial++;
     else
@@ -136,7 +149,7 @@ static int init_limits(struct weir__scan *run)
         result = weir_queue_init(&run->jobs, "scan-jobs", &queue);
         run->has_queue = result == 0;
     }
-    return result;
+    return result < 0 ? result : weir__scan_archives_init(run);
 }
 
 /* --- life cycle --- */
@@ -156,10 +169,13 @@ static void run_free(struct weir__scan *run)
         weir_queue_drain(&run->jobs, free_job, NULL);
         weir_queue_fini(&run->jobs);
     }
+    weir__scan_archives_fini(run);
     if (run->has_bytes)
         weir_budget_fini(&run->bytes);
     if (run->has_reads)
         weir_budget_fini(&run->reads);
+    weir__scan_ignore_free_all(run);
+    weir__scan_given_free(run->given);
     weir_crew_free(run->crew);
     weir_lock_fini(&run->lock);
     weir_cancel_fini(&run->stop);
@@ -237,6 +253,8 @@ void weir__scan_read(struct weir__scan *run, struct weir__scan_stats *ret_stats)
     weir_budget_read(&run->reads, &reads);
     weir_lock_acquire(&run->lock);
     *ret_stats = run->counts;
+    ret_stats->files_total = run->files_total;
+    ret_stats->bytes_total = run->bytes_total;
     weir_lock_release(&run->lock);
     ret_stats->in_flight = reads.in_use;
     ret_stats->reads_limit = reads.capacity;

@@ -11,6 +11,8 @@
  *   may or may not be seen.
  * - Symlinks are not followed, but for those that a path itself is; special files are not read, but
  *   for a path itself that is a pipe or a device. Both are counted.
+ * - A file or directory that is named by several paths, or lies in a directory that is named too,
+ * is scanned once. Names in a list are scanned as often as they are listed.
  * - Whatever could not be read, or not completely, is told and counted, and does not stop the rest.
  * - Memory does not grow with the tree: directories are read a window at a time, depth first, and
  *   each thread keeps at most WEIR__SCAN_NAMES_BYTES of names that it has still to enter (and one
@@ -18,8 +20,11 @@
  * - At most reads_max files are being read at once, and their buffers take at most bytes_max; both
  *   are lowered to what the limit of open files allows.
  *
- * What is in archives is not looked at yet: a file that is one (weir__archive_probe()) is scanned
- * as plain bytes, told as not completely scanned, and counted in archives_unopened.
+ * Archives (archive.h) are opened, whatever their name is: each member is scanned as a file would
+ * be, under the path of the archive, '!' and its own. What of them could not be read is told. One
+ * that comes as a stream is kept in a temporary file first, if that is allowed. An archive that is
+ * not opened is told, counted in archives_unopened, and scanned as plain bytes. How archives are
+ * admitted: scan_archive.c.
  *
  * Ownership: options, their strings, the engine and the hooks are borrowed until
  * weir__scan_finish().
@@ -29,29 +34,72 @@
 
 #include <weir/deadline.h>
 
+#include "archive.h"
+#include "buffer.h"
 #include "engine/engine.h"
 
-#define WEIR__SCAN_READS_DEFAULT 256u
-#define WEIR__SCAN_READS_MAX     65536u
-#define WEIR__SCAN_THREADS_MAX   256u
-#define WEIR__SCAN_BYTES_DEFAULT (UINT64_C(256) << 20)
-#define WEIR__SCAN_READ_SIZE     (256u << 10) /* of one read, and of a thread's buffer */
-#define WEIR__SCAN_NAMES_BYTES   (1u << 20)
-#define WEIR__SCAN_DEPTH_MAX     65536u /* of directories */
-#define WEIR__SCAN_PATH_MAX      (1u << 20)
+#define WEIR__SCAN_READS_DEFAULT  256u
+#define WEIR__SCAN_READS_MAX      65536u
+#define WEIR__SCAN_THREADS_MAX    256u
+#define WEIR__SCAN_BYTES_DEFAULT  (UINT64_C(256) << 20)
+#define WEIR__SCAN_READ_SIZE      (256u << 10) /* of one read, and of a thread's buffer */
+#define WEIR__SCAN_NAMES_BYTES    (1u << 20)
+#define WEIR__SCAN_DEPTH_MAX      65536u /* of directories */
+#define WEIR__SCAN_PATH_MAX       (1u << 20)
+#define WEIR__SCAN_IGNORES_BYTES  (16u << 20) /* of rules of .gitignore files in use */
+
+#define WEIR__SCAN_SPILLS_DEFAULT 16u
+#define WEIR__SCAN_SPILLS_MAX     4096u
+#define WEIR__SCAN_MEMBERS_BYTES                                                                   \
+    (UINT64_C(4) << 20) /* of one archive's members in work at once                                \
+                         */
+
+#define WEIR__SCAN_WHY_MAX 320u
+
+/* Something that is being fetched. */
+struct weir__scan_fetch {
+    int fd;           /* a pipe, to be read to its end; the fetcher closes it */
+    const char *what; /* what went wrong, as in a gap */
+    char why[WEIR__SCAN_WHY_MAX];
+    bool is_partial;
+    void *state; /* the fetcher's */
+};
+
+/* Brings the bytes of paths that are no files: what is behind a URL. Called by the threads that
+ * scan, several at once. */
+struct weir__scan_fetcher {
+    bool (*is_mine)(void *arg, const char *path);
+    /* Appends the path as it is shown: passwords are not. */
+    int (*show)(void *arg, const char *path, struct weir__buffer *name);
+    /* Begins. 0 when bytes are to come; a negative error, and what went wrong, when there are none.
+     * Ends soon after stop has fired. */
+    int (*open)(void *arg, const char *path, struct weir_cancel *stop,
+                struct weir__scan_fetch *fetch);
+    /* Once for every open that was 0. was_read: to its end. 0 when what was read is all of it, and
+     * nothing else; otherwise a negative error, and what went wrong. */
+    int (*close)(void *arg, struct weir__scan_fetch *fetch, bool was_read);
+    void *arg;
+};
 
 struct weir__scan_options {
     const struct weir__engine *engine;
-    const char *const *paths; /* "-": standard input */
+    const struct weir__scan_fetcher *fetcher; /* or NULL: every path is one of a file */
+    const char *const *paths;                 /* "-": standard input */
     size_t paths_count;
     const char *files_from; /* a file of names, "-" for standard input, or NULL */
     bool from0;             /* names in files_from end with NUL */
+    bool staged;            /* what git is about to commit; not together with paths and lists */
     unsigned threads;       /* 0: one for each core */
     uint64_t reads_max;     /* 0: WEIR__SCAN_READS_DEFAULT */
     uint64_t bytes_max;     /* 0: WEIR__SCAN_BYTES_DEFAULT; at least WEIR__SCAN_READ_SIZE */
     unsigned decode_depth;
     bool one_file_system;
+    bool respect_gitignore;  /* leave out what .gitignore files name, and .git */
+    bool has_totals;         /* find out how much there is to do, where that is cheap */
     uint64_t file_bytes_max; /* larger files are told and not read; 0: none are too large */
+    struct weir__archive_options archives; /* of depth 0: they are not opened */
+    uint64_t archives_bytes; /* memory of all decoders and members; 0: what each thread may need */
+    uint64_t spills_max;     /* archives at once that may use temporary files; 0: none may */
 };
 
 /* Why something was not scanned. */
@@ -73,11 +121,13 @@ struct weir__scan_hooks {
 struct weir__scan_stats {
     uint64_t files, dirs, bytes;               /* scanned; bytes of holes are counted */
     uint64_t special, symlinks, allowed_paths; /* left out */
+    uint64_t ignored, submodules;              /* left out, for git's sake */
     uint64_t failed, partial;                  /* gaps of either kind */
-    uint64_t archives_unopened;
+    uint64_t archives, members, archives_unopened;
     uint64_t findings, allowed, rejected; /* of the engine */
     uint64_t decoded_bytes;
-    uint64_t in_flight; /* files being read now */
+    uint64_t in_flight;                /* files being read now */
+    uint64_t files_total, bytes_total; /* what there is to do; 0: not known */
     uint64_t reads_limit;
     unsigned threads;
     bool is_stopped;

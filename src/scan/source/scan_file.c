@@ -27,12 +27,13 @@ struct file {
     int fd;
     uint64_t size, at;
     bool is_sparse;
+    bool is_plain;     /* not to be opened, whatever it is */
     uint64_t data_end; /* of a sparse one: no hole before */
 };
 
 /* --- the scanner --- */
 
-static bool begin(struct weir__scan_worker *w)
+bool weir__scan_object_begin(struct weir__scan_worker *w)
 {
     struct weir__object object = {.path = weir__buffer_text(&w->path),
                                   .decode_depth = w->run->options->decode_depth};
@@ -43,7 +44,7 @@ static bool begin(struct weir__scan_worker *w)
     return result == 0;
 }
 
-static bool feed(struct weir__scan_worker *w, const char *bytes, size_t length)
+bool weir__scan_object_feed(struct weir__scan_worker *w, const char *bytes, size_t length)
 {
     int result = weir__scanner_feed(w->scanner, bytes, length);
     if (result < 0)
@@ -52,7 +53,7 @@ static bool feed(struct weir__scan_worker *w, const char *bytes, size_t length)
 }
 
 /* Large files are seen to make progress. */
-static void count_bytes(struct weir__scan_worker *w, uint64_t at)
+void weir__scan_object_count(struct weir__scan_worker *w, uint64_t at)
 {
     w->counts.bytes += at - w->bytes_told;
     w->bytes_told = at;
@@ -60,16 +61,15 @@ static void count_bytes(struct weir__scan_worker *w, uint64_t at)
         weir__scan_count(w);
 }
 
-static void end(struct weir__scan_worker *w)
+bool weir__scan_object_end(struct weir__scan_worker *w)
 {
     struct weir__scan_result result;
     const char *path = weir__buffer_text(&w->path);
     int error = weir__scanner_end(w->scanner, &result);
     if (error < 0) {
         weir__scan_tell(w, path, "cannot scan", weir_error_text(error));
-        return;
+        return false;
     }
-    w->counts.files++;
     w->counts.findings += result.findings;
     w->counts.allowed += result.allowed;
     w->counts.rejected += result.rejected;
@@ -79,6 +79,13 @@ static void end(struct weir__scan_worker *w)
     if (result.gave_up > 0)
         weir__scan_tell_partial(w, path, "cannot judge all of",
                                 "matches reached a limit of the matcher");
+    return true;
+}
+
+static void end(struct weir__scan_worker *w)
+{
+    if (weir__scan_object_end(w))
+        w->counts.files++;
 }
 
 /* --- holes --- */
@@ -88,17 +95,17 @@ static bool step_over(struct weir__scan_worker *w, struct file *file, uint64_t u
 {
     uint64_t length = until - file->at;
     memset(w->block, 0, HOLE_EDGE);
-    if (!feed(w, w->block, HOLE_EDGE))
+    if (!weir__scan_object_feed(w, w->block, HOLE_EDGE))
         return false;
     int result = weir__scanner_skip(w->scanner, length - (is_end ? 1u : 2u) * HOLE_EDGE);
     if (result < 0) {
         weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan", weir_error_text(result));
         return false;
     }
-    if (!is_end && !feed(w, w->block, HOLE_EDGE))
+    if (!is_end && !weir__scan_object_feed(w, w->block, HOLE_EDGE))
         return false;
     file->at = until;
-    count_bytes(w, file->at);
+    weir__scan_object_count(w, file->at);
     return true;
 }
 
@@ -127,16 +134,20 @@ static bool find_data(struct weir__scan_worker *w, struct file *file)
 
 /* --- reading --- */
 
-/* What the file is for others, by its first bytes. Here is the place to have an archive walked. */
-static void look_at(struct weir__scan_worker *w, const char *bytes, size_t length)
+/* Whether it is an archive, by its first bytes, and was dealt with as one. */
+static bool was_archive(struct weir__scan_worker *w, const struct file *file, size_t length)
 {
-    const char *format = weir__archive_probe(bytes, length);
+    struct stat st;
+    const char *format = file->is_plain ? NULL : weir__archive_probe(w->block, length);
     if (!format)
-        return;
-    char why[96];
-    snprintf(why, sizeof(why), "archive not opened (%.40s)", format);
-    w->counts.archives_unopened++;
-    weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot look into", why);
+        return false;
+    /* What has no size can only be read on; the position is still at its beginning. */
+    if (file->size == 0)
+        return weir__scan_archive_stream(w, file->fd, 0, format) != WEIR__SCAN_NOT_TAKEN;
+    if (weir__sys_fstat(file->fd, &st) == 0)
+        return weir__scan_archive(w, file->fd, &st, format);
+    weir__scan_tell(w, weir__buffer_text(&w->path), "cannot read", NULL);
+    return true;
 }
 
 /* It ended before its size: cut off, or of a kind that has no true size. */
@@ -174,19 +185,19 @@ static void read_all(struct weir__scan_worker *w, struct file *file)
                 tell_short(w, file);
             break;
         }
-        if (file->at == 0)
-            look_at(w, w->block, (size_t)n);
-        if (!feed(w, w->block, (size_t)n))
+        if (file->at == 0 && was_archive(w, file, (size_t)n))
+            return;
+        if (!weir__scan_object_feed(w, w->block, (size_t)n))
             return;
         file->at += (uint64_t)n;
-        count_bytes(w, file->at);
+        weir__scan_object_count(w, file->at);
     }
     end(w);
 }
 
 /* --- files --- */
 
-static void scan_open(struct weir__scan_worker *w, int fd)
+void weir__scan_open(struct weir__scan_worker *w, int fd)
 {
     const struct weir__scan_options *options = w->run->options;
     const char *path = weir__buffer_text(&w->path);
@@ -208,12 +219,13 @@ static void scan_open(struct weir__scan_worker *w, int fd)
         .size = (uint64_t)st.st_size,
         .is_sparse = st.st_size > HOLE_MIN && (uint64_t)st.st_blocks * 512 < (uint64_t)st.st_size,
     };
-    if (begin(w))
+    if (weir__scan_object_begin(w))
         read_all(w, &file);
 }
 
 /* Tokens come before the descriptor. */
-static bool admit(struct weir__scan_worker *w, struct weir_permit *read, struct weir_permit *bytes)
+bool weir__scan_admit(struct weir__scan_worker *w, struct weir_permit *read,
+                      struct weir_permit *bytes)
 {
     struct weir_deadline deadline = weir_deadline_until(&w->run->stop);
     int result = weir_budget_acquire(&w->run->reads, 1, read, &deadline);
@@ -235,17 +247,63 @@ void weir__scan_file(struct weir__scan_worker *w, int dir, const char *name, boo
         w->counts.allowed_paths++;
         return;
     }
-    if (!admit(w, &read, &bytes))
+    if (!weir__scan_admit(w, &read, &bytes))
         return;
     int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | (is_given ? 0 : O_NOFOLLOW);
     int fd = weir__sys_openat(dir, name, flags, 0);
     if (fd >= 0)
-        scan_open(w, fd);
+        weir__scan_open(w, fd);
     else if (errno == ELOOP && !is_given)
         w->counts.symlinks++; /* it was a file when its name was read */
     else
         weir__scan_tell(w, path, "cannot open", NULL);
     weir__sys_close(fd);
+}
+
+void weir__scan_plain(struct weir__scan_worker *w, int fd, uint64_t size)
+{
+    struct file file = {.fd = fd, .size = size, .is_plain = true};
+    if (size > 0 && weir__scan_object_begin(w))
+        read_all(w, &file);
+}
+
+/* What is known of a stream that may be an archive: its first bytes stay in the block until enough
+ * of them are there, and are scanned meanwhile, since nobody knows when the next ones come. */
+static enum weir__scan_taken look_into(struct weir__scan_worker *w, int fd, uint64_t at,
+                                       bool *is_known)
+{
+    const char *format = *is_known ? NULL : weir__archive_probe(w->block, (size_t)at);
+    *is_known = *is_known || format || at >= WEIR__ARCHIVE_PROBE_ALL;
+    return format ? weir__scan_archive_stream(w, fd, (size_t)at, format) : WEIR__SCAN_NOT_TAKEN;
+}
+
+bool weir__scan_stream_admitted(struct weir__scan_worker *w, int fd)
+{
+    uint64_t at = 0;
+    bool is_known = false;
+    if (!weir__scan_object_begin(w))
+        return false;
+    for (;;) {
+        size_t held = is_known ? 0 : (size_t)at;
+        ssize_t n = weir__sys_read(fd, w->block + held, WEIR__SCAN_READ_SIZE - held);
+        if (weir__scan_is_stopped(w))
+            return false;
+        if (n < 0) {
+            weir__scan_tell(w, weir__buffer_text(&w->path), "cannot read", NULL);
+            return false;
+        }
+        if (n == 0)
+            break;
+        at += (uint64_t)n;
+        enum weir__scan_taken taken = look_into(w, fd, at, &is_known);
+        if (taken != WEIR__SCAN_NOT_TAKEN)
+            return taken == WEIR__SCAN_TAKEN;
+        if (!weir__scan_object_feed(w, w->block + held, (size_t)n))
+            return false;
+        weir__scan_object_count(w, at);
+    }
+    end(w);
+    return true;
 }
 
 void weir__scan_stream(struct weir__scan_worker *w, int fd)
@@ -254,25 +312,6 @@ void weir__scan_stream(struct weir__scan_worker *w, int fd)
     struct weir_permit read = WEIR_PERMIT_NONE;
     WEIR_CLEANUP(weir_permit_release)
     struct weir_permit bytes = WEIR_PERMIT_NONE;
-    uint64_t at = 0;
-    if (!admit(w, &read, &bytes) || !begin(w))
-        return;
-    for (;;) {
-        ssize_t n = weir__sys_read(fd, w->block, WEIR__SCAN_READ_SIZE);
-        if (weir__scan_is_stopped(w))
-            return;
-        if (n < 0) {
-            weir__scan_tell(w, weir__buffer_text(&w->path), "cannot read", NULL);
-            return;
-        }
-        if (n == 0)
-            break;
-        if (at == 0)
-            look_at(w, w->block, (size_t)n);
-        if (!feed(w, w->block, (size_t)n))
-            return;
-        at += (uint64_t)n;
-        count_bytes(w, at);
-    }
-    end(w);
+    if (weir__scan_admit(w, &read, &bytes))
+        (void)weir__scan_stream_admitted(w, fd);
 }

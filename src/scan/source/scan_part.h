@@ -2,9 +2,20 @@
  *
  *   scan.c         limits, threads, counts, the end
  *   scan_list.c    the thread that hands out paths, from the command line or from a list
- *   scan_worker.c  the threads that scan: jobs, and what became of them
+ *   scan_job.c     jobs: who has them, who wants one, when the last one is done
+ *   scan_worker.c  the threads that scan
  *   scan_walk.c    directories
+ *   scan_ahead.c   files that are asked for before they are read
+ *   scan_total.c   how much there is to do
+ *   scan_given.c   paths that lie in each other
+ *   scan_ignore.c  which rules of .gitignore files apply where
+ *   scan_staged.c  what git is about to commit
+ *   scan_git.c     git as a child
  *   scan_file.c    one file
+ *   scan_archive.c one that is an archive
+ *   scan_members.c members of an archive, among threads
+ *   scan_spill.c   temporary files
+ *   scan_fetched.c what somebody else brings: URLs
  *
  * Who gives what to whom: one thread hands out the paths and waits when the queue of jobs is full.
  * A worker that finds more than it needs offers some of it (a directory, names of files) only if
@@ -22,11 +33,13 @@
 #include <weir/budget.h>
 #include <weir/crew.h>
 #include <weir/error.h>
+#include <weir/frontier.h>
 #include <weir/lock.h>
 #include <weir/queue.h>
 
 #include "buffer.h"
 #include "scan.h"
+#include "scan_archive.h"
 
 #define WEIR__SCAN_WINDOW 32768u /* bytes of one getdents */
 
@@ -34,13 +47,18 @@ enum weir__job_kind {
     WEIR__JOB_PATH,   /* as the user gave it */
     WEIR__JOB_LISTED, /* from a list: a symlink is one */
     WEIR__JOB_DIR,    /* a directory that is open */
-    WEIR__JOB_FILES   /* files in a directory that is open */
+    WEIR__JOB_FILES,  /* files in a directory that is open */
+    WEIR__JOB_STAGED, /* a path in git's index; the only name is that of its blob */
+    WEIR__JOB_HELP    /* members of an archive */
 };
 
 struct weir__job {
     enum weir__job_kind kind;
     int fd;
-    dev_t device; /* of the tree */
+    dev_t device;                     /* of the tree */
+    struct weir__scan_ignore *ignore; /* of the directory above one, held; or NULL */
+    struct weir__scan_archive *archive;
+    void (*release)(struct weir__job *job); /* when it is freed; or NULL */
     size_t path_length;
     size_t names_length; /* each ends with NUL */
     char text[];         /* the path (of a directory with its slash) and NUL, then the names */
@@ -55,6 +73,14 @@ struct weir__frame {
     off_t position;     /* while it is closed */
     dev_t device;
     ino_t inode;
+    bool has_given;                   /* files in it are scanned as paths of their own */
+    struct weir__scan_ignore *ignore; /* held, or NULL */
+};
+
+/* What a walk that scans nothing has counted. */
+struct weir__scan_counting {
+    uint64_t files, bytes;
+    bool is_over; /* the run has ended */
 };
 
 struct weir__scan_worker {
@@ -68,8 +94,17 @@ struct weir__scan_worker {
     size_t frames_count, frames_room;
     size_t frames_open; /* the frames that are open are the last so many */
     dev_t device;
-    struct weir__scan_stats counts; /* not yet added to those of the run */
-    uint64_t bytes_told;            /* of the file at hand, that are in counts */
+    struct weir__scan_stats counts;       /* not yet added to those of the run */
+    uint64_t bytes_told;                  /* of the file at hand, that are in counts */
+    struct weir__buffer rule_path;        /* for rules of git: from the top of the repository */
+    struct weir__git *git;                /* gives blobs; started with the first one */
+    struct weir__scan_counting *counting; /* NULL in those who scan */
+    struct weir__archive_walker *walker;  /* made with the first archive */
+    struct weir__buffer member;           /* of an archive, to be handed over */
+    struct weir_device disk;              /* below disk_of, if has_disk */
+    dev_t disk_of;
+    int spill; /* if has_spill */
+    bool has_disk, has_spill;
 };
 
 struct weir__scan {
@@ -87,11 +122,16 @@ struct weir__scan {
     struct weir__scan_stats counts;
     uint64_t open; /* jobs that are not done, and one for the thread that hands out paths */
     uint32_t idle;
+    uint64_t files_total, bytes_total;
+    struct weir__scan_ignore *ignores; /* all there are */
+    size_t ignores_bytes;
+    struct weir__scan_given *given; /* set before the first job, then only read; or NULL */
+    struct weir__scan_archives archives;
 };
 
 static inline bool weir__scan_is_stopped(const struct weir__scan_worker *w)
 {
-    return weir_cancel_is_fired(&w->run->stop);
+    return weir_cancel_is_fired(&w->run->stop) || (w->counting && w->counting->is_over);
 }
 
 /* --- scan.c --- */
@@ -109,7 +149,10 @@ WEIR_MUST_USE int weir__scan_worker_new(struct weir__scan_worker **ret_worker,
 /* Accepts NULL. */
 void weir__scan_worker_free(struct weir__scan_worker *w);
 int weir__scan_worker_main(struct weir_crew_self *self, void *arg);
+/* All of a directory that the user named. */
+void weir__scan_tree(struct weir__scan_worker *w, const char *path);
 
+/* --- scan_job.c --- */
 /* NULL without memory. */
 struct weir__job *weir__job_new(enum weir__job_kind kind, const char *path, size_t path_length,
                                 size_t names_room);
@@ -123,14 +166,72 @@ bool weir__job_is_wanted(struct weir__scan *run);
 bool weir__job_offer(struct weir__scan *run, struct weir__job *job);
 /* One job less; the last one ends the run. */
 void weir__job_done(struct weir__scan *run);
+/* Waits for a job, which is then the caller's: 0, Closed when none will come, Canceled. */
+WEIR_MUST_USE int weir__job_take(struct weir__scan *run, struct weir__job **ret_job);
 
 /* --- scan_list.c --- */
 /* arg: a worker that scans nothing. */
 int weir__scan_list_main(struct weir_crew_self *self, void *arg);
 
+/* --- scan_ahead.c --- */
+#define WEIR__SCAN_AHEAD 128u /* files */
+struct weir__scan_next {
+    uint64_t inode; /* or what else tells the order on the disk */
+    const char *name;
+};
+/* Files in a directory that will be read next; puts them into another order. */
+void weir__scan_ahead(const struct weir__scan_worker *w, int dir, struct weir__scan_next *next,
+                      size_t count);
+
+/* --- scan_total.c --- */
+/* For the thread that has handed out all paths. */
+void weir__scan_find_totals(struct weir__scan_worker *w);
+/* Counts a file in a directory. */
+void weir__scan_count_file(struct weir__scan_worker *w, int dir, const char *name);
+
+/* --- scan_given.c --- */
+/* Looks at all paths of the options. NULL: there is nothing to be known, or no memory for it. */
+struct weir__scan_given *weir__scan_given_new(struct weir__scan_worker *w);
+/* Accepts NULL. */
+void weir__scan_given_free(struct weir__scan_given *given);
+/* Whether the path of this index is the same file as one before it. NULL: no. */
+bool weir__scan_given_again(const struct weir__scan_given *given, size_t index);
+/* Whether the directory is one of the paths; whether files in it are; whether this file in it is.
+ */
+bool weir__scan_given_dir(const struct weir__scan_given *given, dev_t device, ino_t inode);
+bool weir__scan_given_in(const struct weir__scan_given *given, dev_t device, ino_t inode);
+bool weir__scan_given_file(const struct weir__scan_given *given, dev_t device, ino_t inode,
+                           const char *name);
+
+/* --- scan_ignore.c --- */
+/* For a tree that begins at this directory, whose path is the worker's: the rules above it. Held;
+ * NULL: told. */
+struct weir__scan_ignore *weir__scan_ignore_begin(struct weir__scan_worker *w, int fd);
+/* The rules in a directory, whose path is the worker's, on top of those above. Held; for NULL, and
+ * without memory, NULL. */
+struct weir__scan_ignore *weir__scan_ignore_enter(struct weir__scan_worker *w, int fd,
+                                                  struct weir__scan_ignore *above);
+/* Both accept NULL. */
+struct weir__scan_ignore *weir__scan_ignore_hold(struct weir__scan *run,
+                                                 struct weir__scan_ignore *ignore);
+void weir__scan_ignore_drop(struct weir__scan *run, struct weir__scan_ignore *ignore);
+/* Before names of a directory, whose path is the worker's, are asked for. False: told. */
+bool weir__scan_ignore_aim(struct weir__scan_worker *w, const struct weir__scan_ignore *ignore);
+bool weir__scan_ignore_has(struct weir__scan_worker *w, const struct weir__scan_ignore *ignore,
+                           const char *name, bool is_dir);
+/* At the end: also those of jobs that nobody did. */
+void weir__scan_ignore_free_all(struct weir__scan *run);
+
+/* --- scan_staged.c --- */
+/* Hands out what is staged. */
+void weir__scan_staged_list(struct weir__scan_worker *w);
+/* Scans one blob under the path, which is the worker's. */
+void weir__scan_staged(struct weir__scan_worker *w, const char *id);
+
 /* --- scan_walk.c --- */
-/* All of the tree below the directory, whose path is the worker's. Closes it. */
-void weir__scan_walk(struct weir__scan_worker *w, int fd);
+/* All of the tree below the directory, whose path is the worker's. Closes it. The rules are those
+ * of the directory above, or NULL. */
+void weir__scan_walk(struct weir__scan_worker *w, int fd, struct weir__scan_ignore *above);
 /* Names of files in the directory, whose path is the worker's. */
 void weir__scan_names(struct weir__scan_worker *w, int fd, const char *names, size_t length);
 
@@ -138,7 +239,59 @@ void weir__scan_names(struct weir__scan_worker *w, int fd, const char *names, si
 /* The file of that name in the directory; its path is the worker's. is_given: the user named it, so
  * that a symlink is followed. */
 void weir__scan_file(struct weir__scan_worker *w, int dir, const char *name, bool is_given);
+/* A file that is open, for who has the tokens; its path is the worker's. */
+void weir__scan_open(struct weir__scan_worker *w, int fd);
+/* Waits for the tokens of one file. False: told, or the run is stopped. */
+bool weir__scan_admit(struct weir__scan_worker *w, struct weir_permit *read,
+                      struct weir_permit *bytes);
 /* Bytes until they end: standard input, a pipe. */
 void weir__scan_stream(struct weir__scan_worker *w, int fd);
+/* The same for who has the tokens. True: they came to their end, and all of them were taken. */
+bool weir__scan_stream_admitted(struct weir__scan_worker *w, int fd);
+
+/* The file from its beginning, whatever it is: its bytes. */
+void weir__scan_plain(struct weir__scan_worker *w, int fd, uint64_t size);
+/* What the scanner is given; the path is the worker's. False: told. */
+bool weir__scan_object_begin(struct weir__scan_worker *w);
+bool weir__scan_object_feed(struct weir__scan_worker *w, const char *bytes, size_t length);
+void weir__scan_object_count(struct weir__scan_worker *w, uint64_t at);
+bool weir__scan_object_end(struct weir__scan_worker *w);
+
+/* --- scan_archive.c --- */
+WEIR_MUST_USE int weir__scan_archives_init(struct weir__scan *run);
+/* When no thread is left, and no job. */
+void weir__scan_archives_fini(struct weir__scan *run);
+/* Ends the worker's decoder; in its own thread, or when that has ended. */
+void weir__scan_archives_leave(struct weir__scan_worker *w);
+/* The archive in a regular file. False: it was told as not opened, and the object that was begun is
+ * as it was. */
+bool weir__scan_archive(struct weir__scan_worker *w, int fd, const struct stat *st,
+                        const char *format);
+enum weir__scan_taken {
+    WEIR__SCAN_NOT_TAKEN,
+    WEIR__SCAN_TAKEN,
+    WEIR__SCAN_TAKEN_IN_PART /* not to its end, which was told */
+};
+/* The same for one that comes as a stream, of which so many bytes are in the worker's block. */
+enum weir__scan_taken weir__scan_archive_stream(struct weir__scan_worker *w, int fd, size_t length,
+                                                const char *format);
+
+/* --- scan_members.c --- */
+/* Waits for its share of the pool. */
+WEIR_MUST_USE int weir__scan_archive_new(struct weir__scan *run,
+                                         struct weir__scan_archive **ret_archive);
+/* The walk is over: scans what nobody has taken, whereby the worker's path changes. */
+void weir__scan_archive_over(struct weir__scan_worker *w, struct weir__scan_archive *archive);
+/* Whether somebody might take a member. */
+bool weir__scan_archive_has_help(struct weir__scan_archive *archive);
+/* False: there is no room for it. */
+bool weir__scan_archive_hand_over(struct weir__scan_archive *archive,
+                                  const struct weir__buffer *path,
+                                  const struct weir__buffer *bytes);
+void weir__scan_help(struct weir__scan_worker *w, const struct weir__job *job);
+
+/* --- scan_fetched.c --- */
+/* A path that is no file: the fetcher of the options brings its bytes. */
+void weir__scan_fetched(struct weir__scan_worker *w, const char *path);
 
 #endif

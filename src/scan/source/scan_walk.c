@@ -27,8 +27,9 @@
 
 /* How often, in files, somebody may ask for a share. */
 #define SHARE_EVERY 16u
-/* Marks entries of a window that somebody else has taken. */
-#define DT_TAKEN 0xff
+/* Marks entries of a window that somebody else has taken, and those that git ignores. */
+#define DT_TAKEN   0xff
+#define DT_IGNORED 0xfe
 
 struct entry { /* as the kernel has it */
     ino64_t inode;
@@ -87,7 +88,8 @@ static void rest(struct weir__scan_worker *w)
 }
 
 /* The path is that of the directory, with its slash. Takes the descriptor. */
-static void push(struct weir__scan_worker *w, int fd, const struct stat *st)
+static void push(struct weir__scan_worker *w, int fd, const struct stat *st,
+                 struct weir__scan_ignore *above)
 {
     if (!grow(w)) {
         weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan",
@@ -105,6 +107,8 @@ static void push(struct weir__scan_worker *w, int fd, const struct stat *st)
         .names_from = weir__buffer_length(&w->names),
         .device = st->st_dev,
         .inode = st->st_ino,
+        .has_given = weir__scan_given_in(w->run->given, st->st_dev, st->st_ino),
+        .ignore = weir__scan_ignore_enter(w, fd, above),
     };
     w->frames_open++;
     w->counts.dirs++;
@@ -130,6 +134,7 @@ static int reopen(struct weir__scan_worker *w, const struct weir__frame *frame, 
 static void pop(struct weir__scan_worker *w)
 {
     struct weir__frame gone = *top(w);
+    weir__scan_ignore_drop(w->run, gone.ignore);
     weir__buffer_truncate(&w->names, gone.names_from);
     w->frames_count--;
     w->frames_open -= w->frames_open > 0;
@@ -160,6 +165,12 @@ static bool is_dots(const char *name)
     return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
+/* Whether somebody has nothing to do, and we have something to give. */
+static bool is_asked(const struct weir__scan_worker *w)
+{
+    return !w->counting && weir__job_is_wanted(w->run);
+}
+
 /* File systems that do not say what an entry is are asked for each. */
 static unsigned char type_of(struct weir__scan_worker *w, const struct entry *entry)
 {
@@ -176,6 +187,32 @@ static unsigned char type_of(struct weir__scan_worker *w, const struct entry *en
 static struct entry *entry_at(const struct weir__scan_worker *w, ssize_t at)
 {
     return (struct entry *)(void *)(w->window + at);
+}
+
+/* Marks what is not to be scanned here. */
+static void sift(struct weir__scan_worker *w, ssize_t size)
+{
+    const struct weir__frame *frame = top(w);
+    struct stat st;
+    set_dir(w);
+    bool has_rules = frame->ignore && weir__scan_ignore_aim(w, frame->ignore);
+    if (!has_rules && !frame->has_given)
+        return;
+    for (ssize_t at = 0; at < size; at += entry_at(w, at)->size) {
+        struct entry *entry = entry_at(w, at);
+        /* One that cannot be asked for is told when its turn comes. */
+        if (entry->type == DT_UNKNOWN && !is_dots(entry->name) &&
+            weir__sys_fstatat(frame->fd, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            entry->type = (unsigned char)IFTODT(st.st_mode);
+        if ((entry->type != DT_REG && entry->type != DT_DIR) || is_dots(entry->name))
+            continue;
+        if (frame->has_given && entry->type == DT_REG &&
+            weir__scan_given_file(w->run->given, frame->device, frame->inode, entry->name))
+            entry->type = DT_TAKEN;
+        else if (has_rules &&
+                 weir__scan_ignore_has(w, frame->ignore, entry->name, entry->type == DT_DIR))
+            entry->type = DT_IGNORED;
+    }
 }
 
 /* Every other file from here on in the window: its name goes to the job, or it is marked. */
@@ -230,6 +267,19 @@ static bool keep_dir(struct weir__scan_worker *w, const char *name, bool must_ke
     return true;
 }
 
+/* Has the next files in the window, from here on, asked for. */
+static void ask_ahead(struct weir__scan_worker *w, ssize_t at, ssize_t size)
+{
+    struct weir__scan_next next[WEIR__SCAN_AHEAD];
+    size_t count = 0;
+    for (; at < size && count < WEIR__SCAN_AHEAD; at += entry_at(w, at)->size) {
+        const struct entry *entry = entry_at(w, at);
+        if (entry->type == DT_REG)
+            next[count++] = (struct weir__scan_next){.inode = entry->inode, .name = entry->name};
+    }
+    weir__scan_ahead(w, top(w)->fd, next, count);
+}
+
 static void do_window(struct weir__scan_worker *w, ssize_t size)
 {
     bool is_shared = false; /* what was given away must not be read again */
@@ -238,9 +288,16 @@ static void do_window(struct weir__scan_worker *w, ssize_t size)
     for (ssize_t at = 0; at < size && !weir__scan_is_stopped(w);) {
         const struct entry *entry = entry_at(w, at);
         unsigned char type = is_dots(entry->name) ? DT_TAKEN : type_of(w, entry);
-        if (type == DT_REG && files++ % SHARE_EVERY == 0 && weir__job_is_wanted(w->run))
-            is_shared = share_files(w, at, size) || is_shared;
-        if (type == DT_REG) {
+        if (type == DT_REG && !w->counting) {
+            if (files % WEIR__SCAN_AHEAD == 0)
+                ask_ahead(w, at, size);
+            if (files % SHARE_EVERY == 0 && is_asked(w))
+                is_shared = share_files(w, at, size) || is_shared;
+            files++;
+        }
+        if (type == DT_REG && w->counting) {
+            weir__scan_count_file(w, top(w)->fd, entry->name);
+        } else if (type == DT_REG) {
             if (add_name(w, entry->name))
                 weir__scan_file(w, top(w)->fd, entry->name, false);
         } else if (type == DT_DIR) {
@@ -253,6 +310,8 @@ static void do_window(struct weir__scan_worker *w, ssize_t size)
             }
         } else if (type == DT_LNK) {
             w->counts.symlinks++;
+        } else if (type == DT_IGNORED) {
+            w->counts.ignored++;
         } else if (type != DT_TAKEN) {
             w->counts.special++;
         }
@@ -272,6 +331,7 @@ static void read_window(struct weir__scan_worker *w)
         top(w)->is_read = true;
         return;
     }
+    sift(w, size);
     do_window(w, size);
     weir__scan_count(w);
 }
@@ -283,19 +343,21 @@ static void enter(struct weir__scan_worker *w, int fd, const struct stat *st)
     struct weir__scan *run = w->run;
     const char *path = weir__buffer_text(&w->path);
     /* Only if there is more to do here. */
-    if (weir__buffer_length(&w->names) > 0 && weir__job_is_wanted(run)) {
+    if (weir__buffer_length(&w->names) > 0 && is_asked(w)) {
         struct weir__job *job =
             weir__job_new(WEIR__JOB_DIR, path, weir__buffer_length(&w->path), 0);
         if (job) {
             job->fd = fd;
             job->device = w->device;
+            job->ignore = weir__scan_ignore_hold(run, top(w)->ignore);
             if (weir__job_offer(run, job))
                 return;
             job->fd = -1;
+            weir__scan_ignore_drop(run, job->ignore);
         }
         weir__job_free(job);
     }
-    push(w, fd, st);
+    push(w, fd, st, top(w)->ignore);
 }
 
 /* The last of the names of the top frame. */
@@ -318,7 +380,8 @@ static void enter_next(struct weir__scan_worker *w)
         weir__sys_close(fd);
         return;
     }
-    if (w->run->options->one_file_system && st.st_dev != w->device) {
+    if ((w->run->options->one_file_system && st.st_dev != w->device) ||
+        weir__scan_given_dir(w->run->given, st.st_dev, st.st_ino)) {
         weir__sys_close(fd);
         return;
     }
@@ -331,7 +394,7 @@ static void enter_next(struct weir__scan_worker *w)
     enter(w, fd, &st);
 }
 
-void weir__scan_walk(struct weir__scan_worker *w, int fd)
+void weir__scan_walk(struct weir__scan_worker *w, int fd, struct weir__scan_ignore *above)
 {
     struct stat st;
     weir__buffer_truncate(&w->names, 0);
@@ -340,7 +403,7 @@ void weir__scan_walk(struct weir__scan_worker *w, int fd)
         weir__sys_close(fd);
         return;
     }
-    push(w, fd, &st);
+    push(w, fd, &st, above);
     while (w->frames_count > 0) {
         struct weir__frame *frame = top(w);
         if (weir__scan_is_stopped(w)) {

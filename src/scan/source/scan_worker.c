@@ -1,93 +1,14 @@
-/* scan_worker.c - the threads that scan, and the jobs that they give each other. */
+/* scan_worker.c - the threads that scan: what a job is about, and what became of it. */
 #include "scan_part.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "scan_git.h"
 #include "sys.h"
 
 #include "banned.h"
-
-/* --- jobs --- */
-
-struct weir__job *weir__job_new(enum weir__job_kind kind, const char *path, size_t path_length,
-                                size_t names_room)
-{
-    struct weir__job *job = weir__base_alloc(1, sizeof(*job) + path_length + 1 + names_room);
-    if (!job)
-        return NULL;
-    job->kind = kind;
-    job->fd = -1;
-    job->path_length = path_length;
-    memcpy(job->text, path, path_length);
-    return job;
-}
-
-void weir__job_free(struct weir__job *job)
-{
-    if (job)
-        weir__sys_close(job->fd);
-    weir__base_free(job);
-}
-
-static void open_job(struct weir__scan *run)
-{
-    weir_lock_acquire(&run->lock);
-    run->open++;
-    weir_lock_release(&run->lock);
-}
-
-void weir__job_done(struct weir__scan *run)
-{
-    weir_lock_acquire(&run->lock);
-    bool is_last = --run->open == 0;
-    weir_lock_release(&run->lock);
-    if (is_last)
-        weir_queue_close(&run->jobs);
-}
-
-int weir__job_send(struct weir__scan *run, struct weir__job *job)
-{
-    struct weir_deadline deadline = weir_deadline_until(&run->stop);
-    open_job(run);
-    int result = weir_queue_send(&run->jobs, &job, &deadline);
-    if (result < 0)
-        weir__job_done(run);
-    return result;
-}
-
-bool weir__job_is_wanted(struct weir__scan *run)
-{
-    weir_lock_acquire(&run->lock);
-    uint32_t idle = run->idle;
-    weir_lock_release(&run->lock);
-    return idle > 0 && weir_queue_depth(&run->jobs) < idle;
-}
-
-bool weir__job_offer(struct weir__scan *run, struct weir__job *job)
-{
-    open_job(run);
-    if (weir_queue_try_send(&run->jobs, &job) == 0)
-        return true;
-    weir__job_done(run); /* never the last: the one that the caller is at is open */
-    return false;
-}
-
-static int take_job(struct weir__scan *run, struct weir__job **ret_job)
-{
-    struct weir_deadline deadline = weir_deadline_until(&run->stop);
-    if (weir_queue_try_recv(&run->jobs, ret_job) == 0)
-        return 0;
-    weir_lock_acquire(&run->lock);
-    run->idle++;
-    weir_lock_release(&run->lock);
-    int result = weir_queue_recv(&run->jobs, ret_job, &deadline);
-    weir_lock_acquire(&run->lock);
-    run->idle--;
-    weir_lock_release(&run->lock);
-    return result;
-}
 
 /* --- workers --- */
 
@@ -104,6 +25,8 @@ int weir__scan_worker_new(struct weir__scan_worker **ret_worker, struct weir__sc
         return -WEIR_E_NO_MEMORY;
     w->run = run;
     weir__buffer_init(&w->path, WEIR__SCAN_PATH_MAX);
+    weir__buffer_init(&w->rule_path, 2ul * WEIR__SCAN_PATH_MAX);
+    weir__buffer_init(&w->member, WEIR__SCAN_HANDED_BYTES);
     /* Beyond its limit a window's worth may be added, and one name for each level. */
     weir__buffer_init(&w->names,
                       WEIR__SCAN_NAMES_BYTES + WEIR__SCAN_WINDOW + 260ul * WEIR__SCAN_DEPTH_MAX);
@@ -116,7 +39,11 @@ void weir__scan_worker_free(struct weir__scan_worker *w)
     if (!w)
         return;
     weir__scanner_free(w->scanner);
+    weir__git_free(w->git);
+    weir__scan_archives_leave(w);
+    weir__buffer_fini(&w->member);
     weir__buffer_fini(&w->path);
+    weir__buffer_fini(&w->rule_path);
     weir__buffer_fini(&w->names);
     weir__base_free(w->frames);
     weir__base_free(w->block);
@@ -134,7 +61,9 @@ static int equip(struct weir__scan_worker *w)
         w->window = weir__base_alloc(1, WEIR__SCAN_WINDOW);
     if (!w->block || !w->window)
         return -WEIR_E_NO_MEMORY;
-    return w->scanner ? 0 : weir__scanner_new(&w->scanner, w->run->options->engine, &sink);
+    return w->scanner || w->counting
+               ? 0
+               : weir__scanner_new(&w->scanner, w->run->options->engine, &sink);
 }
 
 /* --- what a path of the user is --- */
@@ -156,7 +85,7 @@ static const char *plain_path(const char *path)
     return strcmp(path, ".") == 0 ? "" : path;
 }
 
-static void do_tree(struct weir__scan_worker *w, const char *path)
+void weir__scan_tree(struct weir__scan_worker *w, const char *path)
 {
     int fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0);
     struct stat st;
@@ -167,12 +96,17 @@ static void do_tree(struct weir__scan_worker *w, const char *path)
     }
     const char *plain = plain_path(path);
     size_t length = strlen(plain);
-    int result = set_path(w, plain, length);
+    int result = equip(w);
+    if (result == 0)
+        result = set_path(w, plain, length);
     if (result == 0 && length > 0 && plain[length - 1] != '/')
         result = weir__buffer_putc(&w->path, '/');
     w->device = st.st_dev;
     if (result == 0) {
-        weir__scan_walk(w, fd);
+        struct weir__scan_ignore *above =
+            w->run->options->respect_gitignore ? weir__scan_ignore_begin(w, fd) : NULL;
+        weir__scan_walk(w, fd, above);
+        weir__scan_ignore_drop(w->run, above);
     } else {
         weir__scan_tell(w, path, "cannot scan", weir_error_text(result));
         weir__sys_close(fd);
@@ -194,6 +128,11 @@ static void do_stream(struct weir__scan_worker *w, const char *path)
 static void do_path(struct weir__scan_worker *w, const char *path, bool is_listed)
 {
     struct stat st;
+    const struct weir__scan_fetcher *fetcher = w->run->options->fetcher;
+    if (fetcher && !is_listed && fetcher->is_mine(fetcher->arg, path)) {
+        weir__scan_fetched(w, path);
+        return;
+    }
     const char *plain = plain_path(path);
     if (set_path(w, plain, strlen(plain)) < 0) {
         weir__scan_tell(w, path, "cannot scan", weir_error_text(WEIR_E_NO_MEMORY));
@@ -206,7 +145,7 @@ static void do_path(struct weir__scan_worker *w, const char *path, bool is_liste
     if (weir__sys_fstatat(AT_FDCWD, path, &st, is_listed ? AT_SYMLINK_NOFOLLOW : 0) < 0)
         weir__scan_tell(w, path, errno == ENOENT ? "cannot find" : "cannot open", NULL);
     else if (S_ISDIR(st.st_mode))
-        do_tree(w, path);
+        weir__scan_tree(w, path);
     else if (S_ISREG(st.st_mode))
         weir__scan_file(w, AT_FDCWD, path, !is_listed);
     else if (S_ISLNK(st.st_mode))
@@ -220,10 +159,11 @@ static void do_path(struct weir__scan_worker *w, const char *path, bool is_liste
 static void do_job(struct weir__scan_worker *w, struct weir__job *job)
 {
     int result = equip(w);
-    if (result == 0 && (job->kind == WEIR__JOB_DIR || job->kind == WEIR__JOB_FILES))
+    if (result == 0 && job->kind != WEIR__JOB_PATH && job->kind != WEIR__JOB_LISTED)
         result = set_path(w, job->text, job->path_length);
     if (result < 0) {
-        weir__scan_tell(w, job->text, "cannot scan", weir_error_text(result));
+        if (job->kind != WEIR__JOB_HELP) /* who called for help does without */
+            weir__scan_tell(w, job->text, "cannot scan", weir_error_text(result));
         return;
     }
     switch (job->kind) {
@@ -233,11 +173,17 @@ static void do_job(struct weir__scan_worker *w, struct weir__job *job)
         break;
     case WEIR__JOB_DIR:
         w->device = job->device;
-        weir__scan_walk(w, job->fd);
+        weir__scan_walk(w, job->fd, job->ignore);
         job->fd = -1;
         break;
     case WEIR__JOB_FILES:
         weir__scan_names(w, job->fd, job->text + job->path_length + 1, job->names_length);
+        break;
+    case WEIR__JOB_STAGED:
+        weir__scan_staged(w, job->text + job->path_length + 1);
+        break;
+    case WEIR__JOB_HELP:
+        weir__scan_help(w, job);
         break;
     }
 }
@@ -248,11 +194,13 @@ int weir__scan_worker_main(struct weir_crew_self *self, void *arg)
     struct weir__scan_worker *w = arg;
     struct weir__job *job = NULL;
     int result;
-    while ((result = take_job(w->run, &job)) == 0) {
+    while ((result = weir__job_take(w->run, &job)) == 0) {
         do_job(w, job);
         weir__scan_count(w);
+        weir__scan_ignore_drop(w->run, job->ignore);
         weir__job_free(job);
         weir__job_done(w->run);
     }
+    weir__scan_archives_leave(w);
     return result == -WEIR_E_CLOSED ? 0 : result;
 }

@@ -199,6 +199,31 @@ TEST(other_lines_in_between)
     CHECK(!weir__progress_was_shown(&progress));
 }
 
+TEST(what_was_found_and_items_alone)
+{
+    begin(WEIR__PROGRESS_LINE, WEIR__UNIT_SIZE);
+    struct weir__progress_sample sample = at_s(10, 10 * MIB, 0, 2);
+    sample.items_name = "files";
+    sample.items = 50;
+    sample.found_name = "findings";
+    sample.found = 3;
+    CHECK_STR(text(sample, 200), "50 files  10.0 MiB  1.00 MiB/s  3 findings  2 in flight");
+    sample.items_total = 200;
+    CHECK_STR(text(sample, 200),
+              "50 of 200 files  10.0 MiB  1.00 MiB/s  3 findings  0:30 left  2 in flight");
+    /* Bytes are the better measure. */
+    sample.total = 20 * MIB;
+    CHECK_STR(text(sample, 200), "50 of 200 files  10.0 MiB of 20.0 MiB  50%  1.00 MiB/s  "
+                                 "3 findings  0:10 left  2 in flight");
+    sample.total = 0;
+    sample.items = 200;
+    CHECK_STR(text(sample, 200), "200 of 200 files  10.0 MiB  1.00 MiB/s  3 findings  2 in flight");
+    sample.items = sample.found = 0;
+    CHECK_STR(text(sample, 200), "0 of 200 files  10.0 MiB  1.00 MiB/s  0 findings  2 in flight");
+    sample.now_ns = START; /* too early for a rate */
+    CHECK_STR(text(sample, 200), "0 of 200 files  10.0 MiB  0 findings  2 in flight");
+}
+
 TEST(the_mode_fits_the_descriptor)
 {
     CHECK_EQ(weir__progress_mode(-1, false), WEIR__PROGRESS_PLAIN);

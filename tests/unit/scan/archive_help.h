@@ -1,5 +1,5 @@
 /* archive_help.h - archives made by the tools that people make them with, and what a walk through
- * one gave; for tests of archive.h. The program acts as its own child.
+ * one gave; for tests of archive.h. The decoders' program is that of the build folder.
  *
  * Ownership: everything is static; help_done() removes the folder and ends the walker.
  */
@@ -213,8 +213,8 @@ static inline void show(void)
 #define ARCHIVE_MAIN()                                                                             \
     int main(int argc, char **argv)                                                                \
     {                                                                                              \
-        if (argc > 1 && strcmp(argv[1], WEIR__ARCHIVE_CHILD) == 0)                                 \
-            return weir__archive_child_main(argc, argv);                                           \
+        if (setenv("WEIR_LIBEXEC", UNPACK_FOLDER, 0) != 0)                                         \
+            return 1;                                                                              \
         int status = tap_main(argc, argv);                                                         \
         help_done();                                                                               \
         return status;                                                                             \

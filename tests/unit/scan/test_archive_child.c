@@ -30,7 +30,8 @@ TEST(forbidden_calls_kill)
         [WEIR__ARCHIVE_TRY_EXEC] = "exec",
         [WEIR__ARCHIVE_TRY_KILL] = "kill",
         [WEIR__ARCHIVE_TRY_WRITE_ELSEWHERE] = "write to the archive",
-        [WEIR__ARCHIVE_TRY_MAP_FILE] = "map the archive",
+        [WEIR__ARCHIVE_TRY_WRITE_AT] = "write into the archive",
+        [WEIR__ARCHIVE_TRY_MAP_FILE] = "map the archive to write",
         [WEIR__ARCHIVE_TRY_MAP_EXEC] = "map to run",
         [WEIR__ARCHIVE_TRY_PROTECT_EXEC] = "protect to run",
         [WEIR__ARCHIVE_TRY_PTRACE] = "ptrace",
@@ -443,6 +444,7 @@ static int truncate_file(void)
 TEST(a_file_that_shrinks)
 {
     help_start();
+    help_options.map_from = UINT64_MAX;
     make_many("tar -cf ../a 0 1 2 end");
     kills_left = 1;
     on_bytes = truncate_file;

@@ -1,12 +1,24 @@
-/* The rules that come with the program: each finds its examples, and not its near misses. */
+/* The rules that come with the program: each finds its examples and not its near misses; together
+ * they find secrets as they stand in files of all kinds, and nothing in texts that have none.
+ *
+ * rules/found.txt and rules/innocent.txt are texts, each below a line "== what it is". In the first
+ * every secret is in guillemets, which are taken away before the text is scanned. All values are
+ * invented. */
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "engine.h"
+#include "lint.h"
 #include "tap.h"
 
-#define TEXT_MAX (8u << 20)
+#define TEXT_MAX   (8u << 20)
+#define MARKS_MAX  32u
+#define OPEN_MARK  "\xc2\xab"
+#define CLOSE_MARK "\xc2\xbb"
+#define MARK_SIZE  2u
+/* Rules that are looked for by their whole expression, which costs time. */
+#define BY_WHOLE_MAX 20u
 
 static const struct weir__rule *looked_for;
 static bool is_found;
@@ -28,13 +40,21 @@ static bool finds(struct weir__scanner *scanner, const struct weir__rule *rule, 
     return is_found;
 }
 
-static struct weir__rules *load(void)
+static char *read_file(const char *path, size_t *ret_length)
 {
     char *text = weir__base_alloc(1, TEXT_MAX);
-    FILE *file = fopen(RULES_FILE, "re");
+    FILE *file = fopen(path, "re");
     CHECK(text && file);
-    size_t length = fread(text, 1, TEXT_MAX - 1, file);
+    *ret_length = fread(text, 1, TEXT_MAX - 1, file);
+    text[*ret_length] = '\0';
     fclose(file);
+    return text;
+}
+
+static struct weir__rules *load(void)
+{
+    size_t length;
+    char *text = read_file(RULES_FILE, &length);
     struct weir__rules *rules = NULL;
     struct weir__rules_error error;
     if (weir__rules_load(&rules, "weir.toml", text, length, NULL, &error) < 0)
@@ -87,6 +107,151 @@ TEST(each_finds_its_examples_and_no_near_miss)
     }
     CHECK_EQ(wrong, 0);
     weir__rules_free(rules);
+}
+
+static void tell_problem(void *arg, const struct weir__rule *rule, const char *text)
+{
+    (void)arg;
+    (void)rule;
+    printf("# %s\n", text);
+}
+
+TEST(the_lint_has_nothing_to_say)
+{
+    struct weir__rules *rules = load();
+    struct weir__lint_sink sink = {.problem = tell_problem};
+    size_t problems = 0;
+    CHECK_EQ(weir__rules_lint(rules, &sink, &problems), 0);
+    CHECK_EQ(problems, 0);
+    weir__rules_free(rules);
+}
+
+TEST(most_are_looked_for_by_rare_literals)
+{
+    struct weir__rules *rules = load();
+    struct weir__engine_options options = {.cache = NULL};
+    struct weir__rules_error error;
+    struct weir__engine *engine = NULL;
+    size_t by_expression = 0;
+    CHECK_EQ(weir__engine_new(&engine, rules, &options, &error), 0);
+    for (size_t i = 0; i < rules->rules_count; i++) {
+        struct weir__rule_look look;
+        CHECK(weir__engine_look(engine, rules->rules[i].id, &look));
+        by_expression += look.is_by_expression;
+    }
+    if (by_expression > BY_WHOLE_MAX)
+        tap_fail(__FILE__, __LINE__, "%zu rules have no rare literal", by_expression);
+    weir__engine_free(engine);
+    weir__rules_free(rules);
+}
+
+/* --- texts --- */
+
+struct range {
+    uint64_t from, until;
+    bool is_found;
+};
+
+/* A text without its marks, and what was found in it. */
+struct text {
+    char name[80];
+    char *bytes;
+    size_t length;
+    struct range marks[MARKS_MAX];
+    unsigned marks_count;
+    size_t beside; /* findings that no mark is at */
+    bool is_told;  /* those are */
+};
+
+static void note(void *arg, const struct weir__finding *finding)
+{
+    struct text *text = arg;
+    uint64_t from = finding->place.offset, until = from + finding->place.length;
+    bool is_marked = false;
+    for (unsigned i = 0; i < text->marks_count; i++)
+        if (from < text->marks[i].until && until > text->marks[i].from)
+            is_marked = text->marks[i].is_found = true;
+    if (is_marked)
+        return;
+    text->beside++;
+    if (text->is_told)
+        printf("# %s: %s finds '%.*s'\n", text->name, finding->rule->id,
+               (int)(finding->secret_length < 60 ? finding->secret_length : 60), finding->secret);
+}
+
+/* The text below a line that begins with "== "; where the next one begins, or NULL. */
+static const char *take_text(const char *at, struct text *text)
+{
+    const char *line_end = strchr(at, '\n');
+    CHECK(line_end && strncmp(at, "== ", 3) == 0);
+    snprintf(text->name, sizeof(text->name), "%.*s", (int)(line_end - at - 3), at + 3);
+    const char *next = strstr(line_end, "\n== "), *end = next ? next : at + strlen(at);
+    text->length = text->marks_count = 0;
+    for (at = line_end + 1; at < end;) {
+        if (strncmp(at, OPEN_MARK, MARK_SIZE) == 0) {
+            CHECK(text->marks_count < MARKS_MAX);
+            text->marks[text->marks_count] = (struct range){.from = text->length};
+            at += MARK_SIZE;
+        } else if (strncmp(at, CLOSE_MARK, MARK_SIZE) == 0) {
+            text->marks[text->marks_count++].until = text->length;
+            at += MARK_SIZE;
+        } else {
+            text->bytes[text->length++] = *at++;
+        }
+    }
+    return next ? next + 1 : NULL;
+}
+
+/* Scans all texts of a file. How many marks were missed, and in how many texts something was found
+ * that is not marked. */
+static void scan_texts(const char *path, bool is_told, size_t *ret_missed, size_t *ret_flagged)
+{
+    size_t length;
+    struct weir__rules *rules = load();
+    char *all = read_file(path, &length);
+    struct text text = {.bytes = weir__base_alloc(1, length + 1), .is_told = is_told};
+    struct weir__engine_options options = {.cache = NULL};
+    struct weir__rules_error error;
+    struct weir__engine *engine = NULL;
+    struct weir__scanner *scanner = NULL;
+    struct weir__sink sink = {.finding = note, .arg = &text};
+    CHECK(text.bytes);
+    CHECK_EQ(weir__engine_new(&engine, rules, &options, &error), 0);
+    CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
+    *ret_missed = *ret_flagged = 0;
+    for (const char *at = all; at;) {
+        struct weir__object object = {.path = "text", .decode_depth = WEIR__DECODE_DEPTH_DEFAULT};
+        at = take_text(at, &text);
+        text.beside = 0;
+        CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
+        CHECK_EQ(weir__scanner_feed(scanner, text.bytes, text.length), 0);
+        CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
+        *ret_flagged += text.beside > 0;
+        for (unsigned i = 0; i < text.marks_count; i++)
+            if (!text.marks[i].is_found && ++*ret_missed)
+                printf("# %s: '%.*s' is not found\n", text.name,
+                       (int)(text.marks[i].until - text.marks[i].from),
+                       text.bytes + text.marks[i].from);
+    }
+    weir__scanner_free(scanner);
+    weir__engine_free(engine);
+    weir__rules_free(rules);
+    weir__base_free(text.bytes);
+    weir__base_free(all);
+}
+
+TEST(secrets_of_all_kinds_are_found)
+{
+    size_t missed, flagged;
+    scan_texts(TEXTS_DIR "/found.txt", false, &missed, &flagged);
+    CHECK_EQ(missed, 0);
+}
+
+TEST(texts_without_a_secret_are_left_alone)
+{
+    size_t missed, flagged;
+    scan_texts(TEXTS_DIR "/innocent.txt", true, &missed, &flagged);
+    CHECK_EQ(flagged, 0);
 }
 
 TAP_MAIN()

@@ -192,4 +192,36 @@ TEST(there_are_never_too_many)
     weir__cache_fini(&cache);
 }
 
+TEST(what_was_installed_is_used_when_the_user_has_nothing)
+{
+    const char *shared = in_base("shared");
+    struct stat st;
+    start();
+    weir__cache_fini(&cache);
+    weir__cache_init_shared(&cache, shared);
+    put("installed", "theirs");
+    weir__cache_fini(&cache);
+    CHECK_EQ(stat(shared, &st), 0);
+    CHECK_EQ(st.st_mode & 0777, 0755);
+
+    start();
+    CHECK(get("installed") < 0);
+    weir__cache_add_installed(&cache, shared);
+    CHECK_EQ(get("installed"), 0);
+    CHECK(length == 6 && memcmp(bytes, "theirs", 6) == 0);
+    weir__base_free(bytes);
+    put("installed", "own");
+    CHECK_EQ(get("installed"), 0);
+    CHECK(length == 3 && memcmp(bytes, "own", 3) == 0);
+    weir__base_free(bytes);
+    weir__cache_fini(&cache);
+
+    /* Not from a folder to which others may write. */
+    CHECK_EQ(chmod(shared, 0777), 0);
+    weir__cache_init(&cache, "/nonexistent", NULL);
+    weir__cache_add_installed(&cache, shared);
+    CHECK(weir__cache_hooks(&cache) == NULL);
+    weir__cache_fini(&cache);
+}
+
 TAP_MAIN()

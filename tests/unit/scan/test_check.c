@@ -252,6 +252,9 @@ static const struct vector {
      "PRIVATE KEY-----\\\\nMII\", \"client_email\": \"a@b\"}",
      false},
     {"not-placeholder", "9XKz0QflGVcS8P6DpHwSSMJaUDHXtMvJ", false},
+    {"random", "9XKz0QflGVcS8P6DpHwSSMJaUDHXtMvJ", false},
+    {"random", "k8rcpuqwjd3lz9fnvbt2xgmyh7sdqk0p", false},
+    {"random", "abcdeadbeecafe71ededacdebadcea0dfadedbeefacebead", false}, /* hexadecimal */
 };
 
 #define VECTORS_COUNT (sizeof(vectors) / sizeof(vectors[0]))
@@ -301,7 +304,8 @@ TEST(a_part_or_more_of_a_secret_is_none)
     for (size_t i = 0; i < VECTORS_COUNT; i++) {
         const char *secret = vectors[i].secret;
         char text[1024];
-        if (strcmp(vectors[i].check, "not-placeholder") == 0)
+        if (strcmp(vectors[i].check, "not-placeholder") == 0 ||
+            strcmp(vectors[i].check, "random") == 0)
             continue;
         CHECK(strlen(secret) < sizeof(text) - 2);
         CHECK(!holds(vectors[i].check, ""));
@@ -399,6 +403,13 @@ static const struct vector wrong[] = {
     {"not-placeholder", "qrstuvwxyz42KQ", false},
     {"not-placeholder", "dop_v1_1234567812345678123456781234567812345678", false},
     {"not-placeholder", "", false},
+    {"random", "", false},
+    {"random", "9XKz0QflGVcSxxxxP6DpHwSSMJaUDHXt", false},
+    {"random", "KqZrWpTxLmNvBcXzJhGfDsQwYtRp", false}, /* no digit */
+    {"random", "primaryPartitionIdentifier01", false},
+    {"random", "TOKEN_TYPE_IDENTIFIER_2", false},
+    {"random", "production-frontend-readonly-3", false},
+    {"random", "abTestVariantAssignment2024", false},
 };
 
 TEST(what_is_wrong_is_refused)
@@ -407,6 +418,13 @@ TEST(what_is_wrong_is_refused)
         if (holds(wrong[i].check, wrong[i].secret))
             tap_fail(__FILE__, __LINE__, "%s accepts '%s'", wrong[i].check, wrong[i].secret);
     }
+}
+
+TEST(only_what_people_wrote_is_dropped_by_a_check)
+{
+    CHECK(weir__check_is_gate("random") && weir__check_is_gate("not-placeholder"));
+    CHECK(weir__check_is_gate("basic-auth"));
+    CHECK(!weir__check_is_gate("github") && !weir__check_is_gate("none"));
 }
 
 TEST(a_key_ends_with_the_label_that_it_began_with)

@@ -363,6 +363,26 @@ TEST(utf16_behind_a_mark_may_be_anything)
     }
 }
 
+/* Two bytes look like a mark, or a byte is missing: what is text in the other order is not taken
+ * for signs of somewhere else, although there is text of this order behind it. */
+TEST(utf16_behind_a_false_mark_is_found)
+{
+    for (unsigned is_big = 0; is_big < 2; is_big++) {
+        char source[512] = "";
+        bool is_found = false;
+        size_t length = encode_wide(0xfeff, is_big, source);
+        source[length++] = 'x';
+        length += widen("the password=hunter2! is in here", is_big, source + length);
+        source[length++] = 'y';
+        length += widen("and this is some other text", is_big, source + length);
+        decode(source, length);
+        for (size_t i = 0; i < runs_count; i++)
+            is_found |= memmem(weir__buffer_text(&out) + runs[i].out_from,
+                               runs[i].out_until - runs[i].out_from, "hunter2", 7) != NULL;
+        CHECK(is_found);
+    }
+}
+
 TEST(a_kind_that_is_not_asked_for_is_not_found)
 {
     char source[512];

@@ -19,12 +19,14 @@
  * Ownership: the pattern owns its memory and is emptied by weir__pattern_fini(); the text that it
  * was made from is not kept.
  */
-#ifndef WEIR_COPY_PATTERN_H
-#define WEIR_COPY_PATTERN_H
+#ifndef WEIR_BASE_PATTERN_H
+#define WEIR_BASE_PATTERN_H
+
+#include <stddef.h>
 
 #include <weir/error.h>
 
-#include "filter.h"
+#define WEIR__PATTERN_MAX 4096u /* bytes */
 
 enum weir__dialect { WEIR__DIALECT_RSYNC, WEIR__DIALECT_GIT };
 
@@ -40,6 +42,8 @@ struct weir__pattern {
 WEIR_MUST_USE int weir__pattern_init(struct weir__pattern *pattern, enum weir__dialect dialect,
                                      const char *text, size_t length);
 void weir__pattern_fini(struct weir__pattern *pattern);
+/* The memory behind it, about. */
+size_t weir__pattern_bytes(const struct weir__pattern *pattern);
 
 /* What is matched beside the text as it is; several may be combined. */
 enum weir__pattern_how {

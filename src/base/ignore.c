@@ -1,13 +1,11 @@
 /* ignore.c - .gitignore files, read and applied as git does.
  *
- * A file is a list of rules for the directory that it lies in and everything below; the files of
- * the directories above are asked when it has no answer. Within a file the last rule that matches
- * decides, so the list is gone through from its end.
+ * Within a file the last rule that matches decides, so the list is gone through from its end.
  *
  * What git does and its manual does not say: a CR at the end of a line goes with it, as does a
  * byte order mark at the beginning of the file; a line ends at its first NUL.
  */
-#include "filter.h"
+#include "ignore.h"
 
 #include <string.h>
 
@@ -26,7 +24,8 @@ struct rule {
 
 struct weir__ignore {
     const struct weir__ignore *above;
-    size_t skip; /* bytes of a path that lead to what is in the directory */
+    size_t skip;  /* bytes of a path that lead to what is in the directory */
+    size_t bytes; /* of memory */
     uint32_t rules_count;
     struct rule rules[];
 };
@@ -107,20 +106,21 @@ int weir__ignore_new(struct weir__ignore **ret_ignore, const struct weir__ignore
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     const char *line;
     size_t line_length;
-    if (length > WEIR__RULE_FILE_MAX)
+    if (length > WEIR__IGNORE_FILE_MAX)
         return -WEIR_E_TOO_LARGE;
     if (length >= 3 && memcmp(text, byte_order_mark, 3) == 0) {
         text += 3;
         length -= 3;
     }
     size_t count = count_rules(text, length);
-    if (count > WEIR__FILTER_RULES_MAX)
+    if (count > WEIR__IGNORE_RULES_MAX)
         return -WEIR_E_TOO_LARGE;
     struct weir__ignore *ignore =
         weir__base_alloc(1, sizeof(*ignore) + count * sizeof(ignore->rules[0]));
     if (!ignore)
         return -WEIR_E_NO_MEMORY;
     ignore->above = above;
+    ignore->bytes = sizeof(*ignore) + count * sizeof(ignore->rules[0]);
     ignore->skip = dir_path[0] ? strlen(dir_path) + 1 : 0;
     while (take_line(&text, &length, &line, &line_length)) {
         line_length = rule_length(line, line_length);
@@ -131,6 +131,7 @@ int weir__ignore_new(struct weir__ignore **ret_ignore, const struct weir__ignore
             weir__ignore_free(ignore);
             return error;
         }
+        ignore->bytes += weir__pattern_bytes(&ignore->rules[ignore->rules_count].pattern);
         ignore->rules_count++;
     }
     *ret_ignore = ignore;
@@ -168,4 +169,9 @@ bool weir__ignore_is_ignored(const struct weir__ignore *ignore, const char *path
         }
     }
     return false;
+}
+
+size_t weir__ignore_bytes(const struct weir__ignore *ignore)
+{
+    return ignore->bytes;
 }

@@ -286,6 +286,13 @@ void weir__pattern_fini(struct weir__pattern *pattern)
     *pattern = (struct weir__pattern){0};
 }
 
+size_t weir__pattern_bytes(const struct weir__pattern *pattern)
+{
+    const size_t kept_by_the_allocator = 16;
+    return pattern->_classes_count * CLASS_WORDS * sizeof(uint64_t) +
+           pattern->_tokens_count * sizeof(uint16_t) + kept_by_the_allocator;
+}
+
 /* Matching. */
 
 struct matcher {

@@ -1,7 +1,8 @@
 /* test_ignore.c - .gitignore files. That the reading is git's is shown with git itself in
  * tests/e2e/test_copy_filter.py; here stands what it is. */
-#include "filter.h"
+#include "ignore.h"
 
+#include "pattern.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -191,16 +192,17 @@ TEST(files_below_come_first)
 
 TEST(limits)
 {
-    static char text[WEIR__RULE_FILE_MAX + 1];
+    static char text[WEIR__IGNORE_FILE_MAX + 1];
     struct weir__ignore *ignore = NULL;
     memset(text, '\n', sizeof(text));
     CHECK_EQ(weir__ignore_new(&ignore, NULL, "", text, sizeof(text)), -WEIR_E_TOO_LARGE);
-    for (size_t i = 0; i <= WEIR__FILTER_RULES_MAX; i++)
+    for (size_t i = 0; i <= WEIR__IGNORE_RULES_MAX; i++)
         memcpy(text + 2 * i, "a\n", 2);
-    CHECK_EQ(weir__ignore_new(&ignore, NULL, "", text, 2 * (WEIR__FILTER_RULES_MAX + 1)),
+    CHECK_EQ(weir__ignore_new(&ignore, NULL, "", text, 2 * (WEIR__IGNORE_RULES_MAX + 1)),
              -WEIR_E_TOO_LARGE);
     text[0] = '#';
-    CHECK_EQ(weir__ignore_new(&ignore, NULL, "", text, 2 * (WEIR__FILTER_RULES_MAX + 1)), 0);
+    CHECK_EQ(weir__ignore_new(&ignore, NULL, "", text, 2 * (WEIR__IGNORE_RULES_MAX + 1)), 0);
+    CHECK(weir__ignore_bytes(ignore) > WEIR__IGNORE_RULES_MAX * sizeof(struct weir__pattern));
     weir__ignore_free(ignore);
     ignore = NULL;
     memset(text, 'x', WEIR__PATTERN_MAX + 1);

@@ -1,0 +1,376 @@
+"""What is scanned: trees and files that are the same every time where the same versions of the same
+packages are installed, with made-up tokens planted in them.
+
+The text is source code that Debian packages install: C, C++, Perl, Python and Rust. Its files are
+taken in the order of a hash of their paths, which mixes the languages. Nothing in this file looks
+like a token: they are put together when they are planted.
+"""
+import base64
+import hashlib
+import os
+import shutil
+import string
+import subprocess
+import zlib
+
+from lib.folder import Failed, call
+from lib.report import version_of
+
+# All of them come with what script/packages names for building and for the benchmarks.
+PACKAGES = (
+    "libc6-dev", "libgcc-12-dev", "libglib2.0-dev", "linux-libc-dev",               # C
+    "libstdc++-12-dev", "libtomlplusplus-dev",                                      # C++
+    "perl-base", "perl-modules-5.36",                                               # Perl
+    "libpython3.11-minimal", "libpython3.11-stdlib", "meson", "python3-distutils",  # Python
+    "python3-lib2to3",
+    "librust-arrayvec-dev", "librust-cc-dev", "librust-crossbeam-channel-dev",      # Rust
+    "librust-crossbeam-epoch-dev", "librust-crossbeam-utils-dev", "librust-digest-dev",
+    "librust-generic-array-dev", "librust-libc-dev", "librust-rayon-core-dev",
+    "librust-rayon-dev", "librust-typenum-dev")
+ENDINGS = (".c", ".cc", ".h", ".hpp", ".pl", ".pm", ".py", ".rs", ".tcc", ".toml")
+BARE = "/usr/include/"      # headers of C++ have no ending
+
+TREE_FILES, TREE_BYTES = 4449, 18_000_000
+# How far the tree may be above its mean size at any file: large files are taken as long as small
+# ones make up for them.
+TREE_AHEAD_BYTES = 100_000
+TEXT_BYTES = 256_000_000
+SMALL_DIRS, SMALL_FILES, SMALL_MIN, SMALL_MAX = 1000, 100, 200, 2000
+DENSE_BYTES = 16_000_000
+SPARSE_FILES, SPARSE_BYTES = 10, 10_000_000_000
+MANY_DIRS, MANY_FILES = 1000, 1000
+PLANTED = 24
+POOL_BYTES = 8_000_000
+
+LETTERS = string.digits + string.ascii_uppercase + string.ascii_lowercase
+
+
+class Dice:
+    """Numbers that depend on the seed alone, whatever the version of Python."""
+
+    def __init__(self, seed):
+        self._seed = seed
+        self._count = 0
+
+    def bytes(self):
+        self._count += 1
+        return hashlib.sha256(f"{self._seed} {self._count}".encode()).digest()
+
+    def below(self, limit):
+        return int.from_bytes(self.bytes()[:8], "big") % limit
+
+    def text(self, length, alphabet=LETTERS):
+        raw = b""
+        while len(raw) < length:
+            raw += self.bytes()
+        return "".join(alphabet[byte % len(alphabet)] for byte in raw[:length])
+
+
+# ---- tokens ----
+
+def with_checksum(prefix, dice):
+    """As GitHub and npm make theirs: 30 characters and, behind them, their CRC-32."""
+    body = dice.text(30)
+    number, digits = zlib.crc32(body.encode()), ""
+    for _ in range(6):
+        number, digit = divmod(number, len(LETTERS))
+        digits = LETTERS[digit] + digits
+    return prefix + body + digits
+
+
+KINDS = [
+    lambda dice: with_checksum("ghp" + "_", dice),
+    lambda dice: with_checksum("npm" + "_", dice),
+    lambda dice: "glpat" + "-" + dice.text(20),
+    lambda dice: "-".join(("xoxb", dice.text(12, string.digits[1:]),
+                           dice.text(13, string.digits[1:]), dice.text(24))),
+    lambda dice: "sk" + "_live_" + dice.text(24),
+    lambda dice: ".".join(("SG", dice.text(22), dice.text(43))),
+    lambda dice: "AK" + "IA" + dice.text(16, string.ascii_uppercase + "234567"),
+]
+
+
+def encoded(line):
+    return b"blob: " + base64.b64encode(line) + b"\n"
+
+
+def utf16(line):
+    return line.decode("ascii").encode("utf-16-le")
+
+
+# How a line is written. Only whole files are in UTF-16.
+PLAIN = [bytes, bytes, encoded]
+WHOLE = [bytes, bytes, encoded, utf16]
+
+
+class Planted:
+    """A token, and where: path is below what is scanned, or "" if that is the file itself."""
+
+    def __init__(self, path, line, token):
+        self.path = path
+        self.line = line
+        self.token = token
+
+
+class Planter:
+    def __init__(self, seed):
+        self._dice = Dice(seed)
+        self.planted = []
+
+    def token(self, kind=None):
+        count = len(self.planted) if kind is None else kind
+        return KINDS[count % len(KINDS)](self._dice)
+
+    def line(self, path, number, ways=PLAIN):
+        """The line that is to stand there."""
+        token = self.token()
+        way = ways[len(self.planted) % len(ways)]
+        self.planted.append(Planted(path, number, token))
+        return way(f"token = {token}\n".encode())
+
+    def file(self, path):
+        """The bytes of a small file that has a token in its second line. A file in UTF-16 has one
+        line, as what comes before it would have to be in UTF-16 as well."""
+        way = WHOLE[len(self.planted) % len(WHOLE)]
+        if way is utf16:
+            return self.line(path, 1, WHOLE)
+        return b"# settings\n" + self.line(path, 2, WHOLE) + b"# end\n"
+
+
+# ---- text ----
+
+class Sources:
+    """The source files of the packages, in the order of the hash of their paths."""
+
+    def __init__(self):
+        installed = [p for p in PACKAGES if version_of(p) not in ("", "unknown")]
+        self.missing = [p for p in PACKAGES if p not in installed]
+        if not installed:
+            raise Failed("no package is installed whose source text could be scanned")
+        self.packages = installed
+        listed = call("dpkg-query", "-L", *installed).splitlines()
+        self.files = sorted(set(filter(is_source, listed)),
+                            key=lambda path: hashlib.sha256(path.encode()).digest())
+
+    def texts(self):
+        """(path, bytes) of all files that are text, from the first on."""
+        for path in self.files:
+            with open(path, "rb") as file:
+                text = file.read()
+            if text and b"\0" not in text:
+                yield path, text
+
+
+def is_source(path):
+    is_named = path.endswith(ENDINGS) or (path.startswith(BARE)
+                                          and "." not in os.path.basename(path))
+    return is_named and os.path.isfile(path) and not os.path.islink(path)
+
+
+class Material:
+    """What a scenario scans. It counts what is put in."""
+
+    def __init__(self, root, planter=None):
+        self.root = root
+        self.planter = planter
+        self.files = 0
+        self.bytes = 0
+        self.cases = {}         # name -> Material, where there are several files to compare
+        self.matches = None     # how many a file that is full of them has
+        self.is_counted = True  # all of files and bytes is to be scanned
+
+    @property
+    def planted(self):
+        return self.planter.planted if self.planter else []
+
+    def add(self, name, text):
+        path = os.path.join(self.root, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(text)
+        self.files += 1
+        self.bytes += len(text)
+
+    def plant(self, name):
+        self.add(name, self.planter.file(name))
+
+
+class Corpus:
+    """Makes what the scenarios ask for, each thing once."""
+
+    def __init__(self, folder, is_quick):
+        self.folder = folder
+        self.is_quick = is_quick
+        self.sources = Sources()
+        self._made = {}
+
+    def get(self, name):
+        if name not in self._made:
+            self._made[name] = getattr(self, "make_" + name)(os.path.join(self.folder, name))
+        return self._made[name]
+
+    def full(self, number):
+        return number // 10 if self.is_quick else number
+
+    def make_tree(self, root):
+        material = Material(root, Planter("tree"))
+        mean = TREE_BYTES / TREE_FILES
+        for path, text in self.sources.texts():
+            if material.files == TREE_FILES - PLANTED:
+                break
+            if material.bytes + len(text) <= mean * (material.files + 1) + TREE_AHEAD_BYTES:
+                material.add(path.lstrip("/"), text)
+        if material.files < TREE_FILES - PLANTED:
+            raise Failed(f"only {material.files} source files in {', '.join(self.sources.packages)}"
+                         f"; install also {', '.join(self.sources.missing) or 'others'}")
+        for number in range(PLANTED):
+            material.plant(f"usr/share/planted/{number}/settings.conf")
+        return material
+
+    def make_empty(self, root):
+        material = Material(root)
+        with open(root, "wb"):
+            material.files = 1
+        return material
+
+    def make_text(self, root):
+        """One file: source files one behind the other, from the first on again until it is long
+        enough, with a token between two of them here and there."""
+        material = Material(root, Planter("text"))
+        limit, lines = self.full(TEXT_BYTES), 1
+        material.files = 1
+        with open(root, "wb") as file:
+            while material.bytes < limit:
+                before = material.bytes
+                for _, text in self.sources.texts():
+                    text += b"" if text.endswith(b"\n") else b"\n"
+                    if material.bytes * PLANTED >= limit * len(material.planted):
+                        text += material.planter.line("", lines + text.count(b"\n"))
+                    file.write(text)
+                    material.bytes += len(text)
+                    lines += text.count(b"\n")
+                    if material.bytes >= limit:
+                        break
+                if material.bytes == before:
+                    raise Failed("the packages have no source text")
+        return material
+
+    def pool(self):
+        pieces, length = [], 0
+        for _, text in self.sources.texts():
+            pieces.append(text)
+            length += len(text)
+            if length >= POOL_BYTES:
+                break
+        return b"".join(pieces)
+
+    def make_small(self, root):
+        material, dice, pool = Material(root, Planter("small")), Dice("small"), self.pool()
+        dirs = self.full(SMALL_DIRS)
+        every = dirs * SMALL_FILES // PLANTED
+        for number in range(dirs * SMALL_FILES):
+            name = f"{number // SMALL_FILES:04}/{number % SMALL_FILES:02}.txt"
+            if number % every == every // 2 and len(material.planted) < PLANTED:
+                material.plant(name)
+                continue
+            length = SMALL_MIN + dice.below(SMALL_MAX - SMALL_MIN + 1)
+            begin = dice.below(len(pool) - length)
+            material.add(name, pool[begin:begin + length])
+        return material
+
+    def make_dense(self, root):
+        """Files of about one size: source text; what begins as a token and is too short for one, in
+        each line; one token over and over; a token of its own in each line."""
+        length = self.full(DENSE_BYTES)
+        material = Material(root)
+        pool = self.pool()
+        material.cases["none"] = self.one_file(root, "none", (pool * (length // len(pool) + 1))
+                                               [:length])
+        planter = Planter("dense")
+        same = planter.token(0).encode() + b"\n"
+        material.cases["same"] = self.one_file(root, "same", same * (length // len(same)))
+        lines = [planter.token(0).encode() + b"\n" for _ in range(length // len(same))]
+        material.cases["distinct"] = self.one_file(root, "distinct", b"".join(lines))
+        material.cases["near"] = self.one_file(root, "near", b"".join(line[:-2] + b"\n"
+                                                                      for line in lines))
+        for name in ("same", "distinct"):
+            material.cases[name].matches = len(lines)
+        return material
+
+    def one_file(self, root, name, text):
+        material = Material(os.path.join(root, name))
+        os.makedirs(root, exist_ok=True)
+        with open(material.root, "wb") as file:
+            file.write(text)
+        material.files, material.bytes = 1, len(text)
+        return material
+
+    def make_staged(self, root):
+        """The source tree as a repository in which one new file waits to be committed."""
+        tree = self.get("tree")
+        shutil.copytree(tree.root, root)
+        settings = dict(os.environ, GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_NOSYSTEM="1",
+                        GIT_AUTHOR_NAME="bench", GIT_AUTHOR_EMAIL="bench@localhost",
+                        GIT_COMMITTER_NAME="bench", GIT_COMMITTER_EMAIL="bench@localhost")
+        def git(*arguments):
+            answer = subprocess.run(["git", "-C", root, *arguments], env=settings, check=False,
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            if answer.returncode != 0:
+                raise Failed(f"git {arguments[0]}: {answer.stderr.strip()}")
+        git("init", "-q")
+        git("add", "-A")
+        git("commit", "-q", "-m", "all of it")
+        git("gc", "-q")
+        material = Material(root, Planter("staged"))
+        material.is_counted = False
+        material.plant("usr/new/settings.conf")
+        git("add", "-A")
+        return material
+
+    def make_memory(self, root):
+        """Files that are one hole but for a token at the end, and a great many small ones."""
+        material = Material(root, Planter("memory"))
+        size = self.full(SPARSE_BYTES)
+        for number in range(SPARSE_FILES):
+            name = f"sparse/{number}"
+            material.add(name, b"")
+            line = material.planter.line(name, 2, [bytes])
+            with open(os.path.join(root, name), "r+b") as file:
+                file.seek(size - len(line) - 1)
+                file.write(b"\n" + line)
+            material.bytes += size
+        files = self.full(MANY_FILES)
+        text = b"nothing to see in this file, nor in the others like it\n"
+        for number in range(MANY_DIRS):
+            os.makedirs(os.path.join(root, "many", f"{number:04}"))
+            for other in range(files):
+                name = f"many/{number:04}/{other:04}"
+                if other == 0 and number % (MANY_DIRS // PLANTED) == 0:
+                    material.plant(name)
+                else:
+                    put(os.path.join(root, name), text)
+                    material.files += 1
+                    material.bytes += len(text)
+        return material
+
+
+def put(path, text):
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    os.write(fd, text)
+    os.close(fd)
+
+
+def needs(names, is_quick):
+    """(bytes, inodes) that the materials of these names take, roughly, blocks rounded up."""
+    share = 10 if is_quick else 1
+    tree = (TREE_BYTES + TREE_FILES * 8192, TREE_FILES * 2)
+    table = {
+        "tree": tree,
+        "staged": (tree[0] * 3, tree[1] * 2),
+        "text": (TEXT_BYTES // share, 1),
+        "small": (SMALL_DIRS * SMALL_FILES * 4608 // share, SMALL_DIRS * (SMALL_FILES + 1)),
+        "dense": (3 * DENSE_BYTES // share, 4),
+        "memory": (MANY_DIRS * MANY_FILES * 4608 // share, MANY_DIRS * (MANY_FILES + 1) // share),
+    }
+    chosen = [table.get(name, (0, 1)) for name in names]
+    return sum(c[0] for c in chosen), sum(c[1] for c in chosen)

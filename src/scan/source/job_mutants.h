@@ -1,0 +1,37 @@
+/* job_mutants.h - deliberately broken variants of the protocol of jobs, by name.
+ *
+ * As in core: a line that matters is guarded by WEIR__JOB_MUTANT(NAME), which is the constant false
+ * in every build but the explorer's. There each is switched on in turn, and the scenario named here
+ * must catch it. The numbers begin where the other rooms have none.
+ *
+ * Ownership: nothing here owns anything.
+ */
+#ifndef WEIR_SCAN_SOURCE_JOB_MUTANTS_H
+#define WEIR_SCAN_SOURCE_JOB_MUTANTS_H
+
+/* X(NAME, scenario that must fail when it is on) */
+#define WEIR__JOB_MUTANTS(X)                                                                       \
+    X(JOB_LAST_DOES_NOT_CLOSE, "scan_all_paths")                                                   \
+    X(JOB_SENT_COUNTS_LATE, "scan_all_paths")                                                      \
+    X(JOB_DONE_BEFORE_WORK, "scan_offers")                                                         \
+    X(JOB_OFFER_NOT_COUNTED, "scan_offers")                                                        \
+    X(JOB_OFFER_WAITS, "scan_offers_never_wait")                                                   \
+    X(JOB_UNSENT_STAYS_OPEN, "scan_stop")                                                          \
+    X(JOB_TOKENS_KEPT, "scan_limit_of_one")                                                        \
+    X(JOB_TOKENS_IN_ANY_ORDER, "scan_tokens_in_order")
+
+enum weir__job_mutant {
+    WEIR__JOB_NO_MUTANT = 2000,
+#define WEIR__JOB_MUTANT_ENUM(name, scenario) WEIR__MUTANT_##name,
+    WEIR__JOB_MUTANTS(WEIR__JOB_MUTANT_ENUM)
+#undef WEIR__JOB_MUTANT_ENUM
+};
+
+#ifdef WEIR_EXPLORE
+#define WEIR__JOB_MUTANT(name) (xp_mutant() == WEIR__MUTANT_##name)
+int xp_mutant(void);
+#else
+#define WEIR__JOB_MUTANT(name) false
+#endif
+
+#endif

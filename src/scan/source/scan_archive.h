@@ -1,0 +1,28 @@
+/* scan_archive.h - what archives need of a run and of its threads.
+ *
+ * Ownership: a run owns its archives' limits; a descriptor that is opened here is the caller's.
+ */
+#ifndef WEIR_SCAN_SOURCE_SCAN_ARCHIVE_H
+#define WEIR_SCAN_SOURCE_SCAN_ARCHIVE_H
+
+#include <weir/pool.h>
+#include <weir/slots.h>
+
+/* A member of at most so many bytes may be handed to another thread. */
+#define WEIR__SCAN_HANDED_BYTES (256u << 10)
+
+struct weir__scan_archives {
+    struct weir_pool pool;   /* memory of decoders and of members in work; leave to spill */
+    struct weir_slots slots; /* of disks, for archives that are mapped */
+    uint64_t bytes;          /* of the pool, for one archive */
+    bool has_pool, has_slots;
+    bool is_child_kept; /* there is memory for a decoder of each thread */
+};
+
+/* --- scan_spill.c --- */
+/* A file without a name, in TMPDIR, else in /var/tmp or /tmp; -1 and errno. */
+int weir__scan_spill_open(void);
+/* At its end. False: errno says why. */
+bool weir__scan_spill_write(int fd, const char *bytes, size_t length);
+
+#endif

@@ -1,0 +1,112 @@
+#!/bin/bash
+# weir rules as people run it: list, show, test and lint; words, ids and files; text and JSON; what
+# is wrong, told in one line.
+set -euo pipefail
+# shellcheck source=tests/e2e/cli_lib.sh
+source "$(dirname "$0")/cli_lib.sh"
+need_tools jq
+
+cd "$dir"
+cat >good.toml <<'END'
+[[rules]]
+id = "acme"
+description = "Token of Acme"
+provider = "Acme"
+regex = '''acme-[0-9]{8}'''
+keywords = ["acme-"]
+examples = ["acme-12345678"]
+negatives = ["acme-123"]
+
+[[rules]]
+id = "other"
+description = "Token of somebody else"
+regex = '''other-[0-9]{8}'''
+END
+cat >bad.toml <<'END'
+[[rules]]
+id = "a"
+description = "d"
+regex = '''aaa[0-9]{4}'''
+keywords = ["aaa", "zzz"]
+examples = ["aaa1234", "bbb"]
+negatives = ["aaa123", "aaa5555"]
+END
+
+# --- list ---
+
+run "$WEIR" rules list
+expect 'all rules are listed' 0 '*github-pat *GitHub *Classic*' ''
+is 'there are hundreds' "$(("$(wc -l <out)" >= 400))" 1
+run "$WEIR" rules list PaGeRdUtY
+expect 'a word, in any case' 0 'pagerduty-*PagerDuty*' ''
+is 'and nothing but rules that have it' "$(grep -civ pagerduty out || true)" 0
+run "$WEIR" rules list github refresh
+is 'several words: all of them' "$(cut -d' ' -f1 out)" github-refresh-token
+run "$WEIR" rules list github-refresh --json
+is 'the same as JSON' "$(jq -r '.[].id' out)" github-refresh-token
+run "$WEIR" rules list no-such-word-anywhere
+expect 'a word that no rule has' 2 '' "*no rule has 'no-such-word-anywhere'*"
+run "$WEIR" rules list good.toml
+is 'rules of a file' "$(cut -d' ' -f1 out | xargs)" 'acme other'
+run "$WEIR" rules list --config=good.toml somebody
+is 'words with rules of a file' "$(cut -d' ' -f1 out)" other
+run "$WEIR" rules list ./missing.toml
+expect 'a file that is not there' 3 '' "*'./missing.toml'*"
+run "$WEIR" rules list good.toml bad.toml
+expect 'two files' 2 '' "*one file of rules at a time*'good.toml'*"
+
+# --- show ---
+
+run "$WEIR" rules show github-pat
+expect 'one rule' 0 'github-pat*description*provider*GitHub*looked for*ghp_*width*41 bytes*' ''
+run "$WEIR" rules show github-pat npm-token --json
+is 'two rules as JSON, one on a line' "$(jq -r .id out | xargs)" 'github-pat npm-token'
+run "$WEIR" rules show generic-secret
+expect 'with allow lists that it shares' 0 '*allow list*What is no value*What is no key*' ''
+run "$WEIR" rules show --config=good.toml acme
+expect 'a rule of a file' 0 'acme*from*good.toml, line 1*' ''
+run "$WEIR" rules show
+expect 'no rule' 2 '' '*which rule*'
+run "$WEIR" rules show github-pad
+expect 'nearly a rule' 2 '' "*did you mean 'github-pat'*"
+
+# --- test ---
+
+run "$WEIR" rules test good.toml
+expect 'a file whose rules do what they say' 0 '2 rules, 2 texts, 0 failed, 1 without examples' ''
+run "$WEIR" rules test bad.toml
+expect 'failures of both kinds' 1 '*example 2 is not found: bbb*negative 2 is found: aaa5555*' ''
+run "$WEIR" rules test --json bad.toml
+is 'the same as JSON' "$(jq -r '.failures[] | "\(.rule) \(.kind) \(.number)"' out | xargs)" \
+    'a example 2 a negative 2'
+is 'with the counts' "$(jq -c '[.rules, .texts, .failed, .without_examples]' out)" '[1,4,2,0]'
+run "$WEIR" rules test github-pat npm-token
+expect 'built-in rules by their ids' 0 '2 rules, * texts, 0 failed, 0 without examples' ''
+run "$WEIR" rules test --config=good.toml acme
+expect 'one rule of a file' 0 '1 rule, 2 texts, 0 failed*' ''
+run "$WEIR" rules test github-pad
+expect 'nearly a rule again' 2 '' "*did you mean 'github-pat'*"
+
+# --- lint ---
+
+run "$WEIR" rules lint
+expect 'the built-in rules have no problem' 0 '*rules, 0 problems' ''
+run "$WEIR" rules lint bad.toml
+expect 'what is wrong with a file' 1 \
+    "*bad.toml:1: rule 'a': example 2 has no match*negative 2 has a match*keyword 'zzz'*" ''
+run "$WEIR" rules lint --json bad.toml
+is 'the same as JSON' "$(jq -r '.problems[].rule' out | sort -u)" a
+is 'each with its text' "$(jq '[.problems[].text | test("bad.toml:1:")] | all' out)" true
+run "$WEIR" rules lint missing.toml
+expect 'no such file' 3 '' "*'missing.toml'*"
+printf 'not toml' >broken.toml
+run "$WEIR" rules lint broken.toml
+expect 'a file that does not load' 2 '' '*broken.toml:1*'
+run "$WEIR" rules
+expect 'no action' 2 '' '*ACTION*'
+run "$WEIR" rules dance
+expect 'no such action' 2 '' '*dance*'
+run "$WEIR" rules --help
+expect 'help' 0 '*weir rules list aws*' ''
+
+finish

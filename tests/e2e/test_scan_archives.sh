@@ -1,0 +1,462 @@
+#!/bin/bash
+# weir scan in archives: every format by table, with a token in it that is found once and in the right
+# place; what cannot be unpacked, limits, hostile ones, streams, and decoders that die.
+#
+# The token is made up, and put together here so that nothing in this file looks like one.
+set -euo pipefail
+# shellcheck source=tests/e2e/cli_lib.sh
+source "$(dirname "$0")/cli_lib.sh"
+need_tools jq python3 tar gzip zip
+
+export XDG_CACHE_HOME=$dir/cache TMPDIR=$dir/temporary
+mkdir "$dir/cache" "$dir/temporary"
+pat=ghp_M0XvqZjxTW3xvboSRt5Mh3dAwVtRMf3 pat=${pat}LeZiJ
+MiB=$((1024 * 1024))
+
+tree() { # a new, empty folder
+    rm -rf "$dir/tree"
+    mkdir -p "$dir/tree"
+    cd "$dir/tree" || exit 1
+}
+places() { # paths, one on a line
+    jq -r '.findings[].places[].path' "$dir/out" | sort
+}
+gaps() {
+    jq -r '.summary.unscanned[] | "\(.path): \(.reason)"' "$dir/out" | sort
+}
+summary() { # a key of the summary
+    jq -r ".summary.$1" "$dir/out"
+}
+has_gap() { # name, a pattern for one of the gaps
+    # shellcheck disable=SC2053 # it is a pattern
+    if [[ $(gaps) == $2 ]]; then pass "$1"; else fail "$1" "$(gaps)"; fi
+}
+child_of() { # process: that of its decoder, when there is one
+    local _ child
+    for _ in $(seq 200); do
+        child=$(pgrep -P "$1" weir-unpack || true)
+        [[ -n $child ]] && echo "$child" && return
+        sleep 0.02
+    done
+}
+
+# --- every format ---
+
+# Formats for which there is no writer in Debian, by hand: one file, stored.
+cat >"$dir/by_hand.py" <<'PY'
+import struct, sys, zlib
+kind, data, name = sys.argv[1], open("f.txt", "rb").read(), b"f.txt"
+crc, size = zlib.crc32(data), len(data)
+out = sys.stdout.buffer
+
+def old(body, rest=b""):
+    return struct.pack("<H", zlib.crc32(body) & 0xFFFF) + body + rest
+
+def new(body, rest=b""):
+    body = bytes([len(body)]) + body
+    return struct.pack("<I", zlib.crc32(body)) + body + rest
+
+if kind == "rar4":
+    out.write(b"Rar!\x1a\x07\0" + old(struct.pack("<BHH6x", 0x73, 0, 13)))
+    head = struct.pack("<BHHIIBIIBBHI", 0x74, 0x8000, 32 + len(name), size, size, 3, crc, 0, 20, 0x30,
+                       len(name), 0o100644)
+    out.write(old(head + name, data) + old(struct.pack("<BHH", 0x7B, 0x4000, 7)))
+else:
+    out.write(b"Rar!\x1a\x07\1\0" + new(bytes([1, 0, 0])))
+    head = bytes([2, 2, size, 4, size, 0]) + struct.pack("<I", crc) + bytes([0, 1, len(name)]) + name
+    out.write(new(head, data) + new(bytes([5, 0, 0])))
+PY
+control='Package: w\nVersion: 1\nArchitecture: all\nMaintainer: w <w@w>\nDescription: w\n'
+spec='Name: w\nVersion: 1\nRelease: 1\nSummary: s\nLicense: none\nBuildArch: noarch\n%description\nd
+%install\nmkdir -p %{buildroot}/etc\ncp '$dir'/make/f.txt %{buildroot}/etc/\n%files\n/etc/f.txt\n'
+layer() { # puts a layer's digest into $digest; arguments: how tar packs it
+    tar "$@" -f layer f.txt
+    digest=$(sha256sum layer | cut -d' ' -f1)
+}
+make_docker() {
+    layer -c
+    mkdir "$digest"
+    mv layer "$digest/layer.tar"
+    printf '[{"Config":"c.json","RepoTags":["w:1"],"Layers":["%s/layer.tar"]}]' "$digest" >manifest.json
+    echo '{}' >c.json
+    tar -cf "$1" manifest.json c.json "$digest"
+}
+make_podman() {
+    layer -c
+    mv layer "$digest.tar"
+    printf '[{"Config":"c.json","Layers":["%s.tar"]}]' "$digest" >manifest.json
+    tar -cf "$1" "$digest.tar" manifest.json
+}
+make_oci() {
+    layer -cz
+    mkdir -p blobs/sha256
+    mv layer "blobs/sha256/$digest"
+    echo '{"imageLayoutVersion":"1.0.0"}' >oci-layout
+    echo '{"schemaVersion":2,"manifests":[]}' >index.json
+    tar -cf "$1" oci-layout index.json blobs
+}
+make_deb() {
+    mkdir -p p/DEBIAN p/etc
+    cp f.txt p/etc
+    # shellcheck disable=SC2059 # it is one
+    printf "$control" >p/DEBIAN/control
+    dpkg-deb -Zxz -b p "$1" >/dev/null
+}
+make_rpm() {
+    # shellcheck disable=SC2059 # it is one
+    printf "${spec//%/%%}" >w.spec
+    HOME=$PWD rpmbuild --quiet -bb --define "_topdir $PWD/r" w.spec >/dev/null 2>&1
+    mv r/RPMS/noarch/w-*.rpm "$1"
+}
+make_iso() { # name, arguments
+    mkdir t
+    cp f.txt t
+    genisoimage -quiet "${@:2}" -o "$1" t
+}
+
+# name | tools | how it is made, of f.txt, in $out | where the token is; DIGEST is a layer's
+table() {
+    cat <<'END'
+plain.zip|zip|zip -q $out f.txt|plain.zip!f.txt
+stored.zip|zip|zip -q0 $out f.txt|stored.zip!f.txt
+lib.jar|zip|mkdir -p META-INF; echo x >META-INF/MANIFEST.MF; zip -q $out META-INF/MANIFEST.MF f.txt|lib.jar!f.txt
+text.docx|zip|mkdir word; cp f.txt word/document.xml; zip -qr $out word|text.docx!word/document.xml
+a.tar|tar|tar -cf $out f.txt|a.tar!f.txt
+a.tar.gz|tar gzip|tar -czf $out f.txt|a.tar.gz!f.txt
+a.tar.xz|tar xz|tar -cJf $out f.txt|a.tar.xz!f.txt
+a.tar.zst|tar zstd|tar --zstd -cf $out f.txt|a.tar.zst!f.txt
+a.tar.bz2|tar bzip2|tar -cjf $out f.txt|a.tar.bz2!f.txt
+log.txt.gz|gzip|gzip -c f.txt >$out|log.txt.gz!log.txt
+log.txt.xz|xz|xz -c f.txt >$out|log.txt.xz!log.txt
+log.txt.zst|zstd|zstd -qc f.txt >$out|log.txt.zst!log.txt
+log.txt.bz2|bzip2|bzip2 -c f.txt >$out|log.txt.bz2!log.txt
+log.txt.lz4|lz4|lz4 -qc f.txt >$out|log.txt.lz4!log.txt
+a.7z|7z|7z a -bd a.7z f.txt >/dev/null; mv a.7z $out|a.7z!f.txt
+a4.rar|python3|python3 $dir/by_hand.py rar4 >$out|a4.rar!f.txt
+a5.rar|python3|python3 $dir/by_hand.py rar5 >$out|a5.rar!f.txt
+a.cpio|cpio|echo f.txt \| cpio -o -H newc --quiet >$out|a.cpio!f.txt
+lib.a|ar|ar rc $out f.txt|lib.a!f.txt
+w.deb|dpkg-deb|make_deb $out|w.deb!data.tar.xz!./etc/f.txt
+w.rpm|rpmbuild|make_rpm $out|w.rpm!./etc/f.txt
+disk.iso|genisoimage|make_iso $out -R|disk.iso!f.txt
+docker.tar|tar|make_docker $out|docker.tar!sha256:DIGEST!f.txt
+podman.tar|tar|make_podman $out|podman.tar!sha256:DIGEST!f.txt
+oci.tar|tar gzip|make_oci $out|oci.tar!sha256:DIGEST!f.txt
+three.zip|zip tar gzip|tar -czf c.tgz f.txt; zip -q b.zip c.tgz; zip -q $out b.zip|three.zip!b.zip!c.tgz!f.txt
+in.tar.gz|zip tar gzip|zip -q b.zip f.txt; tar -czf $out b.zip|in.tar.gz!b.zip!f.txt
+deep.zip|zip 7z genisoimage|make_iso b.iso -R; 7z a -bd c.7z b.iso >/dev/null; zip -q $out c.7z|deep.zip!c.7z!b.iso!f.txt
+picture.png|zip|zip -q a.zip f.txt; mv a.zip $out|picture.png!f.txt
+no-ending|tar xz|tar -cJf $out f.txt|no-ending!f.txt
+END
+}
+
+make() { # makes all, and writes what is expected into $dir/wanted
+    local name tools how wanted out digest tool has
+    while IFS= read -r row; do
+        row=${row//'\|'/$'\1'}
+        IFS='|' read -r name tools how wanted <<<"$row"
+        how=${how//$'\1'/|}
+        has=true
+        for tool in $tools; do command -v "$tool" >/dev/null || has=false; done
+        if ! $has; then
+            skip "$name" "not all of these are here: $tools"
+            continue
+        fi
+        rm -rf "$dir/make"
+        mkdir "$dir/make"
+        cd "$dir/make" || exit 1
+        printf 'a line\ntoken = %s\n' "$pat" >f.txt
+        # shellcheck disable=SC2034 # it is what the row says
+        out=$dir/tree/$name digest=
+        eval "$how"
+        printf '%s\n' "${wanted/DIGEST/$digest}" >>"$dir/wanted"
+    done < <(table)
+    cd "$dir/tree" || exit 1
+}
+tree
+: >"$dir/wanted"
+make
+cp -r "$dir/tree" "$dir/formats"
+run "$WEIR" scan --json
+while IFS= read -r path; do
+    is "found once: $path" "$(places | grep -cxF -- "$path")" 1
+done <"$dir/wanted"
+is 'and nothing else' "$(places)" "$(sort "$dir/wanted")"
+is 'nothing is missing' "$status $(gaps)" '1 '
+is 'archives are counted' "$(summary archives)" "$(wc -l <"$dir/wanted")"
+is 'and so are members' "$(($(summary members) >= $(wc -l <"$dir/wanted")))" 1
+is 'lines and columns are those of the member' \
+    "$(jq -r '.findings[].places[] | "\(.line):\(.column)"' "$dir/out" | sort -u)" 2:9
+jq -c .findings "$dir/out" >"$dir/one"
+for threads in 1 4; do
+    run timeout 120 "$WEIR" scan --json --threads=$threads --max-memory=250M
+    is "$threads threads and little memory find the same" "$(jq -c .findings "$dir/out" | cmp - "$dir/one" && echo same)" same
+done
+for name in *; do
+    status=0
+    "$WEIR" scan --json - <"$name" >"$dir/out" 2>"$dir/err" || status=$?
+    wanted=$(grep "^$name!" "$dir/wanted" | sed "s/^$name!/-!/; s/-!log.txt$/-!data/")
+    is "as a stream: $name" "$status $(places)" "1 $wanted"
+done
+# A slow one, of which only a few bytes are there at first.
+status=0
+{ head -c 5 disk.iso; sleep 0.1; tail -c +6 disk.iso | head -c 20000; sleep 0.1; tail -c +20006 disk.iso; } |
+    "$WEIR" scan --json - >"$dir/out" 2>"$dir/err" || status=$?
+is 'a stream that comes in pieces' "$status $(places)" '1 -!f.txt'
+is 'no temporary file is left' "$(ls -A "$TMPDIR")" ''
+run "$WEIR" scan
+expect 'people see archives and members' 1 '*members of * archives scanned*' ''
+
+# --- broken off ---
+
+mkdir ../cut
+for name in *; do
+    head -c $(($(stat -c %s "$name") / 2)) "$name" >"../cut/$name"
+done
+cd ../cut || exit 1
+for name in *; do
+    run "$WEIR" scan --json "$name"
+    if [[ $status -eq 1 || ($status -eq 3 && -n $(gaps)) ]]; then
+        pass "half of $name is told"
+    else
+        fail "half of $name is told" "$(said)"
+    fi
+done
+
+# --- encrypted ---
+
+tree
+printf '%s\n' "$pat" >f.txt
+zip -q -P secret a.zip f.txt
+if command -v 7z >/dev/null; then
+    7z a -bd -psecret b.7z f.txt >/dev/null
+    7z a -bd -psecret -mhe=on c.7z f.txt >/dev/null
+    7z a -bd -tzip -mem=AES256 -psecret d.zip f.txt >/dev/null
+fi
+rm f.txt
+for name in *; do
+    run "$WEIR" scan --json "$name"
+    is "encrypted: $name" "$status $(gaps | sed 's/!f.txt//')" "3 $name: cannot unpack: encrypted"
+done
+run "$WEIR" scan a.zip
+expect 'people are told' 3 '*not scanned: a.zip!f.txt: cannot unpack: encrypted*' ''
+printf '%s\n' "$pat" >open.txt
+zip -q a.zip open.txt
+rm open.txt
+run "$WEIR" scan --json a.zip
+is 'what is not encrypted is scanned' "$status $(places) $(summary complete)" '1 a.zip!open.txt false'
+
+# --- limits ---
+
+tree
+mkdir d
+for i in 1 2 3 4 5 6; do printf 'key%s = %s\n' "$i" "$pat" >"d/$i"; done
+tar -cf many.tar -C d 1 2 3 4 5 6
+run "$WEIR" scan --json --max-archive-entries=4 many.tar
+is '--max-archive-entries' "$(places | wc -l) $(gaps)" \
+    '4 many.tar: cannot unpack all of: more than 4 members'
+head -c 3000 /dev/zero | tr '\0' ' ' >d/large
+printf '%s\n' "$pat" >>d/large
+tar -cf large.tar -C d large 1
+run "$WEIR" scan --json --max-entry-bytes=2000 large.tar
+is '--max-entry-bytes' "$(places) $(gaps)" \
+    'large.tar!1 large.tar!large: cannot unpack all of: larger than 2000 bytes'
+run "$WEIR" scan --json --max-archive-bytes=3020 large.tar
+is '--max-archive-bytes' "$status $(gaps)" \
+    '3 large.tar: cannot unpack all of: unpacks to more than 3020 bytes'
+head -c 20000000 /dev/zero | gzip -9 >bomb.gz
+run "$WEIR" scan --json --max-archive-ratio=100 bomb.gz
+is '--max-archive-ratio' "$status $(gaps)" \
+    '3 bomb.gz!bomb: cannot unpack all of: unpacks more than 100 times'
+run "$WEIR" scan --json --max-archive-ratio=2000 bomb.gz
+is 'and can be raised' "$status $(summary bytes)" '0 20000000'
+cp d/1 0
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    zip -q "$i.zip" "$(if ((i == 1)); then echo 0; else echo $((i - 1)).zip; fi)"
+done
+mkdir nest
+mv 10.zip nest
+cd nest || exit 1
+run "$WEIR" scan --json
+has_gap 'nested too deep' '10.zip!9.zip*!2.zip: cannot unpack all of: nested deeper than 8'
+run "$WEIR" scan --json --archive-depth=10
+is '--archive-depth' "$status $(places)" \
+    '1 10.zip!9.zip!8.zip!7.zip!6.zip!5.zip!4.zip!3.zip!2.zip!1.zip!0'
+run "$WEIR" scan --json --archive-depth=0
+is 'a depth of 0 opens none, and says so' "$status $(summary archives) $(gaps)" \
+    '1 0 10.zip: cannot look into: archive not opened (zip): the depth of archives is 0'
+run "$WEIR" scan --archive-depth=13
+expect 'not deeper than that' 2 '' '*archive-depth*12*'
+
+# One that has itself in it would never end.
+tree
+python3 - <<'PY'
+import io, zipfile
+inner = b"nothing"
+for i in range(60):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        z.writestr("self.zip", inner)
+    inner = out.getvalue()
+open("self.zip", "wb").write(inner)
+PY
+run timeout 60 "$WEIR" scan --json
+is 'one in one in one ends' "$status $(gaps | grep -c 'nested deeper')" '3 1'
+
+# --- names ---
+
+tree
+python3 - "$pat" <<'PY'
+import io, sys, tarfile
+data = sys.argv[1].encode() + b"\n"
+with tarfile.open("a.tar", "w") as t:
+    for name in ("../../etc/x", "/absolute/x", "two\nlines", "bang!bang", "\x1b[31mred"):
+        one = tarfile.TarInfo(name)
+        one.size = len(data)
+        t.addfile(one, io.BytesIO(data))
+PY
+run "$WEIR" scan --json
+is 'names that mean harm are only names' "$(jq -c '[.findings[].places[].path] | sort' "$dir/out")" \
+    '["a.tar!\u001b[31mred","a.tar!../../etc/x","a.tar!/absolute/x","a.tar!bang!bang","a.tar!two\nlines"]'
+is 'nothing was made of them' "$(ls -A . ..)$(ls -d /absolute 2>/dev/null)" "$(ls -A . ..)"
+run "$WEIR" scan
+if grep -q $'\x1b' "$dir/out"; then fail 'nor are they sent to a terminal' "$out"; else pass 'nor are they sent to a terminal'; fi
+mkdir d
+printf '%s\n' "$pat" >d/yarn.lock
+tar -czf b.tgz -C d yarn.lock
+printf '[extend]\nuseDefault = true\n[allowlist]\npaths = ["yarn.lock$"]\n' >../rules.toml
+run "$WEIR" scan --json --config=../rules.toml b.tgz
+is 'allow lists of paths apply to members' "$status $(summary allowed_paths)" '0 1'
+
+# --- without the decoders' program ---
+
+tree
+gzip -c <<<"$pat" >a.gz
+run env WEIR_LIBEXEC="$dir/nowhere" "$WEIR" scan
+expect 'without weir-unpack it is told, with a cure' 3 \
+    "*a.gz*archive not opened (gzip): 'weir-unpack' was not found*WEIR_LIBEXEC*" ''
+run env WEIR_LIBEXEC="$dir/nowhere" "$WEIR" scan --summary --quiet
+run env WEIR_LIBEXEC="$dir/nowhere" "$WEIR" scan --json
+is 'and counted' "$(summary archives) $(summary truncated)" '0 1'
+status=0
+WEIR_LIBEXEC=$dir/nowhere "$WEIR" scan --json - <a.gz >"$dir/out" 2>"$dir/err" || status=$?
+has_gap 'also of a stream' '-: cannot look into: archive not opened*'
+mkdir -p ../usr/bin ../usr/libexec/weir
+ln "$WEIR" ../usr/bin/weir 2>/dev/null || cp "$WEIR" ../usr/bin/weir
+cp "$(dirname "$WEIR")/weir-unpack" ../usr/libexec/weir/
+run ../usr/bin/weir scan --json
+is 'installed, it is found in libexec' "$status $(places)" '1 a.gz!a'
+is 'weir itself does not load libarchive' "$(readelf -dW "$WEIR" | grep -c 'libarchive\|libseccomp')" 0
+run "$(dirname "$WEIR")/weir-unpack"
+expect 'it does nothing by itself' 2 '' "*started by 'weir scan'*"
+status=0
+"$WEIR" scan --json --max-spills=0 - <a.gz >"$dir/out" 2>"$dir/err" || status=$?
+has_gap 'without leave to spill a stream is told' '-: *not opened (gzip): it comes as a stream*'
+status=0
+TMPDIR=$dir/nowhere "$WEIR" scan --json - <a.gz >"$dir/out" 2>"$dir/err" || status=$?
+has_gap 'and without a folder for it' '-: *no temporary file can be made*TMPDIR'
+run "$WEIR" scan --max-memory=120M
+expect 'nor with too little memory' 3 '*a.gz*too little memory*' ''
+
+# --- what is large ---
+
+tree
+mkdir ../large
+head -c $((40 * MiB)) /dev/urandom >../large/r
+printf '%s\n' "$pat" >../large/f
+(cd ../large && zip -q0 b.zip r f && tar -cf ../tree/a.tar b.zip)
+run "$WEIR" scan --json --max-memory=256M
+is 'a large zip in a tar' "$(places)" 'a.tar!b.zip!f'
+if command -v 7z >/dev/null; then
+    (cd ../large && 7z a -bd -mx=0 c.7z r f >/dev/null && tar -cf ../tree/a.tar c.7z)
+    run "$WEIR" scan --json --max-memory=256M
+    is 'a large 7z in a tar' "$(places) $(gaps)" 'a.tar!c.7z!f '
+    run "$WEIR" scan --json --max-memory=256M --max-spills=0
+    has_gap 'is told when it must not be spilled' 'a.tar!c.7z: *too large to look into without a temporary file'
+fi
+is 'no temporary file is left' "$(ls -A "$TMPDIR")" ''
+
+tree
+truncate -s 2G zeros
+echo >>zeros
+printf '%s\n' "$pat" >last
+tar -Scf a.tar zeros last
+rm zeros last
+limits=(--max-entry-bytes=3G --max-archive-ratio=1000000000)
+peak=0
+"$WEIR" scan --json --max-memory=256M "${limits[@]}" >"$dir/out" 2>"$dir/err" &
+pid=$!
+while kill -0 $pid 2>/dev/null; do
+    now=$(cat /proc/$pid/status "/proc/$(pgrep -P $pid weir-unpack || echo none)/status" 2>/dev/null |
+        awk '/^Rss(Anon|Shmem)/ { sum += $2 } END { print sum + 0 }' || true)
+    ((now > peak)) && peak=$now
+    sleep 0.05
+done
+wait $pid || true
+is 'a member of 2 GB' "$(places) $(summary complete) $(($(summary bytes) >= 2147483648))" 'a.tar!last true 1'
+note "memory: $peak kB"
+if [[ ${SANITIZED:-none} == none ]]; then
+    is 'within the limit of memory' "$((peak > 1000 && peak < 256 * 1024))" 1
+else
+    skip 'within the limit of memory' 'a sanitizer takes more'
+fi
+
+# --- deaths ---
+
+"$WEIR" scan --json "${limits[@]}" >"$dir/out" 2>"$dir/err" &
+pid=$!
+child=$(child_of $pid)
+sleep 0.2
+kill -KILL "$child"
+wait $pid || true
+is 'a decoder that is killed costs a member' "$(places) $(gaps)" \
+    'a.tar!last a.tar!zeros: cannot unpack all of: its decoder died (signal 9)'
+
+"$WEIR" scan --json "${limits[@]}" >"$dir/out" 2>"$dir/err" &
+pid=$!
+child=$(child_of $pid)
+kill -KILL $pid
+wait $pid 2>/dev/null || true
+for _ in $(seq 100); do
+    kill -0 "$child" 2>/dev/null || break
+    sleep 0.05
+done
+is 'nobody is left behind by a scan that is killed' "$(kill -0 "$child" 2>&1 | grep -c 'No such')" 1
+
+status=0
+(trap - INT; exec "$WEIR" scan --json "${limits[@]}" >"$dir/out" 2>"$dir/err") &
+pid=$!
+child=$(child_of $pid)
+kill -INT $pid
+wait $pid || status=$?
+is 'a scan can be stopped in an archive' "$status $(kill -0 "$child" 2>&1 | grep -c 'No such')" '130 1'
+
+tree
+for i in 1 2 3; do head -c $((20 * MiB)) /dev/urandom >$i; done
+tar -cf a.tar 1 2 3
+rm 1 2 3
+"$WEIR" scan --json >"$dir/out" 2>"$dir/err" &
+pid=$!
+child=$(child_of $pid)
+kill -STOP "$child"
+truncate -s $((2 * MiB)) a.tar
+kill -CONT "$child"
+wait $pid || true
+has_gap 'an archive that shrinks is told' 'a.tar*: cannot unpack all of: broken: *'
+
+# --- many at once, and members handed around ---
+
+tree
+mkdir d
+for i in $(seq 150); do printf 'key = %s # %s\n' "$pat" "$i" >"d/$i"; done
+for i in 1 2 3 4 5 6; do tar -czf "$i.tgz" d; done
+rm -r d
+for how in '--threads=1' '--threads=8' '--threads=8 --max-memory=400M' '--threads=6 --max-spills=1' \
+    '--threads=4 --max-files-in-flight=1'; do
+    # shellcheck disable=SC2086 # several words
+    run timeout 100 "$WEIR" scan --json $how
+    is "each member once: $how" \
+        "$(places | wc -l) $(places | sort -u | wc -l) $(summary members)" '900 900 900'
+done
+
+finish

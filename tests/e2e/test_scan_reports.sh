@@ -1,0 +1,355 @@
+#!/bin/bash
+# The reports of weir scan, judged by the readers of each form: jq, xmllint, Python's csv, json and html
+# parsers, and the rules of SARIF 2.1.0. Names and lines that are made to break out of a form; secrets
+# that must not be seen anywhere unless they were asked for; JSON Lines while the scan goes on; reports
+# and ignore files of gitleaks.
+#
+# The tokens are made up; they are put together here so that nothing in this file looks like one.
+set -euo pipefail
+# shellcheck source=tests/e2e/cli_lib.sh
+source "$(dirname "$0")/cli_lib.sh"
+: "${CHECK_SARIF:?the path of check_sarif.py}"
+need_tools jq python3 xmllint script mkfifo
+
+export XDG_CACHE_HOME=$dir/cache
+mkdir "$dir/cache"
+pat=ghp_M0XvqZjxTW3xvboSRt5Mh3dAwVtRMf3 pat=${pat}LeZiJ
+other=ghp_lhbmuaptt0Azn0DNRUQxA71p2Td8VK0 other=${other}CM5Qe
+forms=(json jsonl sarif csv junit github gitleaks html human)
+
+tree() {
+    rm -rf "$dir/tree"
+    mkdir -p "$dir/tree"
+    cd "$dir/tree" || exit 1
+}
+
+# The secrets, and what is left of them when a few letters are cut off, or in base64.
+needles() {
+    local secret
+    for secret in "$pat" "$other"; do
+        printf '%s\n%s\n%s\n' "$secret" "${secret:6:30}" "$(printf '%s' "$secret" | base64 -w0 | cut -c9-40)"
+    done
+}
+needles >"$dir/needles"
+
+hides() { # name, files
+    local name=$1 found
+    shift
+    if found=$(grep -aFl -f "$dir/needles" "$@"); then
+        fail "$name" "$(grep -aFn -f "$dir/needles" $found | head -c 2000)"
+    else
+        pass "$name"
+    fi
+}
+
+until_true() { # a command that becomes true; 60 seconds at most
+    local i
+    for ((i = 0; i < 600; i++)); do
+        if "$@"; then return 0; fi
+        sleep 0.1
+    done
+    return 1
+}
+
+# --- hostile names and lines ---
+
+nasty=$'a"\'`,;:%0A=<!--]]>&amp;<script>alert(1)</script>[l](http://x){0}\xff\xc2\x9b\xe2\x80\xae\x1b[31m\t\n::error::b'
+tree
+mkdir dir
+printf 'x = "%s"; y = "%s"\n' "$pat" "$other" >'dir/plain.py'
+printf '%s %s %s\n' "$nasty" "$pat" "$nasty" >"${nasty//\//_}"
+printf 'k %s \x1b]0;title\x07 \x1b[2J <b>%s</b> ]]> \xff\xfe\xc0\n' "$pat" "$other" >'=cmd()'
+printf '%s' "the key is $pat and no other" | base64 -w0 >'-b64'
+printf '%s' "$other" | python3 -c 'import sys; sys.stdout.buffer.write(b"\xff\xfe" + sys.stdin.read().encode("utf-16le"))' >$'wide\r\n'
+printf 'line\n%s\n' "-----BEGIN RSA PRIVATE KEY-----" >open-key
+: >unreadable.gz
+printf '\x1f\x8b\x08broken' >'broken ]]>.gz'
+
+for form in "${forms[@]}"; do
+    run "$WEIR" scan --format=$form --verbose --summary
+    cp "$dir/out" "$dir/report.$form"
+    is "$form: status 1" "$status" 1
+    hides "$form: no secret in the report, nor in what is said" "$dir/out" "$dir/err"
+    if [[ $form != jsonl ]]; then
+        run "$WEIR" scan --format=$form --output="$dir/written"
+        # Seconds differ.
+        is "$form: a file of --output has the same" \
+            "$(sed -E 's/[0-9]+\.[0-9]+//g' "$dir/written" | cksum)" \
+            "$(sed -E 's/[0-9]+\.[0-9]+//g' "$dir/report.$form" | cksum)"
+    fi
+    run "$WEIR" scan --format=$form --show-secrets
+    is "$form: --show-secrets shows" "$(grep -aFc -e "$pat" "$dir/out" | sed 's/^[1-9][0-9]*$/some/')" some
+done
+
+if "$CHECK_SARIF" "$dir/report.sarif" >"$dir/said" 2>&1; then
+    pass 'sarif keeps the rules of SARIF 2.1.0'
+else
+    fail 'sarif keeps the rules of SARIF 2.1.0' <"$dir/said"
+fi
+if xmllint --noout "$dir/report.junit" >"$dir/said" 2>&1; then
+    pass 'junit is well-formed'
+else
+    fail 'junit is well-formed' <"$dir/said"
+fi
+for form in json sarif gitleaks; do
+    if jq -es 'length == 1' "$dir/report.$form" >/dev/null 2>"$dir/said"; then
+        pass "$form is one value"
+    else
+        fail "$form is one value" <"$dir/said"
+    fi
+done
+is 'jsonl is one value on each line' "$(wc -l <"$dir/report.jsonl")" "$(jq -s length "$dir/report.jsonl")"
+
+# What each form says, read by those who read it.
+if python3 - "$dir" >"$dir/said" 2>&1 <<'PY'
+import csv, html.parser, json, re, sys, xml.etree.ElementTree as tree
+d = sys.argv[1]
+
+def text(form):
+    with open(f"{d}/report.{form}", "rb") as file:
+        return file.read().decode("utf-8", "strict")
+
+def calm(form, allowed="\n"):
+    for c in text(form):
+        assert c in allowed or (ord(c) >= 32 and not 0x7f <= ord(c) < 0xa0 and c not in "\u202e\u2028"), \
+            (form, hex(ord(c)))
+
+report = json.loads(text("json"))
+places = sum(len(f["places"]) for f in report["findings"])
+assert len(report["findings"]) >= 2 and places >= 6, (len(report["findings"]), places)
+assert report["summary"]["secrets"] == len(report["findings"])
+assert report["summary"]["places"] == places
+for finding in report["findings"]:
+    assert finding["redacted"] is True and "*" * 8 in finding["secret"]
+
+lines = [json.loads(line) for line in text("jsonl").splitlines()]
+kinds = [line["type"] for line in lines]
+count = len(report["findings"])
+assert kinds == ["found"] * count + ["finding"] * count + ["summary"], kinds
+assert [line["id"] for line in lines[:count]] == list(range(1, count + 1))
+told = {line["id"]: line for line in lines[:count]}
+for line in lines[count:-1]:
+    assert line["rule"] == told[line["id"]]["rule"] and line["secret"] == told[line["id"]]["secret"]
+    assert told[line["id"]]["place"]["fingerprint"] in [p["fingerprint"] for p in line["places"]]
+    assert "text" not in told[line["id"]]["place"] and "match" not in told[line["id"]]
+strip = lambda f: {k: v for k, v in f.items() if k not in ("type", "id")}
+assert [strip(line) for line in lines[count:-1]] == report["findings"]
+
+rows = list(csv.reader(text("csv").splitlines(keepends=True), strict=True))
+assert len(rows) == 1 + places and {len(row) for row in rows} == {len(rows[0])}, len(rows)
+assert not [cell for row in rows for cell in row if cell[:1] in "=+-@" and not cell[1:].isdigit() and cell]
+calm("csv", "\r\n")
+
+root = tree.fromstring(text("junit").encode())
+assert len(root.findall(".//failure")) == count
+calm("junit")
+
+for line in text("github").splitlines():
+    assert re.match(r"::(error|warning) [a-z]", line), line
+assert text("github").count("::error ") == count
+calm("github")
+
+gitleaks = json.loads(text("gitleaks"))
+assert len(gitleaks) == places
+for one in gitleaks:
+    assert one["Fingerprint"] == f'{one["File"]}:{one["RuleID"]}:{one["StartLine"]}', one
+
+class Page(html.parser.HTMLParser):
+    void = {"meta", "br", "hr", "input", "link", "img", "col", "wbr"}
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.open, self.scripts = [], 0
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            assert not name.startswith("on") and name not in ("src", "srcset", "action"), (tag, name)
+            assert name != "href" or not (value or "").lower().startswith("javascript"), value
+        self.scripts += tag == "script"
+        if tag not in self.void:
+            self.open.append(tag)
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, (tag, self.open)
+    def handle_comment(self, data):
+        raise AssertionError(data)
+
+page = Page()
+page.feed(text("html"))
+page.close()
+assert not page.open and page.scripts == 1, (page.open, page.scripts)
+calm("html")
+calm("human")
+PY
+then pass 'each form says the same to its readers'; else fail 'each form says the same to its readers' <"$dir/said"; fi
+
+# On a terminal the only escapes are our colours.
+status=0
+script -qec "env TERM=xterm-256color $(printf '%q' "$WEIR") scan --progress=always" "$dir/typescript" >/dev/null </dev/null || status=$?
+is 'on a terminal: status 1' "$status" 1
+hides 'on a terminal: no secret' "$dir/typescript"
+if python3 - "$dir/typescript" >"$dir/said" 2>&1 <<'PY'
+import re, sys
+data = open(sys.argv[1], "rb").read()
+data = b"\n".join(line for line in data.split(b"\n") if not line.startswith(b"Script "))
+left = re.sub(rb"\x1b\[[0-9;]*m|\x1b\[[0-9]*K|\r", b"", data)
+bad = re.findall(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80\xae", left)
+assert not bad, (bad[:5], data[:400])
+assert re.search(rb"\x1b\[[0-9;]+m", data), "no colours"
+assert b"\x1b[31m\t" not in data and b"title\x07" not in data and b"\x1b[2J" not in data
+PY
+then pass 'on a terminal: nothing that was scanned drives it'; else fail 'on a terminal: nothing that was scanned drives it' <"$dir/said"; fi
+
+# --- a secret in the name of its file ---
+
+tree
+printf '%s\n' "$pat" >"backup-$pat.txt"
+for form in "${forms[@]}"; do
+    run "$WEIR" scan --format=$form
+    hides "$form: a secret in the name of its file" "$dir/out" "$dir/err"
+done
+
+# --- two secrets in one line, one of them known or allowed ---
+
+tree
+printf 'a = %s; b = %s\n' "$pat" "$other" >both
+printf 'key = %s\n' "$other" >one
+run "$WEIR" scan --json one
+jq -r '.findings[].places[].fingerprint' "$dir/out" | sed 's/$/ # known/' >"$dir/ignore-one"
+run "$WEIR" scan --json
+jq -r '.findings[].places[] | select(.path == "both") | .fingerprint' "$dir/out" | head -1 >>"$dir/ignore-one"
+for form in "${forms[@]}"; do
+    run "$WEIR" scan --format=$form --ignore-file="$dir/ignore-one"
+    is "$form: one is told and one is known" "$status" 1
+    hides "$form: what is known is hidden in the line of the other" "$dir/out" "$dir/err"
+done
+
+# --- while the scan goes on ---
+
+has_line() { # a file with at least one whole line
+    [[ $(wc -l <"$1") -gt 0 ]]
+}
+begin_stream() { # arguments of scan; fd 9 is its standard input
+    rm -f "$dir/in"
+    mkfifo "$dir/in"
+    : >"$dir/stream"
+    "$WEIR" scan --format=jsonl "$@" <"$dir/in" >"$dir/stream" 2>"$dir/err" &
+    pid=$!
+    exec 9>"$dir/in"
+}
+end_stream() {
+    exec 9>&-
+    status=0
+    wait "$pid" || status=$?
+}
+
+tree
+begin_stream -
+printf 'first line\nkey = %s\n' "$pat" >&9
+python3 -c 'import sys; [sys.stdout.write("some words of no use\n" * 1000) for _ in range(150)]' >&9
+if until_true has_line "$dir/stream"; then
+    pass 'a finding is told while standard input is open'
+else
+    fail 'a finding is told while standard input is open' <"$dir/err"
+fi
+kill -0 "$pid" 2>/dev/null && pass 'and the scan goes on' || fail 'and the scan goes on' 'it has ended'
+is 'it is the one' "$(head -1 "$dir/stream" | jq -c '[.type, .id, .rule, .place.path, .place.line, .place.column]')" \
+    '["found",1,"github-pat","-",2,7]'
+hides 'and redacted' "$dir/stream"
+printf 'and %s\n' "$other" >&9
+end_stream
+is 'the rest comes at the end' "$status $(jq -rs '[.[] | .type] | join(" ")' "$dir/stream")" \
+    '1 found found finding finding summary'
+is 'the summary counts places' "$(tail -1 "$dir/stream" | jq -c '[.secrets, .places, .complete]')" '[2,2,true]'
+
+# Of two paths one does not end.
+printf 'key = %s\n' "$pat" >a
+begin_stream --threads=2 a -
+if until_true has_line "$dir/stream"; then
+    pass 'a finding in a file is told while another is read'
+else
+    fail 'a finding in a file is told while another is read' <"$dir/err"
+fi
+end_stream
+is 'and again at the end, with its number' "$(jq -c 'select(.type == "finding") | [.id, .places_total]' "$dir/stream")" '[1,1]'
+
+# Nobody reads on.
+status=0
+timeout 120 bash -c '
+    python3 -c "import random
+while True:
+    print(\"key = ghp_\" + \"\".join(random.choices(\"abcdefghijkmnpqrstuvwxyzABCDEFGH23456789\", k=36)))" 2>/dev/null |
+        { "$0" scan --format=jsonl - 2>"$2"; echo "$?" >"$2.status"; } | head -1 >"$2.out"' \
+    "$WEIR" '' "$dir/left" || status=$?
+is 'a reader that leaves ends an endless scan' "$status $(jq -r .type "$dir/left.out")" '0 found'
+is 'with the status of its findings, in silence' "$(cat "$dir/left.status") $(cat "$dir/left")" '1 '
+
+run "$WEIR" scan --format=jsonl --output="$dir/lines"
+is 'a file has the report alone' "$(jq -rs '[.[] | .type] | join(" ")' "$dir/lines")" 'finding summary'
+run "$WEIR" scan --format=jsonl
+cp "$dir/out" "$dir/lines"
+run "$WEIR" scan --baseline="$dir/lines"
+expect 'JSON Lines of a stream are a baseline' 0 '*1 known before*' ''
+head -n -1 "$dir/lines" >"$dir/cut"
+run "$WEIR" scan --baseline="$dir/cut"
+expect 'unless they were cut off' 2 '' '*cut off*'
+
+# --- what gitleaks writes ---
+
+# name, a filter of jq on the one finding of its report
+gitleaks_report() {
+    jq -n --arg secret "$pat" '[{
+        RuleID: "github-pat", Description: "Uncovered a GitHub Personal Access Token",
+        StartLine: 2, EndLine: 2, StartColumn: 8, EndColumn: 47,
+        Match: $secret, Secret: $secret, File: "src/a.py", SymlinkFile: "", Commit: "",
+        Link: "https://example.org/a/b/blob/main/src/a.py#L2", Entropy: 4.6, Author: "", Email: "",
+        Date: "2026-01-02T03:04:05Z", Message: "", Tags: [],
+        Fingerprint: "src/a.py:github-pat:2"}]' | jq "$1" >"$dir/gitleaks.json"
+}
+tree
+mkdir src
+printf 'import x\nkey = "%s"\n' "$pat" >src/a.py
+printf 'key = "%s"\n' "$other" >b.py
+known() { # name, filter of jq, wanted number of what is known
+    gitleaks_report "$2"
+    run "$WEIR" scan --json --baseline="$dir/gitleaks.json"
+    is "$1" "$(jq -c '[.summary.ignored, (.findings | length)]' "$dir/out")" "[$3,$((2 - $3))]"
+}
+known 'a report of gitleaks is a baseline' . 1
+known 'with its secret redacted' '.[0].Secret = "REDACTED" | .[0].Match = "REDACTED"' 1
+known 'with a part of it' '.[0].Secret = "ghp_M0Xvq..." | .[0].Match = "ghp_M0Xvq..."' 1
+known 'with a commit' '.[0].Commit = "0123456789abcdef0123456789abcdef01234567"' 1
+known 'without what newer ones have' 'del(.[0].Link, .[0].Fingerprint, .[0].SymlinkFile)' 1
+known 'with tags that are none' '.[0].Tags = null' 1
+known 'with a path from here' '.[0].File = "./src/a.py"' 1
+known 'the line may be another one' '.[0].StartLine = 99' 1
+known 'but not when the secret is redacted' '.[0].StartLine = 99 | .[0].Secret = "REDACTED"' 0
+known 'nor another rule' '.[0].RuleID = "gitlab-pat"' 0
+known 'nor another file' '.[0].File = "src/b.py"' 0
+known 'nothing is known from nothing' '[]' 0
+gitleaks_report '.[0]'
+run "$WEIR" scan --baseline="$dir/gitleaks.json"
+expect 'one finding alone is no report' 2 '' '*gitleaks.json*'
+
+ignored() { # name, wanted paths; the ignore file on standard input
+    cat >.gitleaksignore
+    run "$WEIR" scan --json
+    is "$1" "$(jq -r '[.findings[].places[].path] | sort | join(" ")' "$dir/out") $(jq -r '.summary.configs[0]' "$dir/out")" \
+        "$2 .gitleaksignore"
+}
+ignored 'fingerprints of files' b.py <<<'src/a.py:github-pat:2'
+ignored 'fingerprints of commits are for commits' 'b.py src/a.py' \
+    <<<'0123456789abcdef0123456789abcdef01234567:src/a.py:github-pat:2'
+ignored 'both, with comments, blanks and ends of another system' '' < <(
+    printf '# known\r\n\r\nsrc/a.py:github-pat:2\r\n  b.py:github-pat:1  # why\r\n'
+    printf '0123456789abcdef:b.py:github-pat:1\n')
+ignored 'another line is another finding' 'b.py src/a.py' <<<'src/a.py:github-pat:3'
+run "$WEIR" scan --json --ignore-file=/dev/null
+jq -r '.findings[].places[].fingerprint' "$dir/out" >"$dir/ours"
+ignored 'ours stand beside them' '' < <(head -1 "$dir/ours"; printf 'src/a.py:github-pat:2\nb.py:github-pat:1\n')
+run "$WEIR" scan -f gitleaks --ignore-file=/dev/null
+jq -r '.[].Fingerprint' "$dir/out" >.gitleaksignore
+run "$WEIR" scan
+expect 'those of our own gitleaks report' 0 '*2 known before*' ''
+echo 'no fingerprint' >.gitleaksignore
+run "$WEIR" scan
+expect 'what is none is named by its line' 2 '' "*.gitleaksignore:1*"
+
+finish

@@ -1,0 +1,147 @@
+/* fault_scan_fetch.c - a scan of URLs and objects in which the n-th allocation, system call or
+ * thread start fails.
+ *
+ * Whatever fails: the run ends, leaks nothing, and answers 0 only if it found everything. What it
+ * did not find, it has told.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <weir/error.h>
+
+#include "scan_fetch.h"
+#include "server_help.h"
+#include "sweep.h"
+#include "sys.h"
+#include "tap.h"
+
+#define TOKEN     "tok_abcdef0123456789"
+#define RULE_TEXT "[[rules]]\nid = 'token'\nregex = '\\btok_[a-z0-9]{16}\\b'\n"
+
+static struct weir__rules *rules;
+static struct weir__engine *engine;
+static char url[128], missing[128];
+static unsigned found, told;
+
+static void clean_up(void)
+{
+    weir__engine_free(engine);
+    weir__rules_free(rules);
+}
+
+static void on_finding(void *arg, const char *path, const struct weir__finding *finding)
+{
+    (void)arg, (void)path, (void)finding;
+    found++;
+}
+
+static void on_gap(void *arg, const struct weir__scan_gap *gap)
+{
+    (void)arg;
+    CHECK(gap->what[0] && gap->why[0] && gap->path[0]);
+    told++;
+}
+
+static void scan_once(const char *path, unsigned wanted)
+{
+    struct weir__scan_options options;
+    struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap};
+    struct weir__scan_web_options web_options = {.paths = &path,
+                                                 .paths_count = 1,
+                                                 .bytes_max = WEIR__FETCH_BYTES,
+                                                 .timeout_ns = 30 * WEIR_NS_PER_S,
+                                                 .version = "test"};
+    struct weir__scan_web *web = NULL;
+    struct weir__scan_stats stats;
+    struct weir__scan *run = NULL;
+    found = told = 0;
+    if (weir__scan_web_new(&web, &web_options) < 0) {
+        CHECK(!web);
+        return;
+    }
+    weir__scan_options_init(&options);
+    options.engine = engine;
+    options.fetcher = weir__scan_web_fetcher(web);
+    options.paths = &path;
+    options.paths_count = 1;
+    options.threads = 1;
+    int result = weir__scan_start(&run, &options, &hooks);
+    if (result == 0) {
+        struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, NULL);
+        CHECK_EQ(weir__scan_wait(run, &deadline), 0);
+        result = weir__scan_finish(run, &stats);
+        CHECK(result == 0 || result == -WEIR_E_INCOMPLETE);
+        CHECK_EQ(told, stats.failed + stats.partial);
+        if (result == 0)
+            CHECK_EQ(found, wanted);
+        else
+            CHECK(told > 0);
+    }
+    weir__scan_web_free(web);
+}
+
+static void scan_url(void)
+{
+    scan_once(url, 1);
+}
+
+static void scan_missing(void)
+{
+    scan_once(missing, 1); /* never found, so never answered with 0 */
+}
+
+static void start(void)
+{
+    struct weir__rules_error error;
+    struct weir__engine_options none = {0};
+    if (engine)
+        return;
+    unsetenv("http_proxy");
+    unsetenv("all_proxy");
+    unsetenv("ALL_PROXY");
+    unsetenv("WEIR_STORE");
+    signal(SIGPIPE, SIG_IGN);
+    unsigned port = start_server();
+    snprintf(url, sizeof(url), "http://127.0.0.1:%u/text/a/" TOKEN, port);
+    snprintf(missing, sizeof(missing), "http://127.0.0.1:%u/status/404", port);
+    CHECK_EQ(weir__rules_load(&rules, "rules", RULE_TEXT, strlen(RULE_TEXT), NULL, &error), 0);
+    CHECK_EQ(weir__engine_new(&engine, rules, &none, &error), 0);
+    CHECK_EQ(atexit(clean_up), 0);
+    scan_url(); /* the library is loaded once, and stays */
+    CHECK_EQ(found, 1);
+}
+
+static void check(enum weir_fault kind, void (*scenario)(void), long least)
+{
+    start();
+    int before = count_descriptors();
+    long runs = sweep(kind, scenario);
+    if (runs < least)
+        tap_fail(__FILE__, __LINE__, "only %ld calls could fail", runs);
+    CHECK_EQ(count_descriptors(), before);
+}
+
+TEST(allocations)
+{
+    check(WEIR_FAULT_ALLOC, scan_url, 40);
+    check(WEIR_FAULT_ALLOC, scan_missing, 40);
+}
+
+TEST(system_calls)
+{
+    static const int errors[] = {EIO, EMFILE, EINTR};
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        weir__sys_fault_errno(errors[i]);
+        check(WEIR_FAULT_IO, scan_url, 3);
+    }
+    weir__sys_fault_errno(EIO);
+}
+
+TEST(threads)
+{
+    check(WEIR_FAULT_THREAD, scan_url, 3);
+}
+
+TAP_MAIN()

@@ -1,0 +1,614 @@
+/* test_equal.c - two ways of scanning the same bytes come to the same: cut anywhere or whole, in
+ * one segment or with an edge through it, plain or encoded, compiled or from a cache; and what is
+ * told early is told once. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "decode_help.h"
+#include "engine_help.h"
+#include "tap.h"
+
+#define MIB   (1u << 20)
+#define TOKEN "tok_abcdef0123456789"
+
+static struct weir__rules *rules;
+static struct weir__engine *engine;
+static struct weir__scanner *scanner;
+static struct hits whole, other;
+static struct hits *taking;
+
+static void take(void *arg, const struct weir__finding *finding)
+{
+    (void)arg;
+    hits_take(taking, finding);
+}
+
+static void start_with(const char *text, const struct weir__engine_cache *cache)
+{
+    struct weir__rules_error error = {.text = ""};
+    struct weir__engine_options options = {.cache = cache};
+    struct weir__sink sink = {.finding = take};
+    if (weir__rules_load(&rules, "test", text, strlen(text), NULL, &error) < 0 ||
+        weir__engine_new(&engine, rules, &options, &error) < 0)
+        tap_fail(__FILE__, __LINE__, "no engine: %s", error.text);
+    CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
+}
+
+static void start(void)
+{
+    start_with(HELP_ALLOW HELP_RULES, NULL);
+}
+
+static void stop(void)
+{
+    weir__scanner_free(scanner);
+    weir__engine_free(engine);
+    weir__rules_free(rules);
+    scanner = NULL;
+}
+
+static void scan(struct hits *hits, unsigned depth, uint64_t skipped, const char *bytes,
+                 size_t length, hits_cut *cut, void *arg)
+{
+    struct weir__object object = {.path = "a", .decode_depth = depth};
+    taking = hits;
+    CHECK_EQ(hits_scan(hits, scanner, &object, skipped, bytes, length, cut, arg), 0);
+    if (hits->problem)
+        tap_fail(__FILE__, __LINE__, "%s", hits->problem);
+    CHECK_EQ(hits->result.findings, hits->count);
+}
+
+static uint64_t random_state = 20261115;
+
+static uint32_t random_below(uint32_t most)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(random_state >> 33) % most;
+}
+
+/* --- cuts --- */
+
+struct cuts {
+    size_t first, second;
+};
+
+static size_t cut_at(void *arg, size_t at, size_t left)
+{
+    const struct cuts *cuts = arg;
+    size_t end = at < cuts->first ? cuts->first : at < cuts->second ? cuts->second : at + left;
+    return end - at;
+}
+
+static size_t cut_at_random(void *arg, size_t at, size_t left)
+{
+    uint32_t most = *(uint32_t *)arg;
+    (void)at;
+    size_t part = 1 + random_below(random_below(4) == 0 ? 40 : most);
+    return part < left ? part : left;
+}
+
+static void check_same(const char *what, size_t first, size_t second)
+{
+    if (!hits_are_same(&whole, &other))
+        tap_fail(__FILE__, __LINE__, "%s, %zu and %zu: %zu findings and not the same %zu", what,
+                 first, second, other.count, whole.count);
+}
+
+static const char small[] =
+    "x=" TOKEN "\nACME_= 1234ABCD\n-----BEGIN X-----\nab\n-----END X-----\n12Q34 zz123456zz\n"
+    "left-1234\nright-1\nright-5678 dG9rX2FiY2RlZjAxMjM0NTY3ODkgaXMgdGhlIHRva2Vu\nkey: abcdefghij";
+
+TEST(small_objects_may_be_cut_anywhere)
+{
+    start();
+    size_t length = strlen(small);
+    scan(&whole, 3, 0, small, length, NULL, NULL);
+    CHECK_EQ(whole.count, 8);
+    for (size_t i = 1; i < length; i++)
+        for (size_t k = i; k < length; k++) {
+            struct cuts cuts = {i, k};
+            scan(&other, 3, 0, small, length, cut_at, &cuts);
+            check_same("cut", i, k);
+            CHECK(memcmp(&whole.result, &other.result, sizeof(whole.result)) == 0);
+        }
+    stop();
+}
+
+/* --- edges --- */
+
+static size_t put(char *text, size_t at, const char *piece)
+{
+    memcpy(text + at, piece, strlen(piece));
+    return at + strlen(piece);
+}
+
+/* Some 14 KB with a match every hundred bytes or so: more than what is seen again at an edge. */
+static size_t make_dense(char *text, size_t size, bool is_encoded)
+{
+    char piece[128], coded[192];
+    size_t at = 0;
+    for (unsigned i = 0; at + 400 < size; i++) {
+        switch (i % 8) {
+        case 0:
+            snprintf(piece, sizeof(piece), " tok_%016u\n", i);
+            break;
+        case 1:
+            snprintf(piece, sizeof(piece), "acme=%08X ", i);
+            break;
+        case 2:
+            snprintf(piece, sizeof(piece), "-----BEGIN X-----\n%u\n-----END X-----", i);
+            break;
+        case 3:
+            snprintf(piece, sizeof(piece), " 12Q%02u gizmo %012u;", i % 100, i);
+            break;
+        case 4:
+            snprintf(piece, sizeof(piece), "left-%04u\nright-%04u\n", i, i);
+            break;
+        case 5:
+            snprintf(piece, sizeof(piece), "password=a1b2c3_%u\nkey: abcdefghij\n", i);
+            break;
+        case 6:
+            snprintf(piece, sizeof(piece), "tok_%016u # weir:allow\n", i);
+            break;
+        default:
+            snprintf(piece, sizeof(piece), "some words of no use\n");
+            break;
+        }
+        at = put(text, at, piece);
+        if (!is_encoded || i % 4 != 0)
+            continue;
+        snprintf(piece, sizeof(piece), "in here is tok_%016u, and more of it", i + 5000);
+        if (i % 8 == 0) {
+            size_t length = encode_base64(piece, strlen(piece), base64_standard, true, coded);
+            memcpy(text + at, coded, length);
+            at += length;
+        } else {
+            for (const char *p = piece; *p; p++)
+                at += (size_t)snprintf(text + at, size - at, "%02x", (unsigned)(uint8_t)*p);
+        }
+        text[at++] = '\n';
+    }
+    return at;
+}
+
+static void check_edges(bool is_encoded, unsigned depth, size_t least)
+{
+    static char text[14000];
+    start();
+    size_t length = make_dense(text, sizeof(text), is_encoded);
+    scan(&whole, depth, 64, text, length, NULL, NULL);
+    hits_sort(&whole);
+    hits_move_back(&whole);
+    CHECK(whole.count > least && whole.count < HITS_MAX);
+    other.is_trusted = true; /* they are the same, or it is told */
+    for (size_t edge = 1; edge < length; edge += 3) {
+        scan(&other, depth, MIB - edge, text, length, NULL, NULL);
+        hits_sort(&other);
+        hits_move_back(&other);
+        check_same("edge", edge, depth);
+    }
+    other.is_trusted = false;
+    stop();
+}
+
+TEST(an_edge_may_go_through_anything)
+{
+    check_edges(false, 0, 150);
+}
+
+TEST(an_edge_may_go_through_encoded_text)
+{
+    check_edges(true, 3, 150);
+}
+
+/* --- large objects --- */
+
+static void fill_lines(char *text, size_t length)
+{
+    static const char line[] = "these are some words of no use to anybody at all\n";
+    for (size_t at = 0; at < length; at++)
+        text[at] = line[at % (sizeof(line) - 1)];
+}
+
+/* Matches of every kind across both edges, moved byte by byte. */
+TEST(large_objects_may_be_cut_anywhere)
+{
+    static const char *const pieces[] = {
+        " " TOKEN " ",
+        "-----BEGIN X-----\nabc\n-----END X-----",
+        "\nleft-1234\n\nright-5678\n",
+        " dG9rX2FiY2RlZjAxMjM0NTY3ODkgaXMgdGhlIHRva2Vu ",
+        /* UTF-16 between bytes that are no text in either order. */
+        "\xee\xeet\0o\0k\0_"
+        "\0a\0b\0c\0d\0e\0f\0000\0001\0002\0003\0004\0005\0006\0007\0008\0009\0\xee\xee",
+    };
+    size_t length = 3 * MIB + 12345;
+    char *text = weir__base_alloc(1, length);
+    CHECK(text);
+    start();
+    for (unsigned round = 0; round < 40; round++) {
+        unsigned kind = round % 5;
+        size_t size = kind == 4 ? 44 : strlen(pieces[kind]);
+        size_t shift = 1 + round / 5 * (size / 8 + 1);
+        fill_lines(text, length);
+        for (size_t edge = MIB; edge <= 3 * MIB; edge += MIB)
+            memcpy(text + edge - (shift < size ? shift : size), pieces[kind], size);
+        scan(&whole, 3, 0, text, length, NULL, NULL);
+        if (whole.count != 3)
+            tap_fail(__FILE__, __LINE__, "piece %u, %zu before the edge: found %zu times", kind,
+                     shift, whole.count);
+        static uint32_t sizes[] = {300000, 70000, 2000000};
+        scan(&other, 3, 0, text, length, cut_at_random, &sizes[round % 3]);
+        check_same("round", round, shift);
+    }
+    stop();
+    weir__base_free(text);
+}
+
+/* --- encodings --- */
+
+enum { BASE64, BASE64_URL, HEX, HEX_UPPER, PERCENT, UNICODE, BYTES, HTML, LE, BE, LE_MARK, CODES };
+
+static const enum weir__encoding kinds[CODES] = {
+    [BASE64] = WEIR__BASE64, [BASE64_URL] = WEIR__BASE64, [HEX] = WEIR__HEX,
+    [HEX_UPPER] = WEIR__HEX, [PERCENT] = WEIR__PERCENT,   [UNICODE] = WEIR__ESCAPES,
+    [BYTES] = WEIR__ESCAPES, [HTML] = WEIR__ESCAPES,      [LE] = WEIR__UTF16LE,
+    [BE] = WEIR__UTF16BE,    [LE_MARK] = WEIR__UTF16LE,
+};
+
+static size_t encode_one(int code, unsigned byte, char *out)
+{
+    int count;
+    switch (code) {
+    case HEX:
+        count = snprintf(out, 8, "%02x", byte);
+        break;
+    case HEX_UPPER:
+        count = snprintf(out, 8, "%02X", byte);
+        break;
+    case PERCENT:
+        count = snprintf(out, 8, "%%%02x", byte);
+        break;
+    case UNICODE:
+        count = snprintf(out, 8, "\\u%04x", byte);
+        break;
+    case BYTES:
+        count = snprintf(out, 8, "\\x%02x", byte);
+        break;
+    case HTML:
+        count = snprintf(out, 8, "&#%u;", byte);
+        break;
+    default:
+        return encode_wide(byte, code == BE, out);
+    }
+    return (size_t)count;
+}
+
+static size_t encode(int code, const char *bytes, size_t length, char *out, size_t size)
+{
+    size_t count = 0;
+    if (code == BASE64 || code == BASE64_URL)
+        return encode_base64(bytes, length, code == BASE64 ? base64_standard : base64_url,
+                             code == BASE64, out);
+    if (code == LE_MARK) {
+        memcpy(out, "\xff\xfe", 2);
+        count = 2;
+    }
+    for (size_t i = 0; i < length; i++) {
+        unsigned byte = (uint8_t)bytes[i];
+        CHECK(count + 8 < size);
+        count += encode_one(code, byte, out + count);
+    }
+    return count;
+}
+
+#define HIDDEN "the value is " TOKEN ", keep it"
+
+TEST(what_is_encoded_is_found_as_if_it_were_plain)
+{
+    static char coded[8192], text[8192];
+    start();
+    scan(&other, 3, 0, HIDDEN, strlen(HIDDEN), NULL, NULL);
+    CHECK_EQ(other.count, 1);
+    for (int code = 0; code < CODES; code++) {
+        size_t size = encode(code, HIDDEN, strlen(HIDDEN), coded, sizeof(coded));
+        for (unsigned before = 0; before < 5; before++) {
+            /* What is beside UTF-16 must not be text in the other order. */
+            memset(text, code < LE ? '\n' : 0xee, before + size + 1);
+            memcpy(text + before, coded, size);
+            scan(&whole, 3, 0, text, before + size + 1, NULL, NULL);
+            if (whole.count != 1 || whole.items[0].encodings_count != 1 ||
+                whole.items[0].encodings[0] != kinds[code])
+                tap_fail(__FILE__, __LINE__, "code %d behind %u bytes: %zu findings, encoding %d",
+                         code, before, whole.count, (int)whole.items[0].encodings[0]);
+            CHECK_EQ(whole.items[0].secret, other.items[0].secret);
+            CHECK(whole.items[0].rule == other.items[0].rule);
+            /* The place has the encoded form of the secret, and no more than what it shares a
+             * group of characters with. */
+            uint64_t least = strlen(TOKEN) * (size - (code == LE_MARK ? 2 : 0)) / strlen(HIDDEN);
+            CHECK(whole.items[0].place.length + 4 >= least);
+            if (code != HTML) /* whose characters are of different lengths */
+                CHECK(whole.items[0].place.length <= least + 4);
+            CHECK(whole.items[0].place.offset >= before);
+        }
+    }
+    stop();
+}
+
+/* Which of them cannot be inside of which: bytes of UTF-16 are no text to those who write texts. */
+static bool is_sensible(int outer, int inner)
+{
+    bool is_inner_wide = inner == LE || inner == BE || inner == LE_MARK;
+    bool is_outer_text =
+        outer != BASE64 && outer != BASE64_URL && outer != HEX && outer != HEX_UPPER;
+    return !(is_inner_wide && is_outer_text);
+}
+
+TEST(what_is_encoded_twice_is_found_with_both)
+{
+    static char once[8192], twice[65536];
+    char missed[2048] = "";
+    start();
+    for (int outer = 0; outer < CODES; outer++)
+        for (int inner = 0; inner < CODES; inner++) {
+            if (!is_sensible(outer, inner))
+                continue;
+            size_t size = encode(inner, HIDDEN, strlen(HIDDEN), once, sizeof(once));
+            size = encode(outer, once, size, twice, sizeof(twice));
+            scan(&whole, 3, 0, twice, size, NULL, NULL);
+            bool is_found = false;
+            for (size_t i = 0; i < whole.count; i++)
+                is_found |= whole.items[i].encodings_count == 2 &&
+                            whole.items[i].encodings[0] == kinds[outer] &&
+                            whole.items[i].encodings[1] == kinds[inner];
+            if (!is_found || whole.count != 1)
+                snprintf(missed + strlen(missed), sizeof(missed) - strlen(missed),
+                         " %s(%d) of %s(%d): %zu;", weir__encoding_name(kinds[outer]), outer,
+                         weir__encoding_name(kinds[inner]), inner, whole.count);
+            /* Not deep enough is not at all. */
+            scan(&whole, 1, 0, twice, size, NULL, NULL);
+            CHECK_EQ(whole.count, 0);
+        }
+    CHECK_STR(missed, "");
+    stop();
+}
+
+TEST(the_depth_is_a_limit)
+{
+    static char a[65536], b[65536];
+    start();
+    size_t size = strlen(HIDDEN);
+    memcpy(a, HIDDEN, size);
+    for (unsigned level = 1; level <= 6; level++) {
+        size = encode(BASE64, a, size, b, sizeof(b));
+        memcpy(a, b, size);
+        scan(&whole, level, 0, a, size, NULL, NULL);
+        CHECK_EQ(whole.count, 1);
+        CHECK_EQ(whole.items[0].encodings_count, level);
+        scan(&whole, level - 1, 0, a, size, NULL, NULL);
+        CHECK_EQ(whole.count, 0);
+    }
+    stop();
+}
+
+TEST(a_budget_that_is_used_up_is_told)
+{
+    static char coded[512];
+    start();
+    size_t size = encode(BASE64, HIDDEN, strlen(HIDDEN), coded, sizeof(coded));
+    struct weir__object object = {.path = "a", .decode_depth = 3, .decode_bytes = 10};
+    taking = &whole;
+    CHECK_EQ(hits_scan(&whole, scanner, &object, 0, coded, size, NULL, NULL), 0);
+    CHECK_EQ(whole.count, 0);
+    CHECK(whole.result.is_decode_truncated);
+    object.decode_bytes = 100;
+    CHECK_EQ(hits_scan(&whole, scanner, &object, 0, coded, size, NULL, NULL), 0);
+    CHECK_EQ(whole.count, 1);
+    CHECK(!whole.result.is_decode_truncated);
+    stop();
+}
+
+/* --- holes --- */
+
+TEST(a_hole_moves_places_and_breaks_matches)
+{
+    static const uint64_t holes[] = {
+        1, 100, MIB - 30, MIB - 20, MIB, 5 * (uint64_t)MIB + 7, UINT64_C(1) << 40};
+    static const char before[] = "one\n" TOKEN " ", behind[] = " " TOKEN "\n" TOKEN;
+    struct weir__object object = {.path = "a"};
+    start();
+    for (size_t i = 0; i < sizeof(holes) / sizeof(holes[0]); i++) {
+        taking = &whole;
+        whole.count = 0;
+        whole.bytes = NULL;
+        CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
+        CHECK_EQ(weir__scanner_feed(scanner, before, strlen(before)), 0);
+        CHECK_EQ(weir__scanner_skip(scanner, holes[i]), 0);
+        CHECK_EQ(weir__scanner_feed(scanner, behind, strlen(behind)), 0);
+        CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
+        CHECK_EQ(whole.count, 3);
+        uint64_t at = strlen(before) + holes[i];
+        CHECK_EQ(whole.items[0].place.offset, 4);
+        CHECK_EQ(whole.items[1].place.offset, at + 1);
+        CHECK_EQ(whole.items[1].place.line, 2);
+        CHECK_EQ(whole.items[1].place.column, at + 1 - 4 + 1);
+        CHECK_EQ(whole.items[2].place.offset, at + 1 + 20 + 1);
+        CHECK_EQ(whole.items[2].place.line, 3);
+        CHECK_EQ(whole.items[2].place.column, 1);
+        /* Through the middle of it. */
+        for (size_t cut = 1; cut < strlen(TOKEN); cut++) {
+            whole.count = 0;
+            CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
+            CHECK_EQ(weir__scanner_feed(scanner, TOKEN, cut), 0);
+            CHECK_EQ(weir__scanner_skip(scanner, holes[i]), 0);
+            CHECK_EQ(weir__scanner_feed(scanner, TOKEN + cut, strlen(TOKEN) - cut), 0);
+            CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
+            CHECK_EQ(whole.count, 0);
+        }
+    }
+    stop();
+}
+
+/* --- what is told early --- */
+
+static size_t told_before_the_end(const char *head, const char *tail)
+{
+    static char text[2 * MIB];
+    struct weir__object object = {.path = "a"};
+    fill_lines(text, sizeof(text));
+    taking = &whole;
+    whole.count = 0;
+    whole.bytes = NULL;
+    CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
+    CHECK_EQ(weir__scanner_feed(scanner, head, strlen(head)), 0);
+    CHECK_EQ(weir__scanner_feed(scanner, text, sizeof(text)), 0);
+    size_t early = whole.count;
+    CHECK_EQ(weir__scanner_feed(scanner, tail, strlen(tail)), 0);
+    CHECK_EQ(weir__scanner_end(scanner, &whole.result), 0);
+    CHECK_EQ(whole.result.findings, whole.count);
+    return early;
+}
+
+TEST(what_is_certain_is_told_with_its_segment)
+{
+    start();
+    CHECK_EQ(told_before_the_end("x " TOKEN "\n12Q34\n", ""), 2);
+    CHECK_EQ(whole.count, 2);
+    /* A keyword may still come. */
+    CHECK_EQ(told_before_the_end("zz123456zz\n", ""), 0);
+    CHECK_EQ(whole.count, 0);
+    CHECK_EQ(told_before_the_end("zz123456zz\n", " kw "), 0);
+    CHECK_EQ(whole.count, 1);
+    CHECK_EQ(told_before_the_end("kw zz123456zz\n", " kw zz654321zz"), 1);
+    CHECK_EQ(whole.count, 2);
+    /* One that requires another, and one that gives way, wait. */
+    CHECK_EQ(told_before_the_end("left-1234\nright-1234\n", ""), 0);
+    CHECK_EQ(whole.count, 1);
+    CHECK_EQ(told_before_the_end("password=a1b2c3d4\n", ""), 0);
+    CHECK_EQ(whole.count, 1);
+    CHECK_EQ(told_before_the_end("password=" TOKEN "\n", ""), 1);
+    CHECK_EQ(whole.count, 1);
+    CHECK_STR(whole.items[0].rule->id, "token");
+    /* An object that was dropped leaves nothing behind. */
+    struct weir__object object = {.path = "a"};
+    CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
+    CHECK_EQ(weir__scanner_feed(scanner, TOKEN, strlen(TOKEN)), 0);
+    CHECK_EQ(told_before_the_end("12Q34\n", ""), 1);
+    CHECK_EQ(whole.count, 1);
+    stop();
+}
+
+/* --- near --- */
+
+static size_t count_of(const char *text)
+{
+    scan(&whole, 0, 0, text, strlen(text), NULL, NULL);
+    return whole.count;
+}
+
+TEST(what_is_required_must_be_near)
+{
+    start_with("[[rules]]\nid = 'a'\nregex = 'aaa[0-9]'\n"
+               "[[rules.required]]\nid = 'b'\nwithinLines = 1\n"
+               "[[rules]]\nid = 'b'\nregex = 'bbb[0-9]'\nskipReport = true\n"
+               "[[rules]]\nid = 'c'\nregex = 'ccc[0-9]'\n"
+               "[[rules.required]]\nid = 'b'\nwithinColumns = 8\n"
+               "[[rules]]\nid = 'd'\nregex = 'ddd[0-9]'\n"
+               "[[rules.required]]\nid = 'b'\n"
+               "[[rules.required]]\nid = 'd'\n",
+               NULL);
+    CHECK_EQ(count_of("aaa1\nbbb1"), 1);
+    CHECK_EQ(count_of("bbb1\naaa1"), 1);
+    CHECK_EQ(count_of("aaa1\n\nbbb1"), 0);
+    CHECK_EQ(count_of("bbb1\n\n\naaa1\n\n\nbbb1"), 0);
+    CHECK_EQ(count_of("ccc1    bbb1"), 1);
+    CHECK_EQ(count_of("ccc1     bbb1"), 0);
+    CHECK_EQ(count_of("bbb1    ccc1"), 1);
+    CHECK_EQ(count_of("bbb1     ccc1"), 0);
+    CHECK_EQ(count_of("ccc1\nbbb1"), 0);
+    CHECK_EQ(count_of("ddd1"), 0);
+    CHECK_EQ(count_of("ddd1 bbb1"), 0); /* it is not another one */
+    CHECK_EQ(count_of("ddd1\n\n\n\nddd2 bbb1"), 2);
+    stop();
+}
+
+/* --- cached --- */
+
+static struct {
+    char *bytes;
+    size_t length;
+    unsigned puts;
+} kept;
+
+static int get_kept(void *arg, const char *key, char **ret_bytes, size_t *ret_length)
+{
+    (void)arg, (void)key;
+    if (!kept.bytes)
+        return -WEIR_E_NOT_FOUND;
+    *ret_bytes = weir__base_alloc(1, kept.length);
+    CHECK(*ret_bytes);
+    memcpy(*ret_bytes, kept.bytes, kept.length);
+    *ret_length = kept.length;
+    return 0;
+}
+
+static void put_kept(void *arg, const char *key, const char *bytes, size_t length)
+{
+    (void)arg, (void)key;
+    weir__base_free(kept.bytes);
+    kept.bytes = weir__base_alloc(1, length);
+    CHECK(kept.bytes);
+    memcpy(kept.bytes, bytes, length);
+    kept.length = length;
+    kept.puts++;
+}
+
+static const struct weir__engine_cache cache = {.get = get_kept, .put = put_kept};
+
+TEST(a_cached_engine_finds_the_same)
+{
+    static char text[14000];
+    size_t length = make_dense(text, sizeof(text), true);
+    for (int round = 0; round < 2; round++) {
+        start_with(HELP_ALLOW HELP_RULES, &cache);
+        CHECK(weir__engine_is_cached(engine) == (round == 1));
+        scan(round ? &other : &whole, 3, 0, text, length, NULL, NULL);
+        stop();
+    }
+    CHECK_EQ(kept.puts, 1);
+    CHECK_EQ(other.count, whole.count);
+    for (size_t i = 0; i < whole.count; i++)
+        other.items[i].rule = whole.items[i].rule; /* those of two sets */
+    check_same("cached", 0, 0);
+    weir__base_free(kept.bytes);
+    kept.bytes = NULL;
+}
+
+/* Whatever was altered is not used: every byte of the beginning, some of the rest, and any cut. */
+TEST(a_cache_that_was_altered_is_not_used)
+{
+    start_with(HELP_ALLOW HELP_RULES, &cache);
+    stop();
+    size_t length = kept.length;
+    for (size_t at = 0; at < length; at += at < 64 ? 7 : length / 9) {
+        kept.bytes[at] ^= 1;
+        start_with(HELP_ALLOW HELP_RULES, &cache);
+        CHECK(!weir__engine_is_cached(engine));
+        stop();
+        CHECK_EQ(kept.length, length); /* put anew */
+    }
+    for (size_t cut = 0; cut < length; cut = cut * 5 + 1) {
+        kept.length = cut;
+        start_with(HELP_ALLOW HELP_RULES, &cache);
+        CHECK(!weir__engine_is_cached(engine));
+        stop();
+    }
+    weir__base_free(kept.bytes);
+    kept.bytes = NULL;
+}
+
+TAP_MAIN()
