@@ -14,6 +14,7 @@
 #include "engine.h"
 #include "spill_file.h"
 #include "sys.h"
+#include "xattr.h"
 
 #include "banned.h"
 
@@ -128,6 +129,28 @@ static int open_part(struct weir__worker *w, struct weir__job *job, mode_t mode)
     return fd;
 }
 
+/* As rsync does, the owner's right to write is lent for as long as it takes to open the file. */
+static int open_own(int dir_fd, const struct weir__job *job)
+{
+    int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK;
+    mode_t mode = job->old.st_mode & 07777, lent = S_IRUSR | S_IWUSR;
+    int fd = weir__sys_openat(dir_fd, job->dst_name, flags, 0);
+    if (fd >= 0 || errno != EACCES || (mode & lent) == lent)
+        return fd;
+    struct weir__meta_place place = {.dir = dir_fd, .name = job->dst_name, .fd = -1};
+    bool is_lent = weir__meta_chmod(&place, &job->old, mode | lent) == 0;
+    fd = is_lent ? weir__sys_openat(dir_fd, job->dst_name, flags, 0) : -1;
+    if (fd >= 0) {
+        (void)weir__sys_fchmod(fd, mode); /* else it is set with the rest */
+        return fd;
+    }
+    int saved = is_lent ? errno : EACCES;
+    if (is_lent)
+        (void)weir__meta_chmod(&place, &job->old, mode);
+    errno = saved;
+    return -1;
+}
+
 /* In place: the file itself, or a new one where it has other names that shall stay as they are. */
 static int open_in_place(struct weir__worker *w, struct weir__job *job, mode_t mode)
 {
@@ -137,7 +160,7 @@ static int open_in_place(struct weir__worker *w, struct weir__job *job, mode_t m
     if (is_file && !is_shared) {
         job->is_in_place = true;
         job->is_blank = job->old.st_size == 0;
-        return weir__sys_openat(dir_fd, job->dst_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+        return open_own(dir_fd, job);
     }
     if (job->has_old && S_ISDIR(job->old.st_mode) && !weir__entry_make_way(w, job))
         return -1;

@@ -226,6 +226,10 @@ static struct weir__dir *make_destination(struct weir__worker *w)
     if (!run->options->dry_run &&
         (!weir__dir_make(w, run->base, dir, name) || !weir__dir_know(w, run->base, dir)))
         dir->is_given_up = true;
+    if (!dir->is_given_up && dir->has_dst) { /* a source may have it in it, by another mount */
+        run->dst_device = dir->dst_device;
+        run->dst_inode = dir->dst_inode;
+    }
     if (dir->is_continued && !dir->is_given_up)
         keep_operands(w, dir);
     weir__dir_opened(w, dir);
@@ -574,7 +578,11 @@ int weir__copy_start(struct weir__copy **ret_run, const struct weir__copy_option
     if (result == 0)
         result = init_parts(run);
     run->phase = options->delete_when == WEIR__DELETE_BEFORE ? WEIR__PHASE_CHECK : WEIR__PHASE_COPY;
-    if (result == 0) {
+    if (result == 0 && options->fail_fast && run->counts.errors > 0) { /* a source is missing */
+        run->is_stopped_by_error = true;
+        weir_cancel_fire(&run->stop);
+        run->phase = WEIR__PHASE_DONE;
+    } else if (result == 0) {
         weir__name_guard(run);
         result = start_pass(run);
         if (result < 0) {

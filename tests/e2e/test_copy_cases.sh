@@ -935,4 +935,30 @@ copy -H --files-from=list s d
 point 'a link that a list has thrice, cold: ends well' ended 0
 point 'a link that a list has thrice, cold: a link' is "$(stat -c %h d/a)" 2
 
+## into itself by another mount, a source that is missing, a file that its owner may not write
+
+begin
+mkdir s/sub m && put s/f 1
+if mount --bind s/sub m 2>/dev/null; then
+    timeout -s KILL 60 "$WEIR" copy s m/x >"$work/out" 2>"$work/err" && status=0 || status=$?
+    point 'into itself by another mount: told' grep -q 'it is the destination itself' "$work/err"
+    point 'into itself by another mount: it ends' is "$status $(find s | wc -l)" '3 7'
+    umount m
+else
+    skip 'into itself by another mount' 'nothing can be mounted'
+fi
+
+begin
+put s/f 1
+copy --fail-fast nope s/ d/x
+point 'a missing source and --fail-fast: an error' ended 3
+point 'a missing source and --fail-fast: nothing is made' is "$(names d)" ''
+
+begin
+put s/f new && put d/f before && chmod 444 s/f d/f
+! is_root || chown -R "$user_id:$user_id" s d
+as_user "$WEIR" copy --inplace s/ d/ >"$work/out" 2>"$work/err" && status=0 || status=$?
+point 'a file without a right to write and --inplace: written' is "$status $(cat d/f)" '0 new'
+point 'a file without a right to write and --inplace: its mode' is "$(stat -c %a d/f)" 444
+
 finish
