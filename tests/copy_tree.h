@@ -308,34 +308,41 @@ static inline size_t tree_count(const char *path, const char *prefix)
     return count;
 }
 
-/* Whether every regular file below b whose counterpart in a is one too is as in a, or as it was
- * before (in old, which may be NULL): whole, one or the other. */
-static inline bool tree_is_whole(const char *a, const char *b, const char *old)
+/* Whether every regular file below b is as in a, as in also, or as it was before in old (each of
+ * the last two may be NULL): whole, one or the other. */
+static inline bool tree_is_whole_of(const char *a, const char *also, const char *b, const char *old)
 {
     DIR *dir = opendir(b);
     bool is_whole = true;
     struct dirent *entry;
     while (is_whole && dir && (entry = readdir(dir))) {
-        char one[TREE_PATH_MAX], two[TREE_PATH_MAX], was[TREE_PATH_MAX] = "";
+        char two[TREE_PATH_MAX], from[3][TREE_PATH_MAX] = {"", "", ""};
+        const char *const bases[3] = {a, also, old};
         struct stat st;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
             strncmp(entry->d_name, ".weir-", 6) == 0)
             continue;
-        tree_join(one, a, entry->d_name);
         tree_join(two, b, entry->d_name);
-        if (old)
-            tree_join(was, old, entry->d_name);
+        for (int i = 0; i < 3; i++)
+            if (bases[i])
+                tree_join(from[i], bases[i], entry->d_name);
         if (lstat(two, &st) < 0)
             continue;
         if (S_ISDIR(st.st_mode))
-            is_whole = tree_is_whole(one, two, old ? was : NULL);
-        else if (S_ISREG(st.st_mode) && !tree_is_content_same(one, two) &&
-                 !(old && tree_is_content_same(was, two)))
+            is_whole = tree_is_whole_of(from[0], also ? from[1] : NULL, two, old ? from[2] : NULL);
+        else if (S_ISREG(st.st_mode) && !tree_is_content_same(from[0], two) &&
+                 !(also && tree_is_content_same(from[1], two)) &&
+                 !(old && tree_is_content_same(from[2], two)))
             is_whole = tree_differs(two, "half a file under a final name");
     }
     if (dir)
         closedir(dir);
     return is_whole;
+}
+
+static inline bool tree_is_whole(const char *a, const char *b, const char *old)
+{
+    return tree_is_whole_of(a, NULL, b, old);
 }
 
 static inline int tree_descriptors(void)
