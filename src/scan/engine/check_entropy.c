@@ -287,13 +287,18 @@ static double log2_of(size_t number)
 double weir__entropy(const char *text, size_t length)
 {
     size_t counts[256] = {0};
+    uint8_t seen[256];
+    unsigned different = 0;
     double sum = 0;
     if (length == 0)
         return 0;
-    for (size_t i = 0; i < length; i++)
-        counts[(uint8_t)text[i]]++;
-    for (size_t i = 0; i < 256; i++)
-        sum += (double)counts[i] * log2_of(counts[i]);
+    for (size_t i = 0; i < length; i++) {
+        uint8_t byte = (uint8_t)text[i];
+        if (counts[byte]++ == 0)
+            seen[different++] = byte;
+    }
+    for (unsigned i = 0; i < different; i++)
+        sum += (double)counts[seen[i]] * log2_of(counts[seen[i]]);
     double entropy = log2_of(length) - sum / (double)length;
     return entropy > 0 ? entropy : 0; /* not below it by a rounding */
 }

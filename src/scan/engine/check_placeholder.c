@@ -33,17 +33,29 @@ static char fold(char byte)
     return byte >= 'A' && byte <= 'Z' ? (char)(byte + ('a' - 'A')) : byte;
 }
 
+/* What the words begin with: most bytes of a secret need no more than a look here. */
+static const bool begins_word[256] = {
+    ['e'] = true, ['x'] = true, ['y'] = true, ['<'] = true, ['$'] = true, ['{'] = true,
+    ['%'] = true, ['*'] = true, ['.'] = true, ['c'] = true, ['r'] = true, ['p'] = true,
+    ['d'] = true, ['i'] = true, ['n'] = true, ['s'] = true,
+};
+
+static bool is_word_at(const char *text, size_t length, const char *word)
+{
+    size_t same = 0;
+    while (same < length && word[same] && fold(text[same]) == word[same])
+        same++;
+    return word[same] == '\0';
+}
+
 static bool has_word(const char *text, size_t length)
 {
-    for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
-        size_t count = strlen(words[w]);
-        for (size_t at = 0; at + count <= length; at++) {
-            size_t same = 0;
-            while (same < count && fold(text[at + same]) == words[w][same])
-                same++;
-            if (same == count)
+    for (size_t at = 0; at < length; at++) {
+        if (!begins_word[(uint8_t)fold(text[at])])
+            continue;
+        for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++)
+            if (is_word_at(text + at, length - at, words[w]))
                 return true;
-        }
     }
     return false;
 }

@@ -15,7 +15,7 @@
 
 #include <weir/defs.h>
 
-#define WEIR__EXPRESSION_DEPTH    64u
+#define WEIR__EXPRESSION_DEPTH    20u
 #define WEIR__EXPRESSION_LITERALS 64u
 #define WEIR__EXPRESSION_LITERAL  32u
 #define WEIR__WIDTH_ANY           UINT64_MAX

@@ -223,8 +223,8 @@ TEST(large_objects_may_be_cut_anywhere)
         "\nleft-1234\n\nright-5678\n",
         " dG9rX2FiY2RlZjAxMjM0NTY3ODkgaXMgdGhlIHRva2Vu ",
         /* UTF-16 between bytes that are no text in either order. */
-        "\xee\xeet\0o\0k\0_"
-        "\0a\0b\0c\0d\0e\0f\0000\0001\0002\0003\0004\0005\0006\0007\0008\0009\0\xee\xee",
+        ("\xee\xeet\0o\0k\0_"
+         "\0a\0b\0c\0d\0e\0f\0000\0001\0002\0003\0004\0005\0006\0007\0008\0009\0\xee\xee"),
     };
     size_t length = 3 * MIB + 12345;
     char *text = weir__base_alloc(1, length);
@@ -445,7 +445,7 @@ TEST(a_hole_moves_places_and_breaks_matches)
             CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
             CHECK_EQ(weir__scanner_feed(scanner, TOKEN, cut), 0);
             CHECK_EQ(weir__scanner_skip(scanner, holes[i]), 0);
-            CHECK_EQ(weir__scanner_feed(scanner, TOKEN + cut, strlen(TOKEN) - cut), 0);
+            CHECK_EQ(weir__scanner_feed(scanner, &TOKEN[cut], strlen(TOKEN) - cut), 0);
             CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
             CHECK_EQ(whole.count, 0);
         }
