@@ -41,4 +41,15 @@ static inline int count_descriptors(void)
     return count;
 }
 
+/* The same, where at least so many calls must have been there to fail and no descriptor may be left
+ * open. */
+static inline void sweep_cleanly(enum weir_fault kind, void (*scenario)(void), long least)
+{
+    int before = count_descriptors();
+    long runs = sweep(kind, scenario);
+    if (runs < least)
+        tap_fail(__FILE__, __LINE__, "only %ld calls could fail", runs);
+    CHECK_EQ(count_descriptors(), before);
+}
+
 #endif
