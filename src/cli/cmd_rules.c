@@ -566,13 +566,12 @@ static int compile(const struct weir__call *call, const struct weir__rules *rule
     struct weir__rules_error error = {.text = ""};
     struct weir__engine *engine = NULL;
     struct weir__cache cache;
-    weir__cache_init_shared(&cache, folder);
+    int result = weir__cache_init_shared(&cache, folder);
     struct weir__engine_options wishes = {.cache = weir__cache_hooks(&cache)};
-    int result = wishes.cache ? 0 : -WEIR_E_DENIED;
     if (result < 0)
-        weir__log(WEIR__LOG_ERROR,
-                  "cannot use the folder '%s': it must be yours, and nobody else's to write",
-                  WEIR__CLIPPED(folder));
+        weir__log(WEIR__LOG_ERROR, "cannot use the folder '%s': %s", WEIR__CLIPPED(folder),
+                  result == -WEIR_E_DENIED ? "it must be yours, and nobody else's to write"
+                                           : weir_error_text(result));
     if (result == 0)
         result = weir__engine_new(&engine, rules, &wishes, &error);
     if (result < 0 && wishes.cache)

@@ -221,12 +221,15 @@ void weir__cache_init(struct weir__cache *cache, const char *base, const char *h
     drop_unsafe(&cache->_fd, is_safe);
 }
 
-void weir__cache_init_shared(struct weir__cache *cache, const char *path)
+int weir__cache_init_shared(struct weir__cache *cache, const char *path)
 {
     clear(cache);
     cache->_is_shared = true;
     cache->_fd = open_folder(AT_FDCWD, path, 0755);
+    if (cache->_fd < 0)
+        return weir_error_from_errno(errno);
     drop_unsafe(&cache->_fd, is_safe);
+    return cache->_fd < 0 ? -WEIR_E_DENIED : 0;
 }
 
 void weir__cache_add_installed(struct weir__cache *cache, const char *path)

@@ -31,8 +31,9 @@ struct weir__cache {
 /* base and home are what the environment has under XDG_CACHE_HOME and HOME, or NULL. The folder is
  * made if need be. Without one the cache holds nothing. */
 void weir__cache_init(struct weir__cache *cache, const char *base, const char *home);
-/* A folder for all users: made if need be, and what is put there others may read. */
-void weir__cache_init_shared(struct weir__cache *cache, const char *path);
+/* A folder for all users: made if need be, and what is put there others may read. Denied: it is not
+ * the user's alone to write; or what opening it failed with. */
+WEIR_MUST_USE int weir__cache_init_shared(struct weir__cache *cache, const char *path);
 /* Such a folder, as whoever installed the program has left it, is looked in when the user's own has
  * nothing. It must be root's or the user's. */
 void weir__cache_add_installed(struct weir__cache *cache, const char *path);

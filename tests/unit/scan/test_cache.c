@@ -198,7 +198,8 @@ TEST(what_was_installed_is_used_when_the_user_has_nothing)
     struct stat st;
     start();
     weir__cache_fini(&cache);
-    weir__cache_init_shared(&cache, shared);
+    CHECK_EQ(weir__cache_init_shared(&cache, in_base("none/shared")), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(weir__cache_init_shared(&cache, shared), 0);
     put("installed", "theirs");
     weir__cache_fini(&cache);
     CHECK_EQ(stat(shared, &st), 0);
@@ -218,6 +219,7 @@ TEST(what_was_installed_is_used_when_the_user_has_nothing)
 
     /* Not from a folder to which others may write. */
     CHECK_EQ(chmod(shared, 0777), 0);
+    CHECK_EQ(weir__cache_init_shared(&cache, shared), -WEIR_E_DENIED);
     weir__cache_init(&cache, "/nonexistent", NULL);
     weir__cache_add_installed(&cache, shared);
     CHECK(weir__cache_hooks(&cache) == NULL);
