@@ -1,4 +1,5 @@
 /* cmd_rules.c - weir rules: what weir scan looks for, shown, tried and checked. */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "cache.h"
 #include "commands.h"
 #include "engine/lint.h"
+#include "engine/stretch.h"
 #include "json.h"
 #include "log.h"
 #include "scan_setup.h"
@@ -273,6 +275,9 @@ static void print_look(struct weir__out *out, const struct weir__rule_look *look
         memcpy(text, look->literals.text[i], look->literals.length[i]);
         print_field(out, i == 0 ? "looked for" : "", text);
     }
+    if (look->is_near)
+        weir__out_printf(out, "  %-12s near %u bytes in a row that tokens are made of\n", "where",
+                         WEIR__STRETCH_MIN);
     weir__out_printf(out, "  %-12s %u bytes at most\n", "width", look->width);
 }
 
@@ -307,6 +312,8 @@ static void print_rule(struct weir__out *out, const struct weir__rules *rules,
         print_required(out, &rule->required[i]);
     if (rule->is_hidden)
         weir__out_printf(out, "  %-12s serves other rules alone\n", "hidden");
+    if (rule->gives_way)
+        weir__out_printf(out, "  %-12s where another rule has the same bytes\n", "gives way");
     for (size_t i = 0; i < rule->allows_count; i++)
         print_allow(out, &rule->allows[i]);
     for (size_t i = 0; i < rules->allows_count; i++)
@@ -328,6 +335,7 @@ static void put_look(struct weir__json *json, const struct weir__rule *rule,
              look->is_by_literals     ? "literals"
              : look->is_by_expression ? "expression"
                                       : "path");
+    put_text(json, "where", look->is_near ? "near" : "everywhere");
     weir__json_key(json, "literals");
     weir__json_array(json);
     for (unsigned i = 0; look->is_by_literals && i < look->literals.count; i++)
@@ -560,9 +568,41 @@ static int lint(const struct weir__call *call, const struct weir__rules *rules)
 
 /* --- compile --- */
 
+/* What is wrong with the folder, and what to do about it. */
+static const char *why_no_folder(const char *folder, int error)
+{
+    struct stat st;
+    if (error == -WEIR_E_DENIED)
+        return "it must be yours, and nobody else's to write";
+    if (error != -WEIR_E_NOT_FOUND)
+        return weir_error_text(error);
+    if (weir__sys_fstatat(AT_FDCWD, folder, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOTDIR ? "a part of its path is not a folder: name another place"
+                                : "the folder that it is to lie in is not there: make that first";
+    return S_ISLNK(st.st_mode) ? "it is a symlink: name the folder that it leads to"
+                               : "it is not a folder: name one, which is made if it is not there";
+}
+
+static int tell_compiled(const struct weir__call *call, const struct weir__rules *rules,
+                         const struct weir__engine *engine)
+{
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer buffer;
+    struct weir__json json;
+    weir__buffer_init(&buffer, 1u << 20);
+    weir__json_init(&json, &buffer);
+    weir__json_object(&json);
+    put_text(&json, "folder", call->operands[1]);
+    put_number(&json, "rules", rules->rules_count);
+    put_text(&json, "engine", weir__engine_identity(engine));
+    weir__json_end(&json);
+    return print_json(call->out, &json, &buffer);
+}
+
 static int compile(const struct weir__call *call, const struct weir__rules *rules)
 {
     const char *folder = call->operands[1];
+    const struct values *values = call->values;
     struct weir__rules_error error = {.text = ""};
     struct weir__engine *engine = NULL;
     struct weir__cache cache;
@@ -570,8 +610,7 @@ static int compile(const struct weir__call *call, const struct weir__rules *rule
     struct weir__engine_options wishes = {.cache = weir__cache_hooks(&cache)};
     if (result < 0)
         weir__log(WEIR__LOG_ERROR, "cannot use the folder '%s': %s", WEIR__CLIPPED(folder),
-                  result == -WEIR_E_DENIED ? "it must be yours, and nobody else's to write"
-                                           : weir_error_text(result));
+                  why_no_folder(folder, result));
     if (result == 0)
         result = weir__engine_new(&engine, rules, &wishes, &error);
     if (result < 0 && wishes.cache)
@@ -582,6 +621,8 @@ static int compile(const struct weir__call *call, const struct weir__rules *rule
     bool is_kept = false;
     if (result == 0 && weir__engine_new(&engine, rules, &wishes, &error) == 0)
         is_kept = weir__engine_is_cached(engine);
+    if (is_kept && values->json)
+        result = tell_compiled(call, rules, engine);
     weir__engine_free(engine);
     weir__cache_fini(&cache);
     if (result == 0 && !is_kept) {

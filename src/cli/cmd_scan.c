@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "log.h"
 #include "progress.h"
+#include "resources.h"
 #include "scan_fetch.h"
 #include "scan_print.h"
 #include "scan_setup.h"
@@ -76,7 +77,7 @@ static const struct weir__option options[] = {
      .help = "say on standard error what was scanned, left out and used"},
     {WEIR__OPTION_WORD(V, progress), .name = "progress", .words = progress_words, .preset = "auto",
      .implied = "always", .negated = "never",
-     .help = "show files, bytes, rate, findings, time left and what is in flight",
+     .help = "show files, bytes, rate, secrets, time left and what is in flight",
      .detail =
          "auto: when standard error is a terminal. Elsewhere a line every five seconds. The "
          "time left is shown when it is known how much there is to do: for files and lists of "
@@ -166,7 +167,7 @@ static const struct weir__option options[] = {
      .help = "files read at once"},
     {WEIR__OPTION_SIZE(V, memory), .name = "max-memory", .min = MEMORY_MIN, .max = MEMORY_MAX,
      .help = "memory for threads, findings and decoders of archives together",
-     .detail = "Fewer threads and decoders are started if need be. Findings beyond their share are "
+     .detail = "Fewer threads and decoders are started if need be. Secrets beyond their share are "
                "counted, not listed, and the scan is then incomplete. Archives are opened from 200 "
                "MiB on."},
     WEIR__OPTIONS_END,
@@ -220,8 +221,11 @@ static int check(const struct weir__call *call)
 {
     const V *v = call->values;
     unsigned readers = v->files_from && strcmp(v->files_from, "-") == 0;
-    for (int i = 0; i < call->operands_count; i++)
+    bool has_object = false;
+    for (int i = 0; i < call->operands_count; i++) {
         readers += strcmp(call->operands[i], "-") == 0;
+        has_object |= strncmp(call->operands[i], "b3:", 3) == 0;
+    }
     if (readers > 1)
         return refuse("standard input can be read once");
     if (v->json && v->format != WEIR__REPORT_HUMAN && v->format != WEIR__REPORT_JSON)
@@ -237,6 +241,8 @@ static int check(const struct weir__call *call)
                       "'--one-file-system'");
     if (v->from0 && !v->files_from)
         return refuse("'-0' is about '--files-from'");
+    if (v->store && !has_object)
+        return refuse("'--store' is about objects: name one (b3:...), or leave it out");
     return 0;
 }
 
@@ -248,8 +254,8 @@ struct job {
     struct weir__scan_web *web; /* NULL: nothing is fetched */
     struct weir__tally tally;
     struct weir__progress progress;
-    struct weir_lock lock; /* guards lost */
-    uint64_t lost;         /* findings for which there was no memory at all */
+    struct weir_lock lock; /* guards secrets */
+    uint64_t secrets;      /* that were found so far */
     uint64_t start_ns;
 };
 
@@ -258,10 +264,11 @@ static const struct weir_lock_class job_class = {"scan-command", 610};
 static void on_finding(void *arg, const char *path, const struct weir__finding *finding)
 {
     struct job *job = arg;
-    if (weir__findings_add(job->setup.findings, path, NULL, finding) >= 0)
+    /* What there is no memory for is counted there. */
+    if (weir__findings_add(job->setup.findings, path, NULL, finding) != WEIR__ADDED_SECRET)
         return;
     weir_lock_acquire(&job->lock);
-    job->lost++;
+    job->secrets++;
     weir_lock_release(&job->lock);
 }
 
@@ -299,8 +306,7 @@ static void limit_memory(const V *v, struct weir__scan_options *o, uint64_t *ret
     uint64_t decoder =
         o->archives.depth_max == 0 || rest < THREAD_BYTES + DECODER_MIN ? 0 : DECODER_MIN;
     uint64_t threads = (rest - decoder) / THREAD_BYTES;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t wanted = o->threads ? o->threads : cores > 0 ? (uint64_t)cores : 1;
+    uint64_t wanted = o->threads ? o->threads : weir__resources_cores();
     o->threads = (unsigned)(threads < wanted ? threads : wanted);
     o->bytes_max = (uint64_t)o->threads * WEIR__SCAN_READ_SIZE;
     limit_decoders(o, rest - o->threads * THREAD_BYTES);
@@ -336,6 +342,7 @@ static int prepare(struct job *job, const char *const **ret_only)
         o->paths_count = 1;
     }
     o->files_from = v->files_from;
+    o->show_secrets = v->show_secrets;
     o->from0 = v->from0;
     o->threads = (unsigned)v->threads;
     o->reads_max = v->files;
@@ -386,16 +393,19 @@ static void show_progress(struct job *job, struct weir__scan *run, bool is_last)
 {
     struct weir__scan_stats stats;
     weir__scan_read(run, &stats);
+    weir_lock_acquire(&job->lock);
+    uint64_t secrets = job->secrets;
+    weir_lock_release(&job->lock);
     struct weir__progress_sample sample = {
         .now_ns = weir_now_ns(),
         .done = stats.bytes,
         .total = stats.bytes_total,
         .in_flight = stats.in_flight,
-        .items_name = "files",
+        .items_name = (stats.files_total ? stats.files_total : stats.files) == 1 ? "file" : "files",
         .items = stats.files,
         .items_total = stats.files_total,
-        .found_name = "findings",
-        .found = stats.findings,
+        .found_name = secrets == 1 ? "secret" : "secrets",
+        .found = secrets,
     };
     if (is_last)
         weir__progress_end(&job->progress, &sample, STDERR_FILENO);
@@ -478,7 +488,7 @@ static struct weir__summary summarise(const struct job *job, const struct weir__
 {
     const struct weir__scan_setup *setup = &job->setup;
     bool was_interrupted = weir__program_signal() != 0;
-    uint64_t unlisted = weir__findings_unlisted(setup->findings) + job->lost;
+    uint64_t unlisted = weir__findings_unlisted(setup->findings);
     struct weir__summary summary = {
         .files = stats->files,
         .bytes = stats->bytes,
@@ -503,7 +513,7 @@ static struct weir__summary summarise(const struct job *job, const struct weir__
                        !stats->is_stopped && !was_interrupted,
         .is_interrupted = was_interrupted,
     };
-    weir__tally_list(&job->tally, &summary);
+    weir__tally_list(&job->tally, job->setup.findings, &summary);
     return summary;
 }
 
@@ -511,6 +521,12 @@ static struct weir__summary summarise(const struct job *job, const struct weir__
 static bool is_shown(const V *v)
 {
     return !v->output && !v->json && v->format == WEIR__REPORT_HUMAN;
+}
+
+/* Whether the form of the report has room for what was not scanned. */
+static bool has_gaps(const V *v)
+{
+    return v->format != WEIR__REPORT_CSV && v->format != WEIR__REPORT_GITLEAKS;
 }
 
 static int tell(const struct job *job, const struct weir__scan_stats *stats)
@@ -531,13 +547,12 @@ static int tell(const struct job *job, const struct weir__scan_stats *stats)
     int result = weir__scan_print(setup->findings, &summary, &how, v->output, v->show_secrets,
                                   job->call->out);
     weir__out_flush(job->call->out);
+    weir__tally_log(&job->tally);
     size_t secrets = weir__findings_count(setup->findings);
     if (v->summary || v->verbose)
         weir__scan_log_summary(&summary, stats, secrets, weir__engine_is_cached(setup->engine));
     else if (!summary.is_complete && !is_shown(v) && !weir__out_is_done(job->call->out))
-        weir__log(WEIR__LOG_WARNING,
-                  "incomplete: %" PRIu64 " could not be scanned, %" PRIu64 " only in part",
-                  summary.failed, summary.truncated);
+        weir__scan_log_missing(&summary);
     if (summary.is_interrupted)
         return -WEIR_E_INTERRUPTED;
     if ((secrets > 0 || summary.unlisted > 0) && !v->exit_zero)
@@ -555,12 +570,14 @@ int cmd_scan(const struct weir__call *call)
     struct weir__scan_stats stats = {0};
     const char *const *only = NULL;
     int result = check(call);
+    if (result == 0 && v->output)
+        result = weir__scan_try_output(v->output);
     if (result < 0)
         return result;
     weir_lock_init(&job.lock, &job_class);
     result = weir__tally_init(&job.tally);
     job.tally.is_shown = is_shown(v) && !v->verbose;
-    job.tally.is_verbose = v->verbose;
+    job.tally.is_verbose = v->verbose || !has_gaps(v);
     if (result == 0)
         result = prepare(&job, &only);
     if (result == 0) {
@@ -568,10 +585,12 @@ int cmd_scan(const struct weir__call *call)
         if (result == 0 || result == -WEIR_E_INCOMPLETE || result == -WEIR_E_CANCELED)
             result = tell(&job, &stats);
     }
+    weir__base_free((void *)(uintptr_t)only);
+    if (stats.abandoned > 0)
+        return result; /* somebody who waits for standard input may come back to all this */
     weir__scan_setup_fini(&job.setup);
     weir__scan_web_free(job.web);
     weir__tally_fini(&job.tally);
     weir_lock_fini(&job.lock);
-    weir__base_free((void *)(uintptr_t)only);
     return result;
 }

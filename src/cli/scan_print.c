@@ -14,6 +14,7 @@
 #include "buffer.h"
 #include "log.h"
 #include "sys.h"
+#include "temporary.h"
 #include "text.h"
 #include "values.h"
 
@@ -52,8 +53,8 @@ static bool keep(struct weir__tally *tally, const struct weir__scan_gap *gap)
     weir_lock_acquire(&tally->_lock);
     bool has_room = tally->_count < WEIR__TALLY_MAX && tally->_bytes + size <= WEIR__TALLY_BYTES;
     if (has_room) {
-        tally->_items[tally->_count++] =
-            (struct weir__unscanned){.path = text, .reason = text + path};
+        tally->_items[tally->_count++] = (struct weir__unscanned){
+            .path = text, .reason = text + path, .is_partial = gap->is_partial};
         tally->_bytes += size;
     }
     weir_lock_release(&tally->_lock);
@@ -64,12 +65,25 @@ static bool keep(struct weir__tally *tally, const struct weir__scan_gap *gap)
 
 void weir__tally_add(struct weir__tally *tally, const struct weir__scan_gap *gap)
 {
-    bool is_listed = keep(tally, gap);
-    /* What the report has need not be said twice, and parts are for those who want to know. */
-    if (gap->is_partial ? !tally->is_verbose : is_listed && tally->is_shown)
+    /* Parts are for those who want to know. */
+    if (keep(tally, gap) || (gap->is_partial && !tally->is_verbose))
         return;
     weir__log(gap->is_partial ? WEIR__LOG_WARNING : WEIR__LOG_ERROR, "%s '%s': %s", gap->what,
               gap->path, gap->why);
+}
+
+void weir__tally_log(const struct weir__tally *tally)
+{
+    for (size_t i = 0; i < tally->_count; i++) {
+        const struct weir__unscanned *item = &tally->_items[i];
+        /* What the report shows need not be said twice. */
+        if (item->is_partial ? !tally->is_verbose : tally->is_shown)
+            continue;
+        const char *why = strstr(item->reason, ": ");
+        size_t what = why ? (size_t)(why - item->reason) : strlen(item->reason);
+        weir__log(item->is_partial ? WEIR__LOG_WARNING : WEIR__LOG_ERROR, "%.*s '%s'%s", (int)what,
+                  item->reason, item->path, why ? why : "");
+    }
 }
 
 static int compare_gaps(const void *a, const void *b)
@@ -79,8 +93,13 @@ static int compare_gaps(const void *a, const void *b)
     return order ? order : strcmp(left->reason, right->reason);
 }
 
-void weir__tally_list(const struct weir__tally *tally, struct weir__summary *summary)
+void weir__tally_list(const struct weir__tally *tally, const struct weir__findings *findings,
+                      struct weir__summary *summary)
 {
+    for (size_t i = 0; i < tally->_count; i++) {
+        weir__findings_hide(findings, tally->_items[i].path);
+        weir__findings_hide(findings, tally->_items[i].reason);
+    }
     qsort(tally->_items, tally->_count, sizeof(*tally->_items), compare_gaps);
     summary->unscanned = tally->_items;
     summary->unscanned_count = tally->_count;
@@ -105,13 +124,7 @@ int weir__scan_print_found(struct weir__findings *findings, struct weir__out *ou
 
 static int write_fd(void *arg, const char *bytes, size_t length)
 {
-    for (size_t at = 0; at < length;) {
-        ssize_t n = weir__sys_write(*(int *)arg, bytes + at, length - at);
-        if (n < 0)
-            return weir_error_from_errno(errno);
-        at += (size_t)n;
-    }
-    return 0;
+    return weir__whole_write(*(int *)arg, bytes, length);
 }
 
 static int cannot_write(const char *path, const char *why)
@@ -125,6 +138,33 @@ static bool is_replaced(const char *path)
 {
     struct stat st;
     return weir__sys_fstatat(AT_FDCWD, path, &st, 0) < 0 || S_ISREG(st.st_mode);
+}
+
+static int name_temporary(struct weir__buffer *temporary, const char *path)
+{
+    weir__buffer_init(temporary, 65536);
+    return weir__buffer_printf(temporary, "%s.%x-%" PRIx64 ".tmp", path, (unsigned)getpid(),
+                               weir_now_ns());
+}
+
+int weir__scan_try_output(const char *path)
+{
+    struct stat st;
+    if (weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0 && S_ISDIR(st.st_mode))
+        return cannot_write(path, weir__log_reason(EISDIR));
+    if (!is_replaced(path))
+        return 0;
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer temporary;
+    if (name_temporary(&temporary, path) < 0)
+        return cannot_write(path, "its name is too long");
+    const char *name = weir__buffer_text(&temporary);
+    int fd = weir__sys_openat(AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return cannot_write(path, weir__log_reason(errno));
+    weir__sys_close(fd);
+    weir__sys_unlinkat(AT_FDCWD, name, 0);
+    return 0;
 }
 
 static int write_report(int fd, const struct weir__findings *findings,
@@ -182,9 +222,7 @@ int weir__scan_print(const struct weir__findings *findings, const struct weir__s
         return print_direct(path, findings, summary, options);
     WEIR_CLEANUP(weir__buffer_fini)
     struct weir__buffer temporary;
-    weir__buffer_init(&temporary, 65536);
-    if (weir__buffer_printf(&temporary, "%s.%x-%" PRIx64 ".tmp", path, (unsigned)getpid(),
-                            weir_now_ns()) < 0)
+    if (name_temporary(&temporary, path) < 0)
         return cannot_write(path, "its name is too long");
     return print_replacing(path, weir__buffer_text(&temporary), is_private, findings, summary,
                            options);
@@ -198,13 +236,42 @@ static void log_count(const char *what, uint64_t count)
         weir__log(WEIR__LOG_INFO, "%s: %" PRIu64, what, count);
 }
 
+static void put_missing(struct weir__buffer *text, uint64_t count, const char *what)
+{
+    /* A sentence that is cut for want of memory is still one. */
+    if (count > 0)
+        (void)!weir__buffer_printf(text, "%s%" PRIu64 " %s",
+                                   weir__buffer_length(text) > 0 ? ", " : "", count, what);
+}
+
+static void log_missing(enum weir__log_level level, const struct weir__summary *summary)
+{
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer text;
+    weir__buffer_init(&text, 4096);
+    /* What stops without a signal is a scan whose report nobody reads any more. */
+    bool was_stopped = summary->failed + summary->truncated + summary->unlisted == 0;
+    if (summary->is_interrupted || was_stopped)
+        (void)!weir__buffer_puts(&text, "stopped before the end");
+    put_missing(&text, summary->failed, "could not be scanned");
+    put_missing(&text, summary->truncated, "only in part");
+    put_missing(&text, summary->unlisted, "found but not listed");
+    weir__log(level, "incomplete: %s", weir__buffer_text(&text));
+}
+
+void weir__scan_log_missing(const struct weir__summary *summary)
+{
+    log_missing(WEIR__LOG_WARNING, summary);
+}
+
 void weir__scan_log_summary(const struct weir__summary *summary,
                             const struct weir__scan_stats *stats, size_t secrets, bool is_cached)
 {
     char size[WEIR__VALUE_TEXT_MAX];
     weir__value_human_size(summary->bytes, size);
-    weir__log(WEIR__LOG_INFO, "scanned: %" PRIu64 " files, %" PRIu64 " directories, %s in %.2f s",
-              summary->files, stats->dirs, size, summary->seconds);
+    weir__log(WEIR__LOG_INFO, "scanned: %" PRIu64 " %s, %" PRIu64 " %s, %s in %.2f s",
+              summary->files, summary->files == 1 ? "file" : "files", stats->dirs,
+              stats->dirs == 1 ? "directory" : "directories", size, summary->seconds);
     weir__value_human_size(stats->decoded_bytes, size);
     if (stats->decoded_bytes > 0)
         weir__log(WEIR__LOG_INFO, "decoded: %s", size);
@@ -218,8 +285,8 @@ void weir__scan_log_summary(const struct weir__summary *summary,
     log_count("ignored by git", summary->ignored_paths);
     log_count("submodules, not looked into", summary->submodules);
     if (stats->archives > 0)
-        weir__log(WEIR__LOG_INFO, "archives: %" PRIu64 ", with %" PRIu64 " members",
-                  stats->archives, stats->members);
+        weir__log(WEIR__LOG_INFO, "archives: %" PRIu64 ", with %" PRIu64 " %s", stats->archives,
+                  stats->members, stats->members == 1 ? "member" : "members");
     log_count("archives not opened", stats->archives_unopened);
     log_count("could not be scanned", summary->failed);
     log_count("scanned only in part", summary->truncated);
@@ -229,8 +296,8 @@ void weir__scan_log_summary(const struct weir__summary *summary,
         weir__log(WEIR__LOG_INFO, "used: '%s'", *config);
     weir__log(WEIR__LOG_INFO, "threads: %u, files read at once: at most %" PRIu64, stats->threads,
               stats->reads_limit);
-    weir__log(WEIR__LOG_INFO, "%s",
-              summary->is_interrupted ? "interrupted"
-              : summary->is_complete  ? "complete"
-                                      : "incomplete");
+    if (summary->is_complete)
+        weir__log(WEIR__LOG_INFO, "complete");
+    else
+        log_missing(WEIR__LOG_INFO, summary);
 }

@@ -20,19 +20,26 @@ struct weir__tally {
     struct weir__unscanned *_items;
     size_t _count, _bytes;
     bool is_shown;   /* the report shows people what is listed */
-    bool is_verbose; /* what was scanned in part is told, too */
+    bool is_verbose; /* what was scanned in part is told, too, as where no report has it */
 };
 
 WEIR_MUST_USE int weir__tally_init(struct weir__tally *tally);
 void weir__tally_fini(struct weir__tally *tally);
-/* Any thread. */
+/* Any thread. What is listed is told at the end, since what is secret in a name is known only then;
+ * the rest at once. */
 void weir__tally_add(struct weir__tally *tally, const struct weir__scan_gap *gap);
 /* When nobody adds any more. */
-void weir__tally_list(const struct weir__tally *tally, struct weir__summary *summary);
+void weir__tally_list(const struct weir__tally *tally, const struct weir__findings *findings,
+                      struct weir__summary *summary);
+
+/* Then: says on standard error what no report shows. */
+void weir__tally_log(const struct weir__tally *tally);
 
 /* JSON Lines: tells on out what was found since the last call, while the scan goes on. */
 WEIR_MUST_USE int weir__scan_print_found(struct weir__findings *findings, struct weir__out *out);
 
+/* Whether a report can be put there: says so before the work and not after it. 0 or Incomplete. */
+WEIR_MUST_USE int weir__scan_try_output(const char *path);
 /* Writes the report to the file, under another name until it is complete, or for NULL to out. Logs
  * what fails. */
 WEIR_MUST_USE int weir__scan_print(const struct weir__findings *findings,
@@ -40,6 +47,8 @@ WEIR_MUST_USE int weir__scan_print(const struct weir__findings *findings,
                                    const struct weir__report_options *options, const char *path,
                                    bool is_private, struct weir__out *out);
 
+/* One line on standard error: what makes the scan incomplete. */
+void weir__scan_log_missing(const struct weir__summary *summary);
 /* Several lines on standard error. */
 void weir__scan_log_summary(const struct weir__summary *summary,
                             const struct weir__scan_stats *stats, size_t secrets, bool is_cached);

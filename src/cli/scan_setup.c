@@ -288,6 +288,13 @@ static int init_rules(struct weir__scan_setup *setup, const struct weir__scan_wi
         add_config(setup, setup->rules->files.items[i]);
     for (size_t i = 0; config && i < setup->rules->notes.count; i++)
         weir__log(WEIR__LOG_WARNING, "%s", setup->rules->notes.items[i]);
+    if (setup->rules->rules_count == 0) {
+        weir__log(WEIR__LOG_ERROR,
+                  "%s: there are no rules in it, so nothing would be looked for; add rules, or the "
+                  "built-in ones by useDefault = true under [extend]",
+                  config ? config : "rules");
+        return -WEIR_E_USAGE;
+    }
     for (const char *const *id = wishes->only; id && *id; id++)
         if (!weir__rules_find(setup->rules, *id))
             return weir__scan_unknown_rule(setup->rules, *id);

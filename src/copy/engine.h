@@ -40,6 +40,7 @@
 #include "buffer.h"
 #include "copy.h"
 #include "data.h"
+#include "entries.h"
 #include "filter.h"
 #include "ignore.h"
 #include "links.h"
@@ -59,15 +60,6 @@
 
 struct weir__worker;
 struct weir__job;
-
-/* What getdents64 writes. */
-struct weir__dirent {
-    uint64_t d_ino;
-    int64_t d_off;
-    unsigned short d_reclen;
-    unsigned char d_type;
-    char d_name[];
-};
 
 /* An entry of a window, to be sorted. */
 struct weir__item {

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 
 #include <weir/slots.h>
 
@@ -19,6 +18,7 @@
 #include "engine.h"
 #include "operands.h"
 #include "remove.h"
+#include "resources.h"
 #include "sys.h"
 
 #include "banned.h"
@@ -33,7 +33,6 @@ static const struct weir_lock_class counts_class = {"copy-counts", 120};
 #define FDS_PER_THREAD 6u
 #define FDS_MIN        28u  /* with fewer, one thread could not copy one file */
 #define FDS_DIRS_MAX   512u /* pairs of open directories */
-#define FDS_RAISED_MAX 65536u
 
 /* For what is in flight when the user has had enough; he can leave at once by asking twice. */
 #define DRAIN_NS    (60 * WEIR_NS_PER_S)
@@ -54,8 +53,7 @@ static unsigned threads_for(const struct weir__copy *run, uint64_t fds)
 {
     unsigned threads = run->options->threads;
     if (threads == 0) {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        threads = cores > 0 ? (unsigned)cores * 2 : 2;
+        threads = weir__resources_cores() * 2;
         threads = threads < THREADS_MIN ? THREADS_MIN : threads;
         threads = threads > THREADS_MAX ? THREADS_MAX : threads;
     }
@@ -82,24 +80,10 @@ static uint64_t files_for_disk(struct weir__copy *run)
     return WEIR__COPY_FILES_DEFAULT;
 }
 
-static uint64_t descriptor_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return 256;
-    rlim_t most = limit.rlim_max < FDS_RAISED_MAX ? limit.rlim_max : FDS_RAISED_MAX;
-    if (limit.rlim_cur < most) {
-        limit.rlim_cur = most;
-        if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-            getrlimit(RLIMIT_NOFILE, &limit);
-    }
-    return limit.rlim_cur;
-}
-
 static int init_limits(struct weir__copy *run)
 {
     const struct weir__copy_options *options = run->options;
-    uint64_t fds = descriptor_limit();
+    uint64_t fds = weir__resources_descriptors();
     if (fds < FDS_MIN) {
         struct weir__copy_event event = {
             .kind = WEIR__EVENT_ERROR,
@@ -192,7 +176,7 @@ static void keep_operands(struct weir__worker *w, struct weir__dir *dir)
             const struct weir__dirent *entry = (const void *)(w->window + at);
             at += entry->d_reclen;
             bool is_kept =
-                strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+                weir__dirent_is_dots(entry->d_name) ||
                 (run->options->partial && weir__name_kind(entry->d_name) == WEIR__TEMP_PART);
             for (size_t i = 0; i < count && !run->described_by; i++)
                 is_kept = is_kept || strcmp(entry->d_name, run->sources[i].name) == 0;

@@ -198,8 +198,11 @@ static bool hand_out(struct exchange *x)
     struct weir__http_head head = {
         .status = x->status, .length = UINT64_MAX, ._easy = x->line->easy, ._curl = x->curl};
     const char *length = header_of(x->curl, x->line->easy, "Content-Length");
-    if (length && weir__value_parse(WEIR__UNIT_COUNT, length, &head.length) < 0)
-        head.length = UINT64_MAX;
+    if (length && weir__value_parse(WEIR__UNIT_COUNT, length, &head.length) < 0) {
+        /* Nobody could say whether the body was whole. */
+        x->error = weir__http_fail(call, -WEIR_E_CORRUPT, "its length is given as '%.40s'", length);
+        return false;
+    }
     call->has_begun = true;
     x->drops = !hooks || !hooks->body || call->request->method == WEIR__HTTP_HEAD;
     if (!x->drops && x->status / 100 == 2 && head.length != UINT64_MAX &&

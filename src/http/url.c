@@ -256,10 +256,18 @@ static int show_strange(const char *text, struct weir__buffer *buffer)
     size_t scheme = scheme_length(text, &is_https), length = strlen(text), from = length;
     while (from > scheme && text[from - 1] != '@')
         from--;
-    size_t shown = strcspn(text + from, "?#");
+    size_t shown = strcspn(text + from, "?#"), host = strcspn(text + from, "/?#");
+    /* Without the '@' a password looks like a port. */
+    const char *colon = from == scheme ? memchr(text + from, ':', host) : NULL;
+    size_t name = colon ? (size_t)(colon - text) - from + 1 : 0;
+    bool is_port = !colon || strspn(colon + 1, "0123456789") == host - name;
     int result = weir__buffer_append(buffer, text, scheme);
     if (result == 0)
-        result = weir__buffer_append(buffer, text + from, shown);
+        result = weir__buffer_append(buffer, text + from, is_port ? shown : name);
+    if (result == 0 && !is_port)
+        result = weir__buffer_puts(buffer, HIDDEN);
+    if (result == 0 && !is_port)
+        result = weir__buffer_append(buffer, text + from + host, shown - host);
     return result < 0 || text[from + shown] == '\0' ? result
                                                     : weir__buffer_puts(buffer, "?" HIDDEN);
 }

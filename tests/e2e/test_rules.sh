@@ -102,6 +102,34 @@ expect 'no such file' 3 '' "*'missing.toml'*"
 printf 'not toml' >broken.toml
 run "$WEIR" rules lint broken.toml
 expect 'a file that does not load' 2 '' '*broken.toml:1*'
+
+# --- compile ---
+
+run "$WEIR" rules compile compiled --config=good.toml
+expect 'rules are compiled into a folder that is made' 0 '' ''
+is 'which has them then' "$(find compiled -type f | wc -l)" 1
+run "$WEIR" rules compile compiled --config=good.toml --json
+is 'and can tell programs which' "$status $(jq -c '[.folder, (.rules > 0), (.engine | length)]' "$dir/out")" '0 ["compiled",true,32]'
+touch file
+ln -s compiled link
+while IFS='|' read -r folder why; do
+    run "$WEIR" rules compile "$folder" --config=good.toml
+    expect "not into '$folder'" 3 '' "weir rules: cannot use the folder '$folder': $why"
+done <<'EOF'
+file|it is not a folder: name one, which is made if it is not there
+/dev/null|it is not a folder: name one, which is made if it is not there
+file/|a part of its path is not a folder: name another place
+file/x|a part of its path is not a folder: name another place
+link|it is a symlink: name the folder that it leads to
+missing/x|the folder that it is to lie in is not there: make that first
+EOF
+mkdir writable
+chmod 777 writable
+run "$WEIR" rules compile writable --config=good.toml
+expect 'nor into one that others may write to' 3 '' "*'writable': it must be yours, and nobody else's to write"
+run "$WEIR" rules compile
+expect 'nor into none' 2 '' '*into which folder*'
+
 run "$WEIR" rules
 expect 'no action' 2 '' '*ACTION*'
 run "$WEIR" rules dance

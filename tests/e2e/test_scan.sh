@@ -163,6 +163,26 @@ is 'a list from standard input' "$(places)" 'a:1:1:0'
 run "$WEIR" scan --json <(echo "$pat")
 is 'a pipe that is named' "$status" 1
 
+# A stream that pauses: what has come with its line is told while the other end is open.
+mkfifo "$dir/log"
+timeout 60 "$WEIR" scan - --format=jsonl <"$dir/log" >"$dir/out" 2>"$dir/err" &
+pid=$!
+exec 8>"$dir/log"
+printf 'a line\nkey = %s\n' "$pat" >&8
+for _ in $(seq 200); do
+    grep -q '"type":"found"' "$dir/out" && break
+    sleep 0.05
+done
+is 'a stream that pauses is not silent' \
+    "$(jq -r '"\(.type) \(.place.line):\(.place.column)"' "$dir/out")" 'found 2:7'
+printf 'and more: %s\n' "$other" >&8
+exec 8>&-
+status=0
+wait $pid || status=$?
+is 'each is told once' "$status $(jq -r .type "$dir/out" | sort | uniq -c | xargs)" \
+    '1 2 finding 2 found 1 summary'
+is 'at its place' "$(jq -c '[.id, .places_total]' "$dir/out" | grep -c ',1')" 2
+
 # --- what cannot be read ---
 
 tree
@@ -189,7 +209,7 @@ chmod 755 closed unreadable "$dir/cache"
 tree
 printf '%s' "$pat" | gzip >file.gz
 run "$WEIR" scan --summary
-expect 'what is in an archive is found' 1 '*file.gz!file*' '*archives: 1, with 1 members*'
+expect 'what is in an archive is found' 1 '*file.gz!file*' '*archives: 1, with 1 member*'
 run "$WEIR" scan --summary --archive-depth=0
 expect 'an archive that is not opened is told' 3 '*file.gz*archive not opened*' '*archives not opened: 1*'
 
@@ -219,7 +239,7 @@ PY
 then pass 'all forms are what they say'; else fail 'all forms are what they say' 'see above'; fi
 is 'nothing is left beside the reports' "$(find "$dir" -name '*.tmp' | wc -l)" 0
 run "$WEIR" scan -f json -o /no/such/folder/x
-expect 'a report that cannot be written' 1 '' "*cannot write '/no/such/folder/x'*"
+expect 'a report that cannot be written' 3 '' "*cannot write '/no/such/folder/x'*"
 run "$WEIR" scan -f json --exit-zero -o /no/such/folder/x
 expect 'is a failure' 3 '' "*cannot write*"
 run "$WEIR" scan -f json --show-secrets -o "$dir/private"
@@ -322,6 +342,22 @@ kill -TERM $pid
 wait $pid || status=$?
 exec 9>&-
 is 'a scan that waits for input can be stopped' "$status" 143
+
+# --- what would be in vain is refused before it ---
+
+tree
+echo "$pat" >f
+run "$WEIR" scan -o missing/report .
+expect 'a report that cannot be written is told' 3 '' "weir scan: cannot write 'missing/report': no such file or directory"
+run "$WEIR" scan -o "$dir" .
+expect 'nor can a folder be one' 3 '' '*is a directory'
+is 'nothing was left by trying' "$(echo *)" 'f plain.txt'
+printf '[allowlist]\npaths = ["x"]\n' >../rules.toml
+run "$WEIR" scan -c ../rules.toml
+expect 'rules that are none are refused' 2 '' '*there are no rules in it*useDefault = true*'
+run env XDG_CACHE_HOME="$dir/new" "$WEIR" scan -q
+run env XDG_CACHE_HOME="$dir/new" "$WEIR" scan -v
+expect 'a cache folder that is not there is made' 1 '*' '*compiled before*'
 
 # --- rules ---
 

@@ -22,6 +22,18 @@ unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE GIT_PREFIX
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=$dir/gitconfig GIT_CEILING_DIRECTORIES=$dir
 printf '[user]\n name = n\n email = n@example.org\n[init]\n defaultBranch = main\n' >"$dir/gitconfig"
 
+# A git that says nothing is given up after 30 s: it is asked now, and looked at in the end.
+mkdir "$dir/silent"
+printf '#!/bin/sh\nsleep 600 &\necho $! >pid\nwait\n' >"$dir/silent/git"
+chmod +x "$dir/silent/git"
+(
+    cd "$dir/silent"
+    status=0
+    PATH="$dir/silent:$PATH" timeout 300 "$WEIR" scan --json --staged >out 2>err </dev/null || status=$?
+    echo "$status" >status
+) &
+silent=$!
+
 tree() { # a new folder, with a file of no interest
     cd "$dir" || exit 1
     chmod -R u+rwx "$dir/tree" 2>/dev/null || true
@@ -448,6 +460,19 @@ expect 'one that is killed' 3 '*git was ended by signal 9*' ''
 printf '#!/bin/sh\necho hello\n' >"$dir/fake/git"
 run env PATH="$dir/fake" "$WEIR" scan --staged
 expect 'one that says something else' 3 '*git said something that is not understood*' ''
+printf '#!/bin/sh\nexec yes\n' >"$dir/fake/git"
+run timeout 60 env PATH="$dir/fake:$PATH" "$WEIR" scan --staged
+expect 'one that does not stop talking' 3 '*git said something that is not understood*' ''
+printf '#!/bin/sh\n%s "$@" | head -c 90\nkill -9 $$\n' "$(command -v git)" >"$dir/fake/git"
+run env PATH="$dir/fake:$PATH" "$WEIR" scan --json --staged
+is 'one that dies in the middle' "$status $(unscanned)" \
+    '3 .: cannot list what is staged in: git was ended by signal 9'
+is 'is told once' "$(grep -c 'cannot list' "$dir/err")" 1
+printf '#!/bin/sh\ncase "$*" in *diff*) exec %s "$@";; esac\nread id\necho $id | %s "$@" | head -c 60\nkill -9 $$\n' \
+    "$(command -v git)" "$(command -v git)" >"$dir/fake/git"
+run env PATH="$dir/fake:$PATH" "$WEIR" scan --json --staged
+is 'or in the middle of a blob' "$status $(unscanned | grep new.txt)" \
+    '3 new.txt: cannot read: git was ended by signal 9'
 printf '#!/bin/sh\ncase "$*" in *diff*) exec %s "$@";; esac\necho "fatal: no objects today" >&2; exit 128\n' "$(command -v git)" >"$dir/fake/git"
 run env PATH="$dir/fake:$PATH" "$WEIR" scan --staged
 expect 'blobs that cannot be had' 3 '*new.txt: cannot read: git: no objects today*' ''
@@ -513,7 +538,7 @@ for hook in hooks:
     options = subprocess.run([sys.argv[2], "scan", "--help"], capture_output=True, text=True).stdout
     for word in words[2:]:
         assert word in options, word
-    assert str(hook["pass_filenames"]).lower() == "false"
+    assert "--staged" not in words or str(hook["pass_filenames"]).lower() == "false"
 PY
 is 'the definition for pre-commit runs what there is' "$status" 0
 
@@ -525,7 +550,17 @@ put src/leak.txt
 run jq --arg started 2026-01-01T00:00:00 --arg ended 2026-01-01T00:00:01 --arg commit 0123abcd -f "$dir/gitlab.jq" "$dir/weir.json"
 is 'the report for GitLab' "$status $(jq -r '[.version, .scan.type, .scan.status, .scan.analyzer.vendor.name,
     (.vulnerabilities[] | .location.file, .location.start_line, .location.commit.sha, .identifiers[0].value, (.id | length))] | join(" ")' "$dir/out")" \
-    '0 15.0.0 secret_detection success Weir src/leak.txt 1 0123abcd github-pat 32'
+    '0 15.0.7 secret_detection success Weir src/leak.txt 1 0123abcd github-pat 36'
+
+# --- the git that says nothing ---
+
+wait $silent
+cp "$dir/silent/out" "$dir/out"
+is 'a git that says nothing is given up' "$(cat "$dir/silent/status") $(unscanned)" \
+    '3 .: cannot list what is staged in: git does not answer'
+is 'after 30 seconds' "$(jq '.summary.seconds >= 30' "$dir/out")" true
+left=$(sed -n 's/^State:\t\([^Z]\).*/\1/p' "/proc/$(cat "$dir/silent/pid")/status" 2>/dev/null || true)
+is 'and what it started does not stay behind' "$left" ''
 
 # --- progress ---
 

@@ -68,10 +68,18 @@ static int make(struct weir__engine **ret_engine, const struct weir__rules *from
     return result;
 }
 
+static size_t cut_in_pieces(void *arg, size_t at, size_t left)
+{
+    (void)arg, (void)at;
+    return left < 700 ? left : 700;
+}
+
 static int scan(struct weir__scanner *by, struct hits *into)
 {
     taking = into;
-    return hits_scan(into, by, &object, 0, text, strlen(text), NULL, NULL);
+    int result = hits_scan(into, by, &object, 0, text, strlen(text), cut_in_pieces, NULL);
+    hits_sort(into);
+    return result;
 }
 
 static void start(void)
@@ -211,6 +219,20 @@ static bool scans_with(uint64_t n, unsigned *failures)
     CHECK(hits_are_same(&hits, &wanted));
     weir__scanner_free(made);
     return was_hit;
+}
+
+/* With pauses in it: what has no memory for that is told later. */
+TEST(objects_that_pause)
+{
+    uint64_t n = 1;
+    unsigned failures = 0;
+    start();
+    hits.is_settled = true;
+    while (scans_with(n, &failures) && n < SWEEP_MAX)
+        n++;
+    hits.is_settled = false;
+    CHECK(n > 20 && n < SWEEP_MAX);
+    CHECK(failures > 12);
 }
 
 TEST(objects)

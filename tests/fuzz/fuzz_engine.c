@@ -4,7 +4,8 @@
  * repeated) and a text. What must hold whatever it is: cut into chunks it has the findings that it
  * has as a whole, and has them again when it is scanned again; every place is in the object, has
  * the secret at it unless that was encoded, and line and column fit; and it makes no difference
- * where in a larger object the text stands, so that the edge of a segment goes through it.
+ * where in a larger object the text stands, so that the edge of a segment goes through it, nor
+ * whether what is certain is asked for behind each chunk.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,6 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .decode_bytes = is_scarce ? 1 + data[5] * UINT64_C(16) : 0};
     size_t length = fill(data + CHOICES, size - CHOICES, 1 + (data[5] & 63u));
     uint32_t seed = data[3] | (uint32_t)data[4] << 8;
+    other.is_settled = data[0] >> 6 & 1;
     scan(&whole, scanner, &object, 0, length, NULL);
     check_depth(&whole, object.decode_depth);
     struct weir__scan_result result = whole.result;

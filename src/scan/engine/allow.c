@@ -23,7 +23,8 @@ struct weir__allow_state {
     size_t matchers_count;
     struct list *lists; /* global ones first, then those of each rule in order */
     size_t global_count;
-    size_t *first; /* by rule: its first list; one more at the end */
+    size_t *first;  /* by rule: its first list; one more at the end */
+    uint8_t *about; /* by rule and global list: whether the one is for the other */
 };
 
 static void count_allow(const struct weir__allow *allow, size_t *lists, size_t *matchers)
@@ -49,6 +50,27 @@ static void fill(struct weir__allow_state *state, struct list *list,
     list->regexes = take(state, &allow->regexes);
 }
 
+static bool is_for(const struct weir__allow *allow, const char *rule)
+{
+    for (size_t i = 0; i < allow->rules.count; i++)
+        if (strcmp(allow->rules.items[i], rule) == 0)
+            return true;
+    return allow->rules.count == 0;
+}
+
+/* Found out when first needed: there are many names. */
+enum { UNKNOWN, ABOUT, NOT_ABOUT };
+
+static bool is_about(struct weir__allow_state *state, size_t list,
+                     const struct weir__engine *engine, uint32_t rule)
+{
+    uint8_t *about = &state->about[rule * state->global_count + list];
+    if (*about == UNKNOWN)
+        *about =
+            is_for(state->lists[list].allow, engine->prepared[rule].rule->id) ? ABOUT : NOT_ABOUT;
+    return *about == ABOUT;
+}
+
 int weir__allow_state_new(struct weir__allow_state **ret_state, const struct weir__engine *engine)
 {
     const struct weir__rules *rules = engine->rules;
@@ -64,7 +86,8 @@ int weir__allow_state_new(struct weir__allow_state **ret_state, const struct wei
     state->matchers = weir__base_alloc(matchers + 1, sizeof(*state->matchers));
     state->lists = weir__base_alloc(lists + 1, sizeof(*state->lists));
     state->first = weir__base_alloc((size_t)engine->count + 1, sizeof(*state->first));
-    if (!state->matchers || !state->lists || !state->first) {
+    state->about = weir__base_alloc((size_t)engine->count * rules->allows_count + 1, 1);
+    if (!state->matchers || !state->lists || !state->first || !state->about) {
         weir__allow_state_free(state);
         return -WEIR_E_NO_MEMORY;
     }
@@ -91,6 +114,7 @@ void weir__allow_state_free(struct weir__allow_state *state)
     weir__base_free(state->matchers);
     weir__base_free(state->lists);
     weir__base_free(state->first);
+    weir__base_free(state->about);
     weir__base_free(state);
 }
 
@@ -177,14 +201,6 @@ static bool allows(struct weir__scanner *scanner, const struct list *list,
     return allow->is_and && is_any;
 }
 
-static bool is_for(const struct weir__allow *allow, const char *rule)
-{
-    for (size_t i = 0; i < allow->rules.count; i++)
-        if (strcmp(allow->rules.items[i], rule) == 0)
-            return true;
-    return allow->rules.count == 0;
-}
-
 bool weir__allow_path(struct weir__scanner *scanner, const char *path)
 {
     const struct weir__allow_state *state = scanner->allows;
@@ -201,10 +217,10 @@ bool weir__allow_path(struct weir__scanner *scanner, const char *path)
 
 bool weir__allow_match(struct weir__scanner *scanner, const struct weir__allow_subject *subject)
 {
-    const struct weir__allow_state *state = scanner->allows;
-    const char *id = scanner->engine->prepared[subject->rule].rule->id;
+    struct weir__allow_state *state = scanner->allows;
     for (size_t i = 0; i < state->global_count; i++)
-        if (is_for(state->lists[i].allow, id) && allows(scanner, &state->lists[i], subject))
+        if (is_about(state, i, scanner->engine, subject->rule) &&
+            allows(scanner, &state->lists[i], subject))
             return true;
     for (size_t i = state->first[subject->rule]; i < state->first[subject->rule + 1]; i++)
         if (allows(scanner, &state->lists[i], subject))

@@ -1,8 +1,8 @@
 /* check_placeholder.c - what was written by people, and not made by a generator.
  *
  * A placeholder, in any case of letters: a value that holds one of the words below; one that is a
- * short unit again and again; one that goes up through digits or letters for ROW_MAX bytes, or for
- * half of it; one of fewer than 3 different bytes.
+ * short unit again and again for most of it; one that goes up through digits or letters for ROW_MAX
+ * bytes, or for half of it; one of fewer than 3 different bytes.
  *
  * Not random is besides: what has no digit, and what reads like words. Of the pairs of letters in
  * English text four fifths are among those that are marked below; of those in random text one in
@@ -17,9 +17,10 @@
 
 #include "banned.h"
 
-#define ROW_MAX    10u /* bytes that go up one by one; by accident once in 10^14 */
-#define ROW_HALF   6u  /* at least so many, where half of the value is enough */
-#define PERIOD_MAX 16u /* bytes of a unit that is repeated, at least twice behind the first */
+#define ROW_MAX       10u /* bytes that go up one by one; by accident once in 10^14 */
+#define ROW_HALF      6u  /* at least so many, where half of the value is enough */
+#define PERIOD_MAX    16u /* bytes of a unit that is repeated, at least twice behind the first */
+#define REPEATED_MOST 70u /* of a hundred: so much of a value is repeated units, and it is none */
 
 static const char *const words[] = {
     "example",    "xxxx",     "your-",    "your_",    "yourapi",   "yourkey",     "yourtoken",
@@ -82,11 +83,17 @@ static bool has_row(const char *text, size_t length)
     return false;
 }
 
+/* A unit that comes again and again, at least three times, and fills most of the value: what people
+ * put before or behind it, and the case of its letters, does not count. */
 static bool is_repeated(const char *text, size_t length)
 {
     for (size_t period = 1; period <= PERIOD_MAX && period * 3 <= length; period++) {
-        if (memcmp(text, text + period, length - period) == 0)
-            return true;
+        size_t run = period;
+        for (size_t i = period; i < length; i++) {
+            run = fold(text[i]) == fold(text[i - period]) ? run + 1 : period;
+            if (run >= period * 3 && run * 100 >= length * REPEATED_MOST)
+                return true;
+        }
     }
     return false;
 }

@@ -16,7 +16,7 @@
 /* What the path says about a rule, found out when first needed. */
 enum { UNKNOWN, WANTED, UNWANTED };
 
-static bool is_path_wanted(struct weir__scanner *scanner, uint32_t rule)
+bool weir__is_path_wanted(struct weir__scanner *scanner, uint32_t rule)
 {
     uint8_t *state = &scanner->rule_state[rule];
     if (*state == UNKNOWN) {
@@ -39,16 +39,30 @@ static const char *line_before(const char *from, const char *at)
     return at;
 }
 
-static const char *line_behind(const char *at, const char *end)
+/* What ends with the end of a line goes no further. */
+static const char *line_behind(const char *from, const char *at, const char *end)
 {
+    if (at > from && at[-1] == '\n')
+        return at;
     const char *most = end - at > (ptrdiff_t)WEIR__CONTEXT_BYTES ? at + WEIR__CONTEXT_BYTES : end;
     const char *stop = memchr(at, '\n', (size_t)(most - at));
     return stop ? stop : most;
 }
 
-static bool has_text(const char *from, const char *until, const char *text)
+/* Whether a comment in it says so: what all of them have in common is looked for once. */
+static bool has_allow_comment(const char *from, const char *until)
 {
-    return memmem(from, (size_t)(until - from), text, strlen(text)) != NULL;
+    static const char allow[] = ":allow", *const whose[] = {"weir", "gitleaks"};
+    const char *at = from;
+    while ((at = memmem(at, (size_t)(until - at), allow, strlen(allow))) != NULL) {
+        for (size_t i = 0; i < sizeof(whose) / sizeof(*whose); i++) {
+            size_t length = strlen(whose[i]);
+            if ((size_t)(at - from) >= length && memcmp(at - length, whose[i], length) == 0)
+                return true;
+        }
+        at++;
+    }
+    return false;
 }
 
 /* The number and the start of the line of a byte of the segment. */
@@ -99,17 +113,8 @@ static void place_of(struct weir__scanner *scanner, size_t from, size_t until,
 
 /* --- a match --- */
 
-struct match {
-    uint32_t rule;
-    size_t from, until;               /* in the view */
-    size_t secret_from, secret_until; /* likewise */
-    const char *line, *line_end;      /* all lines of the match, in the view */
-    double entropy;
-    bool is_checked;
-};
-
 static void find_secret(const struct weir__rule *rule, const PCRE2_SIZE *ends, int groups,
-                        struct match *match)
+                        struct weir__match *match)
 {
     int group = 0;
     if (rule->has_secret_group) {
@@ -125,12 +130,28 @@ static void find_secret(const struct weir__rule *rule, const PCRE2_SIZE *ends, i
     match->secret_until = ends[2 * group + 1];
 }
 
-static bool is_allowed(struct weir__scanner *scanner, const struct match *match)
+/* Beside the secret, or beside what it was encoded in. */
+static bool is_allowed_by_comment(const struct weir__scanner *scanner,
+                                  const struct weir__match *match, const struct weir__facts *facts)
+{
+    size_t from = match->secret_from, until = match->secret_until;
+    if (scanner->engine->ignore_allow_comments)
+        return false;
+    if (has_allow_comment(facts->line, facts->line_end))
+        return true;
+    if (!scanner->view->parent)
+        return false;
+    find_origin(scanner->view, &from, &until);
+    const char *start = scanner->bytes, *end = start + scanner->length;
+    return has_allow_comment(line_before(start, start + from),
+                             line_behind(start + from, start + until, end));
+}
+
+static bool is_allowed(struct weir__scanner *scanner, const struct weir__match *match,
+                       const struct weir__facts *facts)
 {
     const char *bytes = scanner->view->bytes;
-    if (!scanner->engine->ignore_allow_comments &&
-        (has_text(match->line, match->line_end, "weir:allow") ||
-         has_text(match->line, match->line_end, "gitleaks:allow")))
+    if (is_allowed_by_comment(scanner, match, facts))
         return true;
     struct weir__allow_subject subject = {
         .rule = match->rule,
@@ -140,121 +161,187 @@ static bool is_allowed(struct weir__scanner *scanner, const struct match *match)
         .secret_length = match->secret_until - match->secret_from,
         .match = bytes + match->from,
         .match_length = match->until - match->from,
-        .line = match->line,
-        .line_length = (size_t)(match->line_end - match->line),
+        .line = facts->line,
+        .line_length = (size_t)(facts->line_end - facts->line),
     };
     return weir__allow_match(scanner, &subject);
 }
 
-static void keep(struct weir__scanner *scanner, const struct match *match)
+void weir__show(struct weir__scanner *scanner, const struct weir__match *match,
+                const struct weir__facts *facts, struct weir__finding *ret_finding)
 {
     const struct weir__view *view = scanner->view;
-    size_t secret = match->secret_until - match->secret_from, whole = match->until - match->from;
     /* The line that is shown is that of the original. */
     size_t from = match->secret_from, until = match->secret_until;
     find_origin(view, &from, &until);
-    uint64_t end_offset = scanner->offset + until;
-    if (view->parent && (end_offset <= scanner->accept_from || end_offset > scanner->accept_until))
-        return; /* of the segment before, or of the next */
     const char *start = scanner->bytes, *end = start + scanner->length;
     const char *line = line_before(start, start + from),
-               *line_end = line_behind(start + until, end);
+               *line_end = line_behind(start + from, start + until, end);
     size_t room =
         WEIR__LINE_SHOWN_MAX > until - from ? (WEIR__LINE_SHOWN_MAX - (until - from)) / 2 : 0;
     if ((size_t)(start + from - line) > room)
         line = start + from - room;
     if ((size_t)(line_end - (start + until)) > room)
         line_end = start + until + room;
-    size_t line_length = (size_t)(line_end - line);
-    struct weir__candidate *candidate =
-        weir__pending_new(scanner, secret + whole + line_length + 3);
+    *ret_finding = (struct weir__finding){
+        .rule = scanner->engine->prepared[match->rule].rule,
+        .secret = view->bytes + match->secret_from,
+        .secret_length = match->secret_until - match->secret_from,
+        .match = view->bytes + match->from,
+        .match_length = match->until - match->from,
+        .line = line,
+        .line_length = (size_t)(line_end - line),
+        .line_from = (size_t)(start + from - line),
+        .line_until = (size_t)(start + until - line),
+        .entropy = facts->entropy,
+        .is_checked = facts->is_checked,
+    };
+    place_of(scanner, from, until, &ret_finding->place);
+}
+
+static void keep(struct weir__scanner *scanner, const struct weir__match *match,
+                 const struct weir__facts *facts)
+{
+    const struct weir__view *view = scanner->view;
+    struct weir__finding shown;
+    weir__show(scanner, match, facts, &shown);
+    struct weir__candidate *candidate = weir__pending_new(
+        scanner, shown.secret_length + shown.match_length + shown.line_length + 3);
     if (!candidate)
         return;
     candidate->rule = match->rule;
-    place_of(scanner, from, until, &candidate->place);
+    candidate->place = shown.place;
     size_t match_from = match->from, match_until = match->until;
     struct weir__place of_match;
     find_origin(view, &match_from, &match_until);
     place_of(scanner, match_from, match_until, &of_match);
     candidate->match_line = of_match.line;
     candidate->match_column = of_match.column;
-    candidate->secret_length = (uint32_t)secret;
-    candidate->secret_at =
-        weir__pending_text(&scanner->pending, view->bytes + match->secret_from, secret);
-    candidate->match_length = (uint32_t)whole;
-    candidate->match_at = weir__pending_text(&scanner->pending, view->bytes + match->from, whole);
-    candidate->line_length = (uint32_t)line_length;
-    candidate->line_at = weir__pending_text(&scanner->pending, line, line_length);
-    candidate->line_from = (uint32_t)(start + from - line);
-    candidate->line_until = (uint32_t)(start + until - line);
-    candidate->entropy = match->entropy;
-    candidate->is_checked = match->is_checked;
+    candidate->secret_length = (uint32_t)shown.secret_length;
+    candidate->secret_at = weir__pending_text(&scanner->pending, shown.secret, shown.secret_length);
+    candidate->match_length = (uint32_t)shown.match_length;
+    candidate->match_at = weir__pending_text(&scanner->pending, shown.match, shown.match_length);
+    candidate->line_length = (uint32_t)shown.line_length;
+    candidate->line_at = weir__pending_text(&scanner->pending, shown.line, shown.line_length);
+    candidate->line_from = (uint32_t)shown.line_from;
+    candidate->line_until = (uint32_t)shown.line_until;
+    candidate->entropy = facts->entropy;
+    candidate->is_checked = facts->is_checked;
     candidate->encodings_count = (uint8_t)view->depth;
     for (const struct weir__view *at = view; at->parent; at = at->parent)
         candidate->encodings[at->depth - 1] = at->run->encoding;
 }
 
-static void judge(struct weir__scanner *scanner, struct match *match)
+/* What was decoded near an edge comes up in both segments: it belongs to the one that its encoded
+ * form ends in. Hits in the segment itself were looked at before. */
+static bool is_of_segment(const struct weir__scanner *scanner, const struct weir__match *match)
+{
+    size_t from = match->secret_from, until = match->secret_until;
+    if (!scanner->view->parent || from == until)
+        return true;
+    find_origin(scanner->view, &from, &until);
+    uint64_t end = scanner->offset + until;
+    return end > scanner->accept_from && end <= scanner->accept_until;
+}
+
+enum weir__verdict weir__weigh(struct weir__scanner *scanner, const struct weir__match *match,
+                               struct weir__facts *ret_facts)
 {
     const struct weir__view *view = scanner->view;
     const struct weir__prepared *prepared = &scanner->engine->prepared[match->rule];
     const char *secret = view->bytes + match->secret_from;
     size_t length = match->secret_until - match->secret_from;
-    match->entropy = weir__entropy(secret, length);
-    match->is_checked = prepared->check && prepared->check(secret, length);
-    if (length == 0 || (prepared->rule->entropy > 0 && match->entropy < prepared->rule->entropy) ||
-        (prepared->is_gate && !match->is_checked)) {
-        scanner->result.rejected++;
-        return;
-    }
-    match->line = line_before(view->bytes, view->bytes + match->from);
-    match->line_end = line_behind(view->bytes + match->until, view->bytes + view->length);
-    if (is_allowed(scanner, match))
-        scanner->result.allowed++;
-    else
-        keep(scanner, match);
+    struct weir__facts facts = {.entropy = weir__entropy(secret, length)};
+    facts.is_checked = prepared->check && prepared->check(secret, length);
+    if (length == 0 || (prepared->rule->entropy > 0 && facts.entropy < prepared->rule->entropy) ||
+        (prepared->is_gate && !facts.is_checked))
+        return WEIR__REJECTED;
+    facts.line = line_before(view->bytes, view->bytes + match->from);
+    facts.line_end = line_behind(view->bytes + match->from, view->bytes + match->until,
+                                 view->bytes + view->length);
+    if (is_allowed(scanner, match, &facts))
+        return WEIR__ALLOWED;
+    *ret_facts = facts;
+    return WEIR__ACCEPTED;
 }
 
-/* One search: starts in [from, to], ends within a width. Returns where the next one starts. */
-static size_t search(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to)
+void weir__judge(struct weir__scanner *scanner, const struct weir__match *match)
+{
+    struct weir__facts facts;
+    if (!is_of_segment(scanner, match))
+        return;
+    switch (weir__weigh(scanner, match, &facts)) {
+    case WEIR__REJECTED:
+        scanner->result.rejected++;
+        break;
+    case WEIR__ALLOWED:
+        scanner->result.allowed++;
+        break;
+    case WEIR__ACCEPTED:
+        if (!scanner->view->parent && weir__pending_is_certain(scanner, match->rule))
+            weir__doubts_cover(scanner, match->secret_from, match->secret_until);
+        keep(scanner, match, &facts);
+        break;
+    }
+}
+
+int weir__search(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
+                 bool is_early, struct weir__match *ret_match)
 {
     const struct weir__view *view = scanner->view;
     const struct weir__prepared *prepared = &scanner->engine->prepared[rule];
-    pcre2_code *code = weir__matcher_code(&scanner->matchers[rule]);
     size_t end = view->length - to > prepared->width ? to + prepared->width : view->length;
-    uint32_t options = (view->is_begin ? 0 : PCRE2_NOTBOL) |
-                       (end == view->length && view->is_end ? 0 : PCRE2_NOTEOL);
-    if (!code) {
-        scanner->result.gave_up++;
-        return to + 1;
-    }
+    uint32_t options = view->is_begin ? 0 : PCRE2_NOTBOL;
+    /* Whether the text ends here is not known: what would ask for it is told as partial. */
+    if (is_early && end == view->length)
+        options |= PCRE2_PARTIAL_HARD;
+    else if (end < view->length || !view->is_end)
+        options |= PCRE2_NOTEOL;
     pcre2_set_offset_limit(scanner->context, to);
-    int groups = pcre2_match(code, (PCRE2_SPTR)view->bytes, end, from, options, scanner->data,
-                             scanner->context);
-    if (groups <= 0) {
-        scanner->result.gave_up += groups != PCRE2_ERROR_NOMATCH;
+    int groups = weir__matcher_run(&scanner->matchers[rule], view->bytes, end, from, options,
+                                   scanner->data, scanner->context);
+    const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(scanner->data);
+    if (groups == PCRE2_ERROR_NOMATCH)
+        return 0;
+    if (groups == PCRE2_ERROR_PARTIAL)
+        ret_match->from = ends[0];
+    if (groups <= 0)
+        return groups < 0 ? groups : PCRE2_ERROR_INTERNAL;
+    *ret_match = (struct weir__match){.rule = rule, .from = ends[0], .until = ends[1]};
+    if (ret_match->until < ret_match->from)
+        return 0; /* \K behind the end */
+    find_secret(prepared->rule, ends, groups, ret_match);
+    return 1;
+}
+
+/* One search. Returns where the next one starts. */
+static size_t search(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to)
+{
+    struct weir__match match;
+    int found = weir__search(scanner, rule, from, to, false, &match);
+    if (found <= 0) {
+        scanner->result.gave_up += found != 0;
         return to + 1;
     }
-    const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(scanner->data);
-    struct match match = {.rule = rule, .from = ends[0], .until = ends[1]};
-    if (match.until < match.from)
-        return to + 1; /* \K behind the end */
-    find_secret(prepared->rule, ends, groups, &match);
-    judge(scanner, &match);
+    if (scanner->engine->prepared[rule].is_doubtful && !scanner->view->parent)
+        weir__doubts_add(scanner, &match);
+    else
+        weir__judge(scanner, &match);
     return match.until > match.from ? match.until : match.from + 1;
 }
 
 void weir__confirm(struct weir__scanner *scanner, uint32_t rule, size_t to)
 {
     const struct weir__prepared *prepared = &scanner->engine->prepared[rule];
-    struct weir__progress *progress = &scanner->progress[rule];
+    struct weir__progress *progress =
+        &scanner->progress[rule + (scanner->level > 0 ? scanner->engine->count : 0)];
     if (progress->generation != scanner->generation) {
         progress->generation = scanner->generation;
         progress->position = 0;
     }
     uint64_t base = scanner->view->offset;
     size_t from = to > prepared->reach ? to - prepared->reach : 0;
-    if (progress->position > base + to || !is_path_wanted(scanner, rule))
+    if (progress->position > base + to || !weir__is_path_wanted(scanner, rule))
         return;
     if (base + from < progress->position)
         from = (size_t)(progress->position - base);
@@ -270,7 +357,7 @@ void weir__confirm_path_rules(struct weir__scanner *scanner)
     const char *path = weir__buffer_text(&scanner->path);
     for (uint32_t i = 0; i < engine->count; i++) {
         if (engine->prepared[i].has_expression || !engine->prepared[i].rule->path ||
-            !is_path_wanted(scanner, i))
+            !weir__is_path_wanted(scanner, i))
             continue;
         struct weir__allow_subject subject = {.rule = i,
                                               .path = path,

@@ -16,10 +16,12 @@
 #define BETWEEN "[^\\x00]{0,40}?"
 /* Between the last of them and the value. Its last byte keeps the end of something longer (a path,
  * the name of a file, another key) from being taken for a value; '=' is what most often stands
- * before one. */
-#define GAP "[^\\x00]{0,79}?[^\\x00A-Za-z0-9_/+.-]"
-/* A byte that could go on with the value would make it a part of something longer. */
-#define BEHIND "(?:[^A-Za-z0-9_/+=-]|\\z)"
+ * before one. Values that are named stand within a line's width of the name: farther away it is as
+ * often another thing that is found. */
+#define GAP "[^\\x00]{0,48}?[^\\x00A-Za-z0-9_/+.?*-]"
+/* A byte that could go on with the value would make it a part of something longer, and a '?' or '*'
+ * stands for bytes that were taken out. */
+#define BEHIND "(?:[^A-Za-z0-9_/+=?*-]|\\z)"
 
 static const char *words_problem(const struct weir__strings *words)
 {

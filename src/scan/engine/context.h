@@ -8,7 +8,7 @@
  *
  *     (?i:WORDS)                          a blank in a word: nothing, or one of ' ', '_', '-', '.'
  *     [^\x00]{0,40}?(?i:NAMES)            only with names
- *     [^\x00]{0,79}?[^BEFORE]             the gap: 1 to 80 bytes, lines may end in it; its last
+ *     [^\x00]{0,48}?[^BEFORE]             the gap: 1 to 49 bytes, lines may end in it; its last
  * byte cannot be of the value, but may be '=' (VALUE)                             group
  * WEIR__CONTEXT_GROUP
  *     (?:[^BEHIND]|\z)                    a byte that cannot go on with the value, or the end

@@ -1,4 +1,4 @@
-/* database.c - patterns as one Hyperscan database. */
+/* database.c - patterns as a Hyperscan database. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@
 
 #include "banned.h"
 
-int weir__patterns_add(struct weir__patterns *patterns, const char *text, unsigned flags)
+int weir__patterns_add(struct weir__patterns *patterns, const char *text, unsigned flags,
+                       unsigned id)
 {
     if (patterns->count == patterns->capacity) {
         uint32_t capacity = patterns->capacity ? patterns->capacity * 2 : 64;
@@ -34,7 +35,7 @@ int weir__patterns_add(struct weir__patterns *patterns, const char *text, unsign
     memcpy(copy, text, size);
     patterns->texts[patterns->count] = copy;
     patterns->flags[patterns->count] = flags;
-    patterns->ids[patterns->count] = patterns->count;
+    patterns->ids[patterns->count] = id;
     patterns->count++;
     return 0;
 }
@@ -53,8 +54,9 @@ static int check_list(const struct weir__strings *list, const char *whose,
                       struct weir__rules_error *ret_error)
 {
     char reason[192];
+    uint32_t groups;
     for (size_t i = 0; i < list->count; i++)
-        if (!weir__matcher_check(list->items[i], reason, sizeof(reason))) {
+        if (!weir__matcher_check(list->items[i], &groups, reason, sizeof(reason))) {
             snprintf(ret_error->text, sizeof(ret_error->text),
                      "cannot use the expression '%.160s' of %.80s: %s", list->items[i], whose,
                      reason);
@@ -75,7 +77,22 @@ static int check_allows(const struct weir__allow *allows, size_t count, const ch
     return result;
 }
 
-static int check_expressions(const struct weir__rules *rules, struct weir__rules_error *ret_error)
+/* A group that is not there would make the whole match the secret, without a word. */
+static int check_group(const struct weir__rule *rule, struct weir__rules_error *ret_error)
+{
+    char reason[192];
+    uint32_t groups = 0;
+    if (!rule->has_secret_group || !rule->regex ||
+        !weir__matcher_check(rule->regex, &groups, reason, sizeof(reason)) ||
+        rule->secret_group <= groups)
+        return 0;
+    snprintf(ret_error->text, sizeof(ret_error->text),
+             "%s:%u: rule '%.80s': secretGroup is %u, and its expression has %u groups",
+             rule->file ? rule->file : "rules", rule->line, rule->id, rule->secret_group, groups);
+    return -WEIR_E_INVALID;
+}
+
+int weir__database_check(const struct weir__rules *rules, struct weir__rules_error *ret_error)
 {
     int result = check_allows(rules->allows, rules->allows_count, "an allow list", ret_error);
     for (size_t i = 0; i < rules->rules_count && result == 0; i++) {
@@ -87,6 +104,8 @@ static int check_expressions(const struct weir__rules *rules, struct weir__rules
         if (rule->path)
             texts[list.count++] = rule->path;
         result = check_list(&list, rule->id, ret_error);
+        if (result == 0)
+            result = check_group(rule, ret_error);
         if (result == 0)
             result = check_allows(rule->allows, rule->allows_count, rule->id, ret_error);
     }
@@ -100,11 +119,10 @@ bool weir__database_lacks_memory(const hs_compile_error_t *error)
 }
 
 int weir__database_new(hs_database_t **ret_database, const struct weir__patterns *patterns,
-                       const struct weir__rules *rules, struct weir__rules_error *ret_error)
+                       struct weir__rules_error *ret_error)
 {
-    int checked = check_expressions(rules, ret_error);
-    if (checked < 0 || patterns->count == 0)
-        return checked;
+    if (patterns->count == 0)
+        return 0;
     hs_compile_error_t *error = NULL;
     hs_error_t result =
         hs_compile_multi((const char *const *)patterns->texts, patterns->flags, patterns->ids,

@@ -19,6 +19,7 @@ bool weir__engine_look(const struct weir__engine *engine, const char *id,
             .width = prepared->width,
             .is_by_literals = prepared->is_by_literals,
             .is_by_expression = prepared->has_expression && !prepared->is_by_literals,
+            .is_near = prepared->is_near,
             .literals = study.required,
         };
         return true;

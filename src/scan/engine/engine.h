@@ -8,6 +8,7 @@
  *     weir__scanner_new(&scanner, engine)
  *     weir__scanner_begin(scanner, &object)
  *     weir__scanner_feed(scanner, bytes, length)      any number of times; findings come out
+ *     weir__scanner_settle(scanner)                   between any two: what is certain comes out
  *     weir__scanner_end(scanner)                      the last findings come out
  *
  * Promises
@@ -70,6 +71,7 @@ bool weir__engine_is_cached(const struct weir__engine *engine);
 struct weir__rule_look {
     uint32_t width; /* of the widest match */
     bool is_by_literals, is_by_expression;
+    bool is_near;                   /* only near stretches of token bytes (stretch.h) */
     struct weir__literals literals; /* also those that are known and not used */
 };
 /* False: the engine has no such rule. */
@@ -104,10 +106,14 @@ struct weir__finding {
     size_t encodings_count;
     double entropy;
     bool is_checked; /* a check of its structure agreed */
+    /* Not the engine's: for those who pass findings on. */
+    const char *shown_path; /* with the secrets in it hidden; NULL: as it is */
+    bool is_in_name;        /* found in the path, which is the line; not in the object */
 };
 
-/* Called with a segment of the object, for what nothing behind it can change, and at its end for
- * the rest: in order of the places each time. Must not call the scanner. */
+/* Called with a segment of the object, for what nothing behind it can change, or before that by
+ * weir__scanner_settle(), and at its end for the rest: in order of the places each time. Must not
+ * call the scanner. */
 struct weir__sink {
     void (*finding)(void *arg, const struct weir__finding *finding);
     void *arg;
@@ -137,6 +143,14 @@ WEIR_MUST_USE int weir__scanner_feed(struct weir__scanner *scanner, const char *
 /* Goes on so many bytes further in the object, which are not looked at and have no line end in
  * them: a hole. Nothing matches across it; places behind it are right. */
 WEIR_MUST_USE int weir__scanner_skip(struct weir__scanner *scanner, uint64_t length);
+#define WEIR__SETTLED_MAX 1024u /* findings of one segment that are told before it is complete */
+/* More may come, but not soon: tells at once what whatever follows cannot change, and changes
+ * nothing else; the object has the same findings in the end, each once. That is: matches in lines
+ * that are complete, of rules that ask for no other rule and give way to none, whose keyword has
+ * been seen by the end of the line. What is encoded, what is in an unfinished line, and more than
+ * WEIR__SETTLED_MAX, wait for the segment. Looks at what came since the last time, and a width
+ * before it. Without memory it tells nothing, which is then told later. */
+void weir__scanner_settle(struct weir__scanner *scanner);
 WEIR_MUST_USE int weir__scanner_end(struct weir__scanner *scanner,
                                     struct weir__scan_result *ret_result);
 

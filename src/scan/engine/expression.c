@@ -12,12 +12,11 @@
 
 #include <weir/error.h>
 
+#include "stretch.h"
+
 #include "banned.h"
 
 #define CLASS_TEXTS 10u /* a class of more bytes than this is no literal */
-/* Where there are too many, their beginnings do, down to so many bytes. */
-#define CUT_MIN  4u
-#define CUT_STEP 2u
 
 struct part {
     uint64_t width_max;
@@ -25,6 +24,7 @@ struct part {
     struct weir__literals texts;    /* may hold "" */
     struct weir__literals required; /* of exact parts: where that is less to look for than texts */
     uint64_t reach_max;             /* of those: where the first that is there ends at the latest */
+    struct weir__row row;
 };
 
 struct reader {
@@ -42,28 +42,9 @@ static uint64_t add_widths(uint64_t a, uint64_t b)
     return a == WEIR__WIDTH_ANY || b == WEIR__WIDTH_ANY || a + b < a ? WEIR__WIDTH_ANY : a + b;
 }
 
-static bool literals_add(struct weir__literals *set, const char *text, size_t length, bool is_cased)
-{
-    char lower[WEIR__EXPRESSION_LITERAL];
-    if (length > WEIR__EXPRESSION_LITERAL)
-        return false;
-    for (size_t i = 0; i < length; i++)
-        lower[i] = is_cased ? text[i] : weir__lower(text[i]);
-    for (unsigned i = 0; i < set->count; i++)
-        if (set->length[i] == length && set->is_cased[i] == is_cased &&
-            memcmp(set->text[i], lower, length) == 0)
-            return true;
-    if (set->count == WEIR__EXPRESSION_LITERALS)
-        return false;
-    memcpy(set->text[set->count], lower, length);
-    set->is_cased[set->count] = is_cased;
-    set->length[set->count++] = (uint8_t)length;
-    return true;
-}
-
 static struct part part_nothing(void)
 {
-    struct part part = {.is_exact = true};
+    struct part part = {.is_exact = true, .row = weir__row_nothing()};
     part.texts.count = 1;
     part.texts.is_cased[0] = true; /* nothing in it is of another case */
     return part;
@@ -71,42 +52,16 @@ static struct part part_nothing(void)
 
 static struct part part_vague(uint64_t width)
 {
-    return (struct part){.width_max = width};
+    return (struct part){.width_max = width, .row = weir__row_any()};
 }
 
-/* Whether wherever b is, a is as well. */
-static bool is_in(const struct weir__literals *set, unsigned a, unsigned b)
+/* One of many bytes. */
+static struct part part_of_class(uint64_t width, bool is_token)
 {
-    if (set->length[a] > set->length[b] || (set->is_cased[a] && !set->is_cased[b]))
-        return false;
-    for (unsigned at = 0; at + set->length[a] <= set->length[b]; at++) {
-        unsigned i = 0;
-        while (i < set->length[a] &&
-               (set->is_cased[a] ? set->text[b][at + i] : weir__lower(set->text[b][at + i])) ==
-                   set->text[a][i])
-            i++;
-        if (i == set->length[a])
-            return true;
-    }
-    return false;
-}
-
-/* What another one finds as well need not be looked for. */
-static void literals_prune(struct weir__literals *set)
-{
-    for (unsigned b = 0; b < set->count;) {
-        bool is_needless = false;
-        for (unsigned a = 0; a < set->count && !is_needless; a++)
-            is_needless = a != b && is_in(set, a, b);
-        if (!is_needless) {
-            b++;
-            continue;
-        }
-        unsigned last = --set->count;
-        memmove(set->text[b], set->text[last], sizeof(set->text[b]));
-        set->length[b] = set->length[last];
-        set->is_cased[b] = set->is_cased[last];
-    }
+    struct part part = part_vague(width);
+    if (is_token)
+        part.row = weir__row_byte(true);
+    return part;
 }
 
 static bool is_letter(char byte)
@@ -117,7 +72,8 @@ static bool is_letter(char byte)
 static struct part part_byte(const struct reader *reader, char byte)
 {
     struct part part = {.width_max = 1, .is_exact = true};
-    literals_add(&part.texts, &byte, 1, !reader->is_caseless || !is_letter(byte));
+    part.row = weir__row_byte(weir__is_token_byte((unsigned char)byte));
+    weir__literals_add(&part.texts, &byte, 1, !reader->is_caseless || !is_letter(byte));
     return part;
 }
 
@@ -170,8 +126,8 @@ static bool join_exact(struct part *a, const struct part *b)
             size_t first = a->texts.length[i], second = b->texts.length[k];
             memcpy(text, a->texts.text[i], first);
             memcpy(text + first, b->texts.text[k], second);
-            if (!literals_add(&joined, text, first + second,
-                              a->texts.is_cased[i] && b->texts.is_cased[k]))
+            if (!weir__literals_add(&joined, text, first + second,
+                                    a->texts.is_cased[i] && b->texts.is_cased[k]))
                 return false;
         }
     a->texts = joined;
@@ -313,20 +269,25 @@ static struct part read_escape(struct reader *reader)
     reader->at++;
     if (kind == 'Q') {
         struct part all = part_nothing();
+        struct weir__row row = weir__row_nothing();
         const char *end = strstr(reader->at, "\\E");
         size_t length = end ? (size_t)(end - reader->at) : strlen(reader->at);
         for (size_t i = 0; i < length; i++) {
             struct part byte = part_byte(reader, reader->at[i]);
+            row = weir__row_join(row, byte.row);
             if (!join_exact(&all, &byte))
                 all = part_vague(length);
         }
         reader->at += length + (end ? 2 : 0);
         all.width_max = length;
+        all.row = row;
         return all;
     }
     if (strchr("bBAzZGKE", kind))
         return part_nothing();
-    if (strchr("dDwWsShHvVNR", kind))
+    if (kind == 'd' || kind == 'w')
+        return part_of_class(1, true);
+    if (strchr("DWsShHvVNR", kind))
         return part_vague(kind == 'R' ? 2 : 1);
     if (kind == 'p' || kind == 'P' || kind == 'X' || kind == 'C') {
         if (*reader->at == '{' && strchr(reader->at, '}'))
@@ -348,11 +309,20 @@ static struct part read_escape(struct reader *reader)
 /* The bytes of a class, as far as they are needed: up to CLASS_TEXTS of them. */
 struct class_bytes {
     char bytes[CLASS_TEXTS];
-    unsigned count; /* more than CLASS_TEXTS: many */
+    unsigned count;  /* more than CLASS_TEXTS: many */
+    bool has_others; /* than token bytes */
 };
+
+/* Many bytes at once. */
+static void class_add_many(struct class_bytes *seen, bool are_tokens)
+{
+    seen->count = CLASS_TEXTS + 1;
+    seen->has_others |= !are_tokens;
+}
 
 static void class_add(struct class_bytes *seen, char byte)
 {
+    seen->has_others |= !weir__is_token_byte((unsigned char)byte);
     for (unsigned i = 0; i < seen->count && i < CLASS_TEXTS; i++)
         if (seen->bytes[i] == byte)
             return;
@@ -366,9 +336,8 @@ static void class_add_range(struct reader *reader, struct class_bytes *seen, int
 {
     int until = (unsigned char)reader->at[1];
     reader->at++;
-    if (until == '\\' || until == '[' || from < 0 || until < from || until > 0x7f ||
-        until - from >= (int)CLASS_TEXTS) {
-        seen->count = CLASS_TEXTS + 1;
+    if (until == '\\' || until == '[' || from < 0 || until < from || until > 0x7f) {
+        class_add_many(seen, false);
         return; /* the byte behind is read as one more */
     }
     reader->at++;
@@ -382,12 +351,24 @@ static void class_escape(struct reader *reader, struct class_bytes *seen, int *r
     *ret_byte = -1;
     if (kind == 'x')
         *ret_byte = read_hex(reader);
-    else if (strchr("dDwWsShHvVpPN0123456789", kind) && kind)
-        seen->count = CLASS_TEXTS + 1;
-    else
+    else if (!strchr("dDwWsShHvVpPN0123456789", kind) || !kind)
         *ret_byte = plain_escape(kind) >= 0 ? plain_escape(kind) : (unsigned char)kind;
     if (*ret_byte < 0)
-        seen->count = CLASS_TEXTS + 1;
+        class_add_many(seen, kind == 'd' || kind == 'w');
+}
+
+/* [:alnum:] and the like. */
+static void class_add_named(struct reader *reader, struct class_bytes *seen)
+{
+    static const char *const tokens[] = {"alnum", "alpha", "digit", "lower",
+                                         "upper", "word",  "xdigit"};
+    const char *name = reader->at + 2, *end = strstr(name, ":]");
+    bool are_tokens = false;
+    for (size_t i = 0; i < sizeof(tokens) / sizeof(*tokens); i++)
+        are_tokens |= strlen(tokens[i]) == (size_t)(end - name) &&
+                      memcmp(tokens[i], name, (size_t)(end - name)) == 0;
+    class_add_many(seen, are_tokens);
+    reader->at = end + 2;
 }
 
 static struct part read_class(struct reader *reader)
@@ -395,15 +376,14 @@ static struct part read_class(struct reader *reader)
     struct class_bytes seen = {.count = 0};
     bool is_first = true, is_wide = false;
     if (*reader->at == '^') {
-        seen.count = CLASS_TEXTS + 1;
+        class_add_many(&seen, false);
         reader->at++;
     }
     while (*reader->at && (*reader->at != ']' || is_first)) {
         is_first = false;
         int byte = (unsigned char)*reader->at;
         if (*reader->at == '[' && reader->at[1] == ':' && strstr(reader->at, ":]")) {
-            reader->at = strstr(reader->at, ":]") + 2;
-            seen.count = CLASS_TEXTS + 1;
+            class_add_named(reader, &seen);
             continue;
         }
         reader->at++;
@@ -420,11 +400,12 @@ static struct part read_class(struct reader *reader)
     else
         reader->is_bad = true;
     if (seen.count == 0 || seen.count > CLASS_TEXTS || is_wide)
-        return part_vague(is_wide ? 4 : 1);
+        return part_of_class(is_wide ? 4 : 1, !is_wide && !seen.has_others && seen.count > 0);
     struct part part = {.width_max = 1, .is_exact = true};
+    part.row = weir__row_byte(!seen.has_others);
     for (unsigned i = 0; i < seen.count; i++)
-        literals_add(&part.texts, &seen.bytes[i], 1,
-                     !reader->is_caseless || !is_letter(seen.bytes[i]));
+        weir__literals_add(&part.texts, &seen.bytes[i], 1,
+                           !reader->is_caseless || !is_letter(seen.bytes[i]));
     return part;
 }
 
@@ -456,7 +437,7 @@ static bool read_counts(struct reader *reader, unsigned *least, unsigned *most)
     return true;
 }
 
-static struct part repeat(const struct part *part, unsigned least, unsigned most)
+static struct part repeat_texts(const struct part *part, unsigned least, unsigned most)
 {
     if (most == 1 && least == 1)
         return *part;
@@ -468,7 +449,7 @@ static struct part repeat(const struct part *part, unsigned least, unsigned most
     if (least == 0 && most == 1 && part->is_exact) {
         struct part either = *part;
         either.required.count = 0;
-        if (literals_add(&either.texts, "", 0, true))
+        if (weir__literals_add(&either.texts, "", 0, true))
             return either;
     }
     struct part times = part_vague(width);
@@ -504,7 +485,9 @@ static struct part read_repeats(struct reader *reader, struct part part)
         }
         if (*reader->at == '?' || *reader->at == '+')
             reader->at++; /* lazy or possessive: the same texts */
-        part = repeat(&part, least, most);
+        struct weir__row row = weir__row_repeat(part.row, least, most);
+        part = repeat_texts(&part, least, most);
+        part.row = row;
     }
 }
 
@@ -555,6 +538,7 @@ static struct part read_sequence(struct reader *reader)
         piece = read_repeats(reader, piece);
         uint64_t before = whole.width_max;
         whole.width_max = add_widths(before, piece.width_max);
+        whole.row = weir__row_join(whole.row, piece.row);
         if (piece.is_exact && piece.texts.count > 1) {
             keep_better(&whole, &run.texts, before); /* as it is before it is multiplied */
             keep_better(&whole, &piece.required, add_widths(before, piece.reach_max));
@@ -573,51 +557,19 @@ static struct part read_sequence(struct reader *reader)
     return whole;
 }
 
-static bool join_literals(struct weir__literals *set, const struct weir__literals *more)
-{
-    bool fits = set->count > 0 && more->count > 0;
-    for (unsigned i = 0; i < more->count && fits; i++)
-        fits = literals_add(set, more->text[i], more->length[i], more->is_cased[i]);
-    return fits;
-}
-
-/* Only the beginnings, which many have in common. */
-static struct weir__literals literals_cut(const struct weir__literals *set, size_t length)
-{
-    struct weir__literals cut = {0};
-    for (unsigned i = 0; i < set->count; i++)
-        literals_add(&cut, set->text[i], set->length[i] < length ? set->length[i] : length,
-                     set->is_cased[i]);
-    return cut;
-}
-
-/* One of either: both sets, shortened until they fit. Empty: they do not. */
-static struct weir__literals either_needed(const struct weir__literals *a,
-                                           const struct weir__literals *b)
-{
-    for (size_t length = WEIR__EXPRESSION_LITERAL; length >= CUT_MIN; length -= CUT_STEP) {
-        struct weir__literals joined = literals_cut(a, length), more = literals_cut(b, length);
-        literals_prune(&joined);
-        literals_prune(&more);
-        if (join_literals(&joined, &more)) {
-            literals_prune(&joined);
-            return joined;
-        }
-    }
-    return (struct weir__literals){0};
-}
-
 static void join_alternative(struct part *all, const struct part *other)
 {
     uint64_t reach = reach_of(all) > reach_of(other) ? reach_of(all) : reach_of(other);
     struct weir__literals mine = needs_of(all), others = needs_of(other);
     all->required = (struct weir__literals){0};
     if (weir__literals_shortest(&mine) > 0 && weir__literals_shortest(&others) > 0)
-        all->required = either_needed(&mine, &others);
+        all->required = weir__literals_either(&mine, &others);
     all->reach_max = reach;
+    all->row = weir__row_either(all->row, other->row);
     if (other->width_max > all->width_max)
         all->width_max = other->width_max;
-    all->is_exact = all->is_exact && other->is_exact && join_literals(&all->texts, &other->texts);
+    all->is_exact =
+        all->is_exact && other->is_exact && weir__literals_join(&all->texts, &other->texts);
 }
 
 static struct part read_alternatives(struct reader *reader)
@@ -654,11 +606,12 @@ int weir__expression_study(const char *text, struct weir__expression *ret_study)
         return -WEIR_E_INVALID;
     /* Where characters are meant, a part of one byte may match four. */
     unsigned factor = weir__expression_is_wide(text) ? 4 : 1;
+    ret_study->stretch_min = factor == 1 ? whole.row.longest : 0;
     ret_study->width_max = times(whole.width_max, factor);
     ret_study->reach_max = times(reach_of(&whole), factor);
     ret_study->required = needs_of(&whole);
     if (weir__literals_shortest(&ret_study->required) == 0)
         ret_study->required.count = 0;
-    literals_prune(&ret_study->required);
+    weir__literals_prune(&ret_study->required);
     return 0;
 }

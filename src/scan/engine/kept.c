@@ -5,7 +5,7 @@
  * library's version, and begins with a hash of itself, so that what was cut off or altered is never
  * used. It is of this machine alone: numbers are as the processor has them.
  *
- *   seal | head | rules | anchors | rules of anchors | keyword numbers | database
+ *   seal | head | rules | anchors | rules of anchors | keyword numbers | databases
  *
  * Numbers that point into something are checked all the same: whoever can write to the cache can
  * make a seal.
@@ -22,16 +22,16 @@
 
 #include "banned.h"
 
-#define FORMAT     "weir engine 2"
+#define FORMAT     "weir engine 3"
 #define PACKED_MAX (64u << 20)
 
 struct head {
-    uint32_t rules, anchors, anchor_rules, keyword_numbers, keywords, width;
-    uint64_t database_length;
+    uint32_t rules, anchors, anchor_rules, keyword_numbers, keywords, width, pattern_width;
+    uint64_t database_lengths[WEIR__LOOKS];
 };
 
 struct kept_rule {
-    uint32_t width, reach, first_keyword, keywords_count, is_by_literals;
+    uint32_t width, reach, first_keyword, keywords_count, is_by_literals, is_near;
 };
 
 /* --- the name --- */
@@ -116,6 +116,7 @@ static bool take_rules(struct reader *reader, struct weir__engine *engine)
         prepared->first_keyword = kept.first_keyword;
         prepared->keywords_count = kept.keywords_count;
         prepared->is_by_literals = kept.is_by_literals != 0;
+        prepared->is_near = kept.is_near != 0;
     }
     return true;
 }
@@ -140,14 +141,27 @@ static bool are_numbers_right(const struct weir__engine *engine)
     return true;
 }
 
+static bool take_database(struct reader *reader, uint64_t length, hs_database_t **ret_database)
+{
+    if (length > reader->left)
+        return false;
+    if (length > 0 &&
+        hs_deserialize_database(reader->at, (size_t)length, ret_database) != HS_SUCCESS)
+        return false;
+    reader->at += length;
+    reader->left -= (size_t)length;
+    return true;
+}
+
 static bool take_all(struct reader *reader, struct weir__engine *engine)
 {
     struct head head;
     void *anchors = NULL, *rules = NULL, *numbers = NULL;
     if (!take(reader, &head, sizeof(head)) || head.rules != engine->count ||
-        head.width > WEIR__WIDTH_MAX)
+        head.width > WEIR__WIDTH_MAX || head.pattern_width > WEIR__WIDTH_MAX)
         return false;
     engine->width = head.width;
+    engine->pattern_width = head.pattern_width;
     engine->keywords_count = head.keywords;
     engine->anchors_count = head.anchors;
     engine->anchor_rules_count = head.anchor_rules;
@@ -159,30 +173,34 @@ static bool take_all(struct reader *reader, struct weir__engine *engine)
     engine->anchors = anchors;
     engine->anchor_rules = rules;
     engine->keyword_numbers = numbers;
-    if (!is_whole || head.keywords > head.anchors || head.database_length != reader->left ||
-        !are_numbers_right(engine))
+    if (!is_whole || head.keywords > head.anchors || !are_numbers_right(engine))
         return false;
-    return reader->left == 0 ||
-           hs_deserialize_database(reader->at, reader->left, &engine->database) == HS_SUCCESS;
+    for (unsigned i = 0; i < WEIR__LOOKS; i++)
+        if (!take_database(reader, head.database_lengths[i], &engine->databases[i]))
+            return false;
+    return reader->left == 0;
 }
 
 /* As it was when its rules had been chosen. */
 static void forget(struct weir__engine *engine)
 {
-    hs_free_database(engine->database);
+    for (unsigned i = 0; i < WEIR__LOOKS; i++) {
+        hs_free_database(engine->databases[i]);
+        engine->databases[i] = NULL;
+    }
     weir__base_free(engine->anchors);
     weir__base_free(engine->anchor_rules);
     weir__base_free(engine->keyword_numbers);
-    engine->database = NULL;
     engine->anchors = NULL;
     engine->anchor_rules = engine->keyword_numbers = NULL;
     engine->anchors_count = engine->anchor_rules_count = 0;
     engine->keyword_numbers_count = engine->keywords_count = engine->width = 0;
+    engine->pattern_width = 0;
     for (uint32_t i = 0; i < engine->count; i++) {
         struct weir__prepared *prepared = &engine->prepared[i];
         prepared->width = prepared->reach = 0;
         prepared->first_keyword = prepared->keywords_count = 0;
-        prepared->is_by_literals = false;
+        prepared->is_by_literals = prepared->is_near = false;
     }
 }
 
@@ -216,14 +234,21 @@ static int put_rules(struct weir__buffer *out, const struct weir__engine *engine
                                  .reach = prepared->reach,
                                  .first_keyword = prepared->first_keyword,
                                  .keywords_count = prepared->keywords_count,
-                                 .is_by_literals = prepared->is_by_literals};
+                                 .is_by_literals = prepared->is_by_literals,
+                                 .is_near = prepared->is_near};
         result = weir__buffer_append(out, &kept, sizeof(kept));
     }
     return result;
 }
 
+/* A database as bytes; both 0 of none. */
+struct flat {
+    char *bytes;
+    size_t length;
+};
+
 static int put_all(struct weir__buffer *out, const struct weir__engine *engine,
-                   const char *database, size_t database_length)
+                   const struct flat flat[WEIR__LOOKS])
 {
     struct head head = {.rules = engine->count,
                         .anchors = engine->anchors_count,
@@ -231,7 +256,9 @@ static int put_all(struct weir__buffer *out, const struct weir__engine *engine,
                         .keyword_numbers = engine->keyword_numbers_count,
                         .keywords = engine->keywords_count,
                         .width = engine->width,
-                        .database_length = database_length};
+                        .pattern_width = engine->pattern_width};
+    for (unsigned i = 0; i < WEIR__LOOKS; i++)
+        head.database_lengths[i] = flat[i].length;
     int result = weir__buffer_append(out, &head, sizeof(head));
     if (result == 0)
         result = put_rules(out, engine);
@@ -244,20 +271,26 @@ static int put_all(struct weir__buffer *out, const struct weir__engine *engine,
     if (result == 0)
         result = weir__buffer_append(out, engine->keyword_numbers,
                                      engine->keyword_numbers_count * sizeof(uint32_t));
-    return result < 0 ? result : weir__buffer_append(out, database, database_length);
+    for (unsigned i = 0; i < WEIR__LOOKS && result == 0; i++)
+        result = weir__buffer_append(out, flat[i].bytes ? flat[i].bytes : "", flat[i].length);
+    return result;
 }
 
 void weir__kept_put(const struct weir__engine *engine, const struct weir__engine_cache *cache)
 {
-    char *database = NULL;
-    size_t length = 0;
+    struct flat flat[WEIR__LOOKS] = {{0}};
     struct weir__buffer out;
-    if (!cache || (engine->database &&
-                   hs_serialize_database(engine->database, &database, &length) != HS_SUCCESS))
+    if (!cache)
         return;
     weir__buffer_init(&out, 2 * PACKED_MAX);
-    int result = put_all(&out, engine, database ? database : "", length);
-    weir__base_free(database); /* of the same malloc */
+    bool is_flat = true;
+    for (unsigned i = 0; i < WEIR__LOOKS && is_flat; i++)
+        is_flat = !engine->databases[i] ||
+                  hs_serialize_database(engine->databases[i], &flat[i].bytes, &flat[i].length) ==
+                      HS_SUCCESS;
+    int result = is_flat ? put_all(&out, engine, flat) : -WEIR_E_NO_MEMORY;
+    for (unsigned i = 0; i < WEIR__LOOKS; i++)
+        weir__base_free(flat[i].bytes); /* of the same malloc */
     size_t size = weir__buffer_length(&out);
     char *sealed = result == 0 ? weir__base_alloc(1, WEIR__HASH_SIZE + size) : NULL;
     if (sealed) {

@@ -9,12 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "parts.h"
 
 #include "banned.h"
 
 #define USES_MAX 48u
 #define OPTIONS  (PCRE2_DOLLAR_ENDONLY | PCRE2_USE_OFFSET_LIMIT)
+
+/* What a rule means by the edge of a word that it begins with. An escape ends with a letter or a
+ * digit, and what is behind it begins all the same: \nAKIA…, key%3DAIza…, \u003dAIza…. */
+#define EDGE "\\b"
+#define EDGE_WITH_ESCAPES                                                                          \
+    "(?:\\b|(?<=\\\\[abefnrtv])|(?<=%[0-9A-Fa-f]{2})|(?<=\\\\x[0-9A-Fa-f]{2})"                     \
+    "|(?<=\\\\u00[0-9A-Fa-f]{2}))"
 
 static pcre2_code *compile(const char *text, int *ret_error, PCRE2_SIZE *ret_at)
 {
@@ -23,26 +31,59 @@ static pcre2_code *compile(const char *text, int *ret_error, PCRE2_SIZE *ret_at)
     return pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, options, ret_error, ret_at, NULL);
 }
 
-pcre2_code *weir__matcher_code(struct weir__matcher *matcher)
+static pcre2_code *compile_rule(const char *text)
 {
-    if (matcher->is_tried) {
-        if (matcher->code && ++matcher->uses == USES_MAX)
-            (void)pcre2_jit_compile(matcher->code, PCRE2_JIT_COMPLETE); /* slower without */
-        return matcher->code;
-    }
+    static const char flags[] = "(?i)", edge[] = EDGE, with_escapes[] = EDGE_WITH_ESCAPES;
     int error;
     PCRE2_SIZE at;
-    matcher->is_tried = true;
-    matcher->code = compile(matcher->text, &error, &at);
+    size_t head = strncmp(text, flags, strlen(flags)) == 0 ? strlen(flags) : 0;
+    if (strncmp(text + head, edge, strlen(edge)) != 0)
+        return compile(text, &error, &at);
+    const char *rest = text + head + strlen(edge);
+    size_t size = head + strlen(with_escapes) + strlen(rest) + 1;
+    char *longer = weir__base_alloc(1, size);
+    if (!longer)
+        return NULL;
+    snprintf(longer, size, "%.*s%s%s", (int)head, text, with_escapes, rest);
+    pcre2_code *code = compile(longer, &error, &at);
+    weir__base_free(longer);
+    return code;
+}
+
+static pcre2_code *code_of(struct weir__matcher *matcher)
+{
+    int error;
+    PCRE2_SIZE at;
+    if (!matcher->code) { /* without memory it is tried again the next time */
+        matcher->code =
+            matcher->is_rule ? compile_rule(matcher->text) : compile(matcher->text, &error, &at);
+    } else if (++matcher->uses == USES_MAX) {
+        matcher->is_machine_code = pcre2_jit_compile(matcher->code, PCRE2_JIT_COMPLETE) == 0;
+    }
     return matcher->code;
 }
 
-bool weir__matcher_check(const char *text, char *reason, size_t size)
+int weir__matcher_run(struct weir__matcher *matcher, const char *subject, size_t length,
+                      size_t from, uint32_t options, pcre2_match_data *data,
+                      pcre2_match_context *context)
+{
+    pcre2_code *code = code_of(matcher);
+    if (!code)
+        return PCRE2_ERROR_NOMEMORY;
+    /* The same without checking again what is asked for, which takes longer than most matches. The
+     * machine code knows complete matches alone. */
+    return matcher->is_machine_code && !(options & PCRE2_PARTIAL_HARD)
+               ? pcre2_jit_match(code, (PCRE2_SPTR)subject, length, from, options, data, context)
+               : pcre2_match(code, (PCRE2_SPTR)subject, length, from, options, data, context);
+}
+
+bool weir__matcher_check(const char *text, uint32_t *ret_groups, char *reason, size_t size)
 {
     int error;
     PCRE2_SIZE at;
     pcre2_code *code = compile(text, &error, &at);
     if (code) {
+        (void)pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, ret_groups);
         pcre2_code_free(code);
         return true;
     }
@@ -61,6 +102,5 @@ void weir__matcher_fini(struct weir__matcher *matcher)
 bool weir__matcher_has(struct weir__matcher *matcher, pcre2_match_data *data, const char *subject,
                        size_t length)
 {
-    pcre2_code *code = weir__matcher_code(matcher);
-    return code && pcre2_match(code, (PCRE2_SPTR)subject, length, 0, 0, data, NULL) > 0;
+    return weir__matcher_run(matcher, subject, length, 0, 0, data, NULL) > 0;
 }

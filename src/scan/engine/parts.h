@@ -1,14 +1,18 @@
 /* parts.h - what the files of the engine share; nobody else includes this.
  *
  *   expression.c  what is known about an expression before it runs
- *   rate.c        how often a literal is met
- *   database.c    all rules as one Hyperscan database
+ *   literals.c    sets of literals; rate.c: how often they are met
+ *   stretch.c     stretches of token bytes, near which most rules are looked for
+ *   database.c    patterns as a Hyperscan database
  *   engine.c      the rules, ready to be used by many threads
  *   kept.c        the same, from a cache and into it
  *   matcher.c     PCRE2: expressions compiled when first needed, matches inside bounds
  *   allow.c       allow lists
  *   confirm.c     from a match to a candidate: every gate
+ *   doubts.c      matches of generic rules until the end of their block
  *   pending.c     candidates of an object until it is complete: keywords, requirements, overlaps
+ *   match.c       a text through the databases
+ *   settle.c      what is certain in a text of which more may come
  *   scanner.c     an object in segments; encoded text
  *   describe.c    tells how a rule is looked for
  *
@@ -37,21 +41,28 @@ struct weir__matcher {
     const char *text;
     pcre2_code *code; /* NULL until needed */
     unsigned uses;
-    bool is_tried;
+    bool is_machine_code;
+    bool is_rule; /* \b at its beginning holds behind an escape, too */
 };
 
 void weir__matcher_fini(struct weir__matcher *matcher);
 /* Whether the subject has a match anywhere: for allow lists and paths. */
 bool weir__matcher_has(struct weir__matcher *matcher, pcre2_match_data *data, const char *subject,
                        size_t length);
-/* NULL when it cannot be compiled, which weir__engine_new() has ruled out but for memory. */
-pcre2_code *weir__matcher_code(struct weir__matcher *matcher);
-/* Why it cannot be compiled: one line. True: it can. */
-bool weir__matcher_check(const char *text, char *reason, size_t size);
+/* As pcre2_match(); an error when it cannot be compiled, which weir__engine_new() has ruled out but
+ * for memory. */
+int weir__matcher_run(struct weir__matcher *matcher, const char *subject, size_t length,
+                      size_t from, uint32_t options, pcre2_match_data *data,
+                      pcre2_match_context *context);
+/* Why it cannot be compiled: one line. True: it can, and has so many groups. */
+bool weir__matcher_check(const char *text, uint32_t *ret_groups, char *reason, size_t size);
 
 /* --- rules, shared --- */
 
-/* A pattern of the database. */
+/* Where rules are looked for: a database each. */
+enum weir__look { WEIR__LOOK_EVERYWHERE, WEIR__LOOK_NEAR /* stretches */, WEIR__LOOKS };
+
+/* A pattern of a database. */
 struct weir__anchor {
     uint32_t first_rule; /* into the engine's list of rules of anchors */
     uint32_t rules_count;
@@ -69,7 +80,11 @@ struct weir__prepared {
         keywords_count; /* into the engine's keyword numbers: one must be seen */
     bool has_expression;
     bool is_by_literals; /* they are looked for, and not the expression */
+    bool is_near;        /* looked for near stretches only */
     bool is_generic;     /* gives way to any other rule that has the same secret */
+    uint8_t rank;        /* who gives way to whom: 0 to nobody, 1 to those and to earlier rules that
+                          * say that they do, 2 (generic) to all of them and to earlier generic ones */
+    bool is_doubtful;    /* generic, and no other rule asks whether it is there */
 };
 
 struct weir__engine {
@@ -83,8 +98,9 @@ struct weir__engine {
     uint32_t *keyword_numbers;
     uint32_t keyword_numbers_count;
     uint32_t keywords_count;
-    hs_database_t *database; /* NULL when no rule has an expression */
+    hs_database_t *databases[WEIR__LOOKS]; /* NULL where no rule is looked for */
     uint32_t width;
+    uint32_t pattern_width; /* of the widest pattern in a database */
     char identity[33];
     bool is_cached;
     bool ignore_allow_comments;
@@ -98,13 +114,15 @@ struct weir__patterns {
     uint32_t count, capacity;
 };
 WEIR_MUST_USE int weir__patterns_add(struct weir__patterns *patterns, const char *text,
-                                     unsigned flags);
+                                     unsigned flags, unsigned id);
 void weir__patterns_fini(struct weir__patterns *patterns);
 
-/* Compiles what is looked for, when all expressions of the rules are in order. */
+/* Whether all expressions of the rules are in order. */
+WEIR_MUST_USE int weir__database_check(const struct weir__rules *rules,
+                                       struct weir__rules_error *ret_error);
+/* Compiles what is looked for. NULL of no patterns. */
 WEIR_MUST_USE int weir__database_new(hs_database_t **ret_database,
                                      const struct weir__patterns *patterns,
-                                     const struct weir__rules *rules,
                                      struct weir__rules_error *ret_error);
 
 /* Whether that is why something was not compiled. */
@@ -157,7 +175,8 @@ struct weir__candidate {
     enum weir__encoding encodings[WEIR__DECODE_DEPTH_MAX];
     uint8_t encodings_count;
     bool is_checked;
-    bool is_told; /* stays to be compared with */
+    bool is_told;     /* stays to be compared with */
+    bool is_standing; /* is to be told, unless it gives way */
     double entropy;
 };
 
@@ -172,15 +191,44 @@ struct weir__pending_name { /* of a rule that is required, and its number */
 };
 
 struct weir__pending {
-    struct weir__candidate *items;                        /* WEIR__CANDIDATES_MAX */
-    uint32_t *order;                                      /* of them, by rule and line; as many */
+    struct weir__candidate *items; /* WEIR__CANDIDATES_MAX */
+    uint32_t *order;               /* of them, by rule and line, then by rank; as many */
     struct weir__pending_name names[WEIR__PENDING_NAMES]; /* those that were looked up last */
     unsigned count;
     unsigned settled;         /* when the certain ones were last told */
     struct weir__buffer text; /* of all of them */
 };
 
+/* A match in a view, and in it the secret. */
+struct weir__match {
+    uint32_t rule;
+    size_t from, until;
+    size_t secret_from, secret_until;
+};
+
+/* Matches of generic rules in the block at hand. Most of what they match in a text full of secrets
+ * is the secret of another rule, to which they give way: so they are judged at the end of the
+ * block, and only those that no other rule has. At the limit those that wait are judged at once. */
+#define WEIR__DOUBTS_MAX   512u
+#define WEIR__DOUBTS_WORDS 2560u /* as many bits as a block has bytes, with what is before it */
+
+struct weir__doubts {
+    struct weir__match items[WEIR__DOUBTS_MAX];
+    unsigned count;
+    bool is_open;                         /* a block is at hand */
+    size_t from;                          /* place of the first bit in the segment */
+    uint64_t covered[WEIR__DOUBTS_WORDS]; /* bytes that are secrets of other rules */
+};
+
+/* What else is found out about a match when it is judged. */
+struct weir__facts {
+    const char *line, *line_end; /* all lines of the match, in the view */
+    double entropy;
+    bool is_checked;
+};
+
 struct weir__allow_state; /* matchers of the allow lists */
+struct weir__settle;      /* what was told before its segment was complete */
 
 struct weir__scanner {
     const struct weir__engine *engine;
@@ -192,7 +240,7 @@ struct weir__scanner {
     struct weir__matcher *matchers; /* of the rules */
     struct weir__matcher *paths;    /* of the rules */
     struct weir__allow_state *allows;
-    struct weir__progress *progress;      /* by rule */
+    struct weir__progress *progress;      /* by rule, in the object; then in decoded text */
     uint64_t generation, generation_last; /* of views; never used twice */
     /* the object */
     struct weir__buffer path;
@@ -218,6 +266,8 @@ struct weir__scanner {
     uint64_t cursor_line, cursor_start;
     struct weir__level levels[WEIR__DECODE_DEPTH_MAX + 1]; /* 0 is not used: the segment */
     struct weir__pending pending;
+    struct weir__doubts doubts;
+    struct weir__settle *settle; /* NULL until needed */
 };
 
 /* --- allow.c --- */
@@ -233,21 +283,71 @@ struct weir__allow_subject {
 };
 bool weir__allow_match(struct weir__scanner *scanner, const struct weir__allow_subject *subject);
 
+/* --- match.c --- */
+/* A text of the level at hand: every hit in it goes to weir__confirm(). */
+void weir__match_text(struct weir__scanner *scanner, const char *text, size_t length);
+
 /* --- confirm.c --- */
 /* A hit of the database that ends at `to` in the view at hand: looks for matches of the rule. */
 void weir__confirm(struct weir__scanner *scanner, uint32_t rule, size_t to);
 void weir__confirm_path_rules(struct weir__scanner *scanner);
+/* Whether a match is a candidate; makes it one. */
+void weir__judge(struct weir__scanner *scanner, const struct weir__match *match);
+/* The parts of that, which change nothing: */
+bool weir__is_path_wanted(struct weir__scanner *scanner, uint32_t rule);
+/* A match that starts in [from, to] and ends within a width: 1, 0, or an error of PCRE2. is_early:
+ * more may come behind the view; where that would make a difference it is PCRE2_ERROR_PARTIAL, and
+ * only the beginning of the match is set. */
+int weir__search(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
+                 bool is_early, struct weir__match *ret_match);
+enum weir__verdict { WEIR__ACCEPTED, WEIR__REJECTED, WEIR__ALLOWED };
+/* The gates. The facts are set if it is accepted. */
+enum weir__verdict weir__weigh(struct weir__scanner *scanner, const struct weir__match *match,
+                               struct weir__facts *ret_facts);
+/* A finding without its encodings; its texts are those of the view and the segment. */
+void weir__show(struct weir__scanner *scanner, const struct weir__match *match,
+                const struct weir__facts *facts, struct weir__finding *ret_finding);
+
+/* --- doubts.c --- */
+/* A block of the segment begins at this place, or ends. */
+void weir__doubts_open(struct weir__scanner *scanner, size_t from);
+void weir__doubts_close(struct weir__scanner *scanner);
+/* A match of a doubtful rule in the segment. */
+void weir__doubts_add(struct weir__scanner *scanner, const struct weir__match *match);
+/* These bytes of the segment are the secret of a rule that is certain. */
+void weir__doubts_cover(struct weir__scanner *scanner, size_t from, size_t until);
 
 /* --- pending.c --- */
 WEIR_MUST_USE int weir__pending_init(struct weir__pending *pending);
 void weir__pending_fini(struct weir__pending *pending);
+/* Hands out what is there when the room for more becomes scarce: rather between two blocks than in
+ * the middle of one, where a generic rule may have come before the one that it gives way to. */
+void weir__pending_make_room(struct weir__scanner *scanner);
 /* Room for one more with so much text; hands out what is there if need be. */
 struct weir__candidate *weir__pending_new(struct weir__scanner *scanner, size_t text);
 /* Appends to the text; where it is. */
 uint32_t weir__pending_text(struct weir__pending *pending, const char *bytes, size_t length);
+/* Whether it asks for no other rule, and gives way to none. */
+static inline bool weir__is_independent(const struct weir__prepared *prepared)
+{
+    return !prepared->rule->is_hidden && prepared->rank == 0 && prepared->rule->required_count == 0;
+}
+/* Whether nothing that is still to come keeps it from being told. */
+bool weir__pending_is_certain(const struct weir__scanner *scanner, uint32_t rule);
 /* Hands out what stands whatever is still to come. */
 void weir__pending_settle(struct weir__scanner *scanner);
 /* All that is known is known: hands out what stands, and forgets the rest. */
 void weir__pending_flush(struct weir__scanner *scanner);
+
+/* --- settle.c --- */
+/* Accepts NULL. */
+void weir__settle_free(struct weir__settle *settle);
+/* Another object is begun. */
+void weir__settle_begin(struct weir__scanner *scanner);
+/* What comes before the offset and before accept_from is done with. */
+void weir__settle_move_on(struct weir__scanner *scanner);
+/* Whether weir__scanner_settle() has told it. */
+bool weir__settle_has_told(const struct weir__scanner *scanner, uint32_t rule,
+                           const struct weir__place *place);
 
 #endif

@@ -33,6 +33,14 @@ void weir__pending_fini(struct weir__pending *pending)
     weir__base_free(pending->order);
 }
 
+void weir__pending_make_room(struct weir__scanner *scanner)
+{
+    const struct weir__pending *pending = &scanner->pending;
+    if (pending->count > WEIR__CANDIDATES_MAX / 4 * 3 ||
+        weir__buffer_length(&pending->text) > WEIR__CANDIDATE_TEXT / 4 * 3)
+        weir__pending_flush(scanner);
+}
+
 struct weir__candidate *weir__pending_new(struct weir__scanner *scanner, size_t text)
 {
     struct weir__pending *pending = &scanner->pending;
@@ -187,25 +195,67 @@ static int by_place(const void *a, const void *b)
     return (int)left->encodings_count - (int)right->encodings_count;
 }
 
-/* A generic rule gives way where another one has the same bytes, or a part of them. Items are in
+/* Whether it is told, but for what gives way or is there twice. */
+static bool stands(struct weir__scanner *scanner, const struct weir__candidate *candidate)
+{
+    const struct weir__prepared *prepared = &scanner->engine->prepared[candidate->rule];
+    return candidate->is_told || (!prepared->rule->is_hidden && has_keyword(scanner, prepared) &&
+                                  has_required(scanner, candidate));
+}
+
+/* Whether the first gives way to the second: never both to each other. */
+static bool yields(const struct weir__engine *engine, const struct weir__candidate *one,
+                   const struct weir__candidate *other)
+{
+    unsigned rank = engine->prepared[one->rule].rank, others = engine->prepared[other->rule].rank;
+    return other->is_standing && (others < rank || (others == rank && other->rule < one->rule));
+}
+
+/* A rule that gives way does where another one has the same bytes, or a part of them. Items are in
  * order of their places, so that those in reach are neighbours. */
 static bool is_covered(const struct weir__scanner *scanner, unsigned index)
 {
     const struct weir__pending *pending = &scanner->pending;
     const struct weir__candidate *one = &pending->items[index];
-    if (!scanner->engine->prepared[one->rule].is_generic)
-        return false;
     uint64_t end = one->place.offset + one->place.length;
     for (unsigned i = index + 1; i < pending->count && pending->items[i].place.offset < end; i++)
-        if (!scanner->engine->prepared[pending->items[i].rule].is_generic)
+        if (yields(scanner->engine, one, &pending->items[i]))
             return true;
     for (unsigned i = index; i-- > 0 && index - i < 64;) {
         const struct weir__candidate *other = &pending->items[i];
         if (other->place.offset + other->place.length > one->place.offset &&
-            !scanner->engine->prepared[other->rule].is_generic)
+            yields(scanner->engine, one, other))
             return true;
     }
     return false;
+}
+
+static int by_rank(const void *a, const void *b, void *arg)
+{
+    const struct weir__scanner *scanner = arg;
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    uint32_t rule = scanner->pending.items[left].rule, other = scanner->pending.items[right].rule;
+    unsigned rank = scanner->engine->prepared[rule].rank,
+             others = scanner->engine->prepared[other].rank;
+    if (rank != others)
+        return rank < others ? -1 : 1;
+    if (rule != other)
+        return rule < other ? -1 : 1;
+    return (left > right) - (left < right);
+}
+
+/* Those first that others give way to: nothing gives way to what has given way itself. */
+static void give_way(struct weir__scanner *scanner)
+{
+    struct weir__pending *pending = &scanner->pending;
+    unsigned count = 0;
+    for (unsigned i = 0; i < pending->count; i++)
+        if (pending->items[i].is_standing &&
+            scanner->engine->prepared[pending->items[i].rule].rank > 0)
+            pending->order[count++] = i;
+    qsort_r(pending->order, count, sizeof(*pending->order), by_rank, scanner);
+    for (unsigned i = 0; i < count; i++)
+        pending->items[pending->order[i]].is_standing = !is_covered(scanner, pending->order[i]);
 }
 
 /* The same secret of the same rule at the same place, found plain and decoded, or twice decoded. */
@@ -219,6 +269,8 @@ static bool is_repeated(const struct weir__pending *pending, unsigned index)
 
 static void tell(struct weir__scanner *scanner, const struct weir__candidate *candidate)
 {
+    if (weir__settle_has_told(scanner, candidate->rule, &candidate->place))
+        return;
     const char *text = weir__buffer_text(&scanner->pending.text);
     struct weir__finding finding = {
         .rule = scanner->engine->prepared[candidate->rule].rule,
@@ -240,12 +292,11 @@ static void tell(struct weir__scanner *scanner, const struct weir__candidate *ca
     scanner->sink.finding(scanner->sink.arg, &finding);
 }
 
-/* Whatever is still to come. Those that require others, or give way to them, wait for all. */
-static bool is_certain(const struct weir__scanner *scanner, const struct weir__candidate *candidate)
+/* Those that require others, or give way to them, wait for all. */
+bool weir__pending_is_certain(const struct weir__scanner *scanner, uint32_t rule)
 {
-    const struct weir__prepared *prepared = &scanner->engine->prepared[candidate->rule];
-    return !prepared->rule->is_hidden && !prepared->is_generic &&
-           prepared->rule->required_count == 0 && has_keyword(scanner, prepared);
+    const struct weir__prepared *prepared = &scanner->engine->prepared[rule];
+    return weir__is_independent(prepared) && has_keyword(scanner, prepared);
 }
 
 void weir__pending_settle(struct weir__scanner *scanner)
@@ -256,7 +307,8 @@ void weir__pending_settle(struct weir__scanner *scanner)
     qsort(pending->items, pending->count, sizeof(*pending->items), by_place);
     for (unsigned i = 0; i < pending->count; i++) {
         struct weir__candidate *candidate = &pending->items[i];
-        if (candidate->is_told || is_repeated(pending, i) || !is_certain(scanner, candidate))
+        if (candidate->is_told || is_repeated(pending, i) ||
+            !weir__pending_is_certain(scanner, candidate->rule))
             continue;
         candidate->is_told = true;
         tell(scanner, candidate);
@@ -269,16 +321,18 @@ void weir__pending_flush(struct weir__scanner *scanner)
     struct weir__pending *pending = &scanner->pending;
     qsort(pending->items, pending->count, sizeof(*pending->items), by_place);
     find_order(scanner);
+    for (unsigned i = 0; i < pending->count; i++)
+        pending->items[i].is_standing = stands(scanner, &pending->items[i]);
+    give_way(scanner);
     for (unsigned i = 0; i < pending->count; i++) {
         const struct weir__candidate *candidate = &pending->items[i];
-        const struct weir__prepared *prepared = &scanner->engine->prepared[candidate->rule];
-        if (candidate->is_told || is_repeated(pending, i) || prepared->rule->is_hidden)
+        const struct weir__rule *rule = scanner->engine->prepared[candidate->rule].rule;
+        if (candidate->is_told || is_repeated(pending, i) || rule->is_hidden)
             continue;
-        if (!has_keyword(scanner, prepared) || !has_required(scanner, candidate) ||
-            is_covered(scanner, i))
-            scanner->result.rejected++;
-        else
+        if (candidate->is_standing)
             tell(scanner, candidate);
+        else
+            scanner->result.rejected++;
     }
     pending->count = pending->settled = 0;
     weir__buffer_truncate(&pending->text, 0);

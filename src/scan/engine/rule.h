@@ -4,9 +4,10 @@
  * Keys are known in any case. Ours in addition, in a rule: `provider`, `check` (a structure that is
  * verified offline, see check.h), `examples` (texts that must be found), `negatives` (texts that
  * must not), `max-width` (bytes that a match may have; without it, computed from the expression,
- * and at most WEIR__WIDTH_MAX), and `context`, `names` and `value`, which stand for an expression
- * (see context.h). A rule of that kind has its expression in `regex` like any other; its keywords
- * are the longest parts of the words, unless they are given, and its secret is the value.
+ * and at most WEIR__WIDTH_MAX), `givesWay` (says nothing where another rule has the same bytes),
+ * and `context`, `names` and `value`, which stand for an expression (see context.h). A rule of that
+ * kind has its expression in `regex` like any other; its keywords are the longest parts of the
+ * words, unless they are given, and its secret is the value.
  *
  * Loading: weir__rules_load() reads a text; `[extend]` with `path` or `useDefault` and
  * `disabledRules` is resolved through a reader that the caller gives, since nothing here touches a
@@ -76,6 +77,7 @@ struct weir__rule {
     struct weir__required *required;
     size_t required_count;
     bool is_hidden;     /* skipReport: serves others as required only */
+    bool gives_way;     /* where another rule has the same bytes */
     uint32_t max_width; /* as given; 0: computed */
     char *file;         /* where it was read */
     unsigned line;

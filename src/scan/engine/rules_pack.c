@@ -79,7 +79,8 @@ static int put_rule(struct weir__buffer *out, const struct weir__rule *rule)
         result = put_text(out, texts[i]);
     memcpy(&entropy, &rule->entropy, sizeof(entropy));
     const uint64_t numbers[] = {rule->secret_group, rule->has_secret_group, entropy,
-                                rule->is_hidden,    rule->max_width,        rule->line};
+                                rule->is_hidden,    rule->gives_way,        rule->max_width,
+                                rule->line};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && result == 0; i++)
         result = put_number(out, numbers[i]);
     if (result == 0)
@@ -211,6 +212,7 @@ static void get_rule(struct reader *reader, struct weir__rule *rule)
     rule->has_secret_group = get_number(reader) != 0;
     take(reader, &rule->entropy, sizeof(rule->entropy));
     rule->is_hidden = get_number(reader) != 0;
+    rule->gives_way = get_number(reader) != 0;
     rule->max_width = (uint32_t)get_number(reader);
     rule->line = (unsigned)get_number(reader);
     get_strings(reader, &rule->keywords);

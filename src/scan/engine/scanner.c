@@ -15,6 +15,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "decode_mask.h"
 #include "parts.h"
 
 #include "banned.h"
@@ -41,7 +42,7 @@ static int allocate(struct weir__scanner *scanner)
     scanner->bytes = weir__base_alloc(1, scanner->capacity);
     scanner->matchers = weir__base_alloc((size_t)engine->count + 1, sizeof(*scanner->matchers));
     scanner->paths = weir__base_alloc((size_t)engine->count + 1, sizeof(*scanner->paths));
-    scanner->progress = weir__base_alloc((size_t)engine->count + 1, sizeof(*scanner->progress));
+    scanner->progress = weir__base_alloc((size_t)engine->count * 2 + 1, sizeof(*scanner->progress));
     scanner->rule_state = weir__base_alloc((size_t)engine->count + 1, 1);
     scanner->has_keyword = weir__base_alloc((size_t)engine->keywords_count + 1, sizeof(bool));
     scanner->data = pcre2_match_data_create(GROUPS_MAX, NULL);
@@ -56,10 +57,13 @@ static int allocate(struct weir__scanner *scanner)
     pcre2_set_depth_limit(scanner->context, DEPTH_LIMIT);
     for (uint32_t i = 0; i < engine->count; i++) {
         scanner->matchers[i].text = engine->prepared[i].rule->regex;
+        scanner->matchers[i].is_rule = true;
         scanner->paths[i].text = engine->prepared[i].rule->path;
     }
-    if (engine->database && hs_alloc_scratch(engine->database, &scanner->scratch) != HS_SUCCESS)
-        return -WEIR_E_NO_MEMORY;
+    for (unsigned i = 0; i < WEIR__LOOKS; i++)
+        if (engine->databases[i] &&
+            hs_alloc_scratch(engine->databases[i], &scanner->scratch) != HS_SUCCESS)
+            return -WEIR_E_NO_MEMORY;
     int result = weir__allow_state_new(&scanner->allows, engine);
     return result < 0 ? result : weir__pending_init(&scanner->pending);
 }
@@ -98,6 +102,7 @@ void weir__scanner_free(struct weir__scanner *scanner)
     pcre2_jit_stack_free(scanner->stack);
     weir__allow_state_free(scanner->allows);
     weir__pending_fini(&scanner->pending);
+    weir__settle_free(scanner->settle);
     for (unsigned i = 0; i <= WEIR__DECODE_DEPTH_MAX; i++) {
         weir__buffer_fini(&scanner->levels[i].text);
         weir__base_free(scanner->levels[i].runs);
@@ -111,99 +116,6 @@ void weir__scanner_free(struct weir__scanner *scanner)
     weir__base_free(scanner->rule_state);
     weir__base_free(scanner->has_keyword);
     weir__base_free(scanner);
-}
-
-/* --- matching a text --- */
-
-static int compare_run(const void *key, const void *item)
-{
-    size_t at = *(const size_t *)key;
-    const struct weir__decoded *run = item;
-    return at < run->out_from ? -1 : at >= run->out_until;
-}
-
-/* The run of a level that has this place. Hits come in order, so it is mostly the last one. */
-static struct weir__decoded *run_at(struct weir__level *level, size_t at)
-{
-    if (level->cursor < level->count && compare_run(&at, &level->runs[level->cursor]) == 0)
-        return &level->runs[level->cursor];
-    struct weir__decoded *run =
-        bsearch(&at, level->runs, level->count, sizeof(*level->runs), compare_run);
-    if (run)
-        level->cursor = (size_t)(run - level->runs);
-    return run;
-}
-
-/* The view of the run that has this place, and those that it was encoded in. NULL: between runs. */
-static const struct weir__view *view_at(struct weir__scanner *scanner, unsigned depth, size_t at)
-{
-    if (depth == 0)
-        return &scanner->views[0];
-    struct weir__level *level = &scanner->levels[depth];
-    struct weir__decoded *run = run_at(level, at);
-    if (!run)
-        return NULL;
-    const struct weir__view *parent = view_at(scanner, depth - 1, run->from);
-    if (!parent)
-        return NULL;
-    scanner->views[depth] = (struct weir__view){
-        .bytes = weir__buffer_text(&level->text) + run->out_from,
-        .length = run->out_until - run->out_from,
-        .is_begin = true,
-        .is_end = true,
-        .parent = parent,
-        .run = run,
-        .source = depth == 1 ? scanner->bytes : weir__buffer_text(&scanner->levels[depth - 1].text),
-        .start = run->out_from,
-        .depth = depth,
-    };
-    return &scanner->views[depth];
-}
-
-static int on_hit(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
-                  void *arg)
-{
-    (void)from;
-    (void)flags;
-    struct weir__scanner *scanner = arg;
-    const struct weir__engine *engine = scanner->engine;
-    const struct weir__anchor *anchor = &engine->anchors[id];
-    if (anchor->is_keyword) {
-        scanner->has_keyword[anchor->keyword] = true;
-        return 0;
-    }
-    size_t at = (size_t)to;
-    if (scanner->level == 0) {
-        uint64_t end = scanner->offset + to;
-        if (end <= scanner->accept_from || end > scanner->accept_until)
-            return 0;
-    } else {
-        const struct weir__view *last = scanner->view;
-        scanner->view = view_at(scanner, scanner->level, at > 0 ? at - 1 : 0);
-        if (!scanner->view) {
-            scanner->view = last;
-            return 0;
-        }
-        at -= scanner->view->start;
-        if (at > scanner->view->length)
-            return 0;
-        /* Rules begin anew in each run. */
-        scanner->generation = (scanner->generation & ~(uint64_t)UINT32_MAX) |
-                              (scanner->levels[scanner->level].cursor + 1);
-    }
-    for (uint32_t i = 0; i < anchor->rules_count; i++)
-        weir__confirm(scanner, engine->anchor_rules[anchor->first_rule + i], at);
-    return scanner->error;
-}
-
-static void match(struct weir__scanner *scanner, const char *text, size_t length)
-{
-    if (!scanner->engine->database || length == 0)
-        return;
-    hs_error_t result = hs_scan(scanner->engine->database, text, (unsigned)length, 0,
-                                scanner->scratch, on_hit, scanner);
-    if (result != HS_SUCCESS && scanner->error == 0)
-        scanner->error = result == HS_NOMEM ? -WEIR_E_NO_MEMORY : -WEIR_E_INTERNAL;
 }
 
 /* --- levels --- */
@@ -258,7 +170,7 @@ static void match_levels(struct weir__scanner *scanner)
         length = weir__buffer_length(&level->text);
         scanner->level = depth;
         next_generation(scanner);
-        match(scanner, text, length);
+        weir__match_text(scanner, text, length);
     }
     /* Later segments of the object go on with its own. */
     scanner->level = 0;
@@ -299,16 +211,40 @@ static size_t set_in(struct weir__scanner *scanner, size_t at)
     return least;
 }
 
-/* So many bytes of the segment are done with. Counting all is faster than finding each. */
-static void pass_lines(struct weir__scanner *scanner, size_t length)
+static weir__v16 line_ends(weir__v16 v)
+{
+    return (weir__v16)(v == '\n');
+}
+
+/* Counting all is faster than finding each. */
+static uint64_t count_lines(const char *bytes, size_t length)
 {
     uint64_t lines = 0;
-    for (size_t i = 0; i < length; i++)
-        lines += scanner->bytes[i] == '\n';
-    scanner->line += lines;
+    size_t at = 0;
+    for (; length - at >= WEIR__BLOCK; at += WEIR__BLOCK) {
+        struct weir__block block = weir__block_load(bytes + at);
+        lines += (unsigned)__builtin_popcountll(WEIR__BLOCK_BITS(&block, line_ends));
+    }
+    for (; at < length; at++)
+        lines += bytes[at] == '\n';
+    return lines;
+}
+
+/* So many bytes of the segment are done with. */
+static void pass_lines(struct weir__scanner *scanner, size_t length)
+{
+    scanner->line += count_lines(scanner->bytes, length);
     const char *last = memrchr(scanner->bytes, '\n', length);
     if (last)
         scanner->line_start = scanner->offset + (uint64_t)(last + 1 - scanner->bytes);
+}
+
+/* Lines are counted anew from the beginning of the segment. */
+static void rewind_lines(struct weir__scanner *scanner)
+{
+    scanner->cursor = 0;
+    scanner->cursor_line = scanner->line;
+    scanner->cursor_start = scanner->line_start;
 }
 
 /* Drops what the next segment does not need. */
@@ -321,6 +257,8 @@ static void move_on(struct weir__scanner *scanner)
     memmove(scanner->bytes, scanner->bytes + at, scanner->length - at);
     scanner->length -= at;
     scanner->offset += at;
+    rewind_lines(scanner);
+    weir__settle_move_on(scanner);
 }
 
 static int process(struct weir__scanner *scanner, bool is_last)
@@ -339,10 +277,8 @@ static int process(struct weir__scanner *scanner, bool is_last)
     };
     scanner->view = &scanner->views[0];
     scanner->level = 0;
-    scanner->cursor = 0;
-    scanner->cursor_line = scanner->line;
-    scanner->cursor_start = scanner->line_start;
-    match(scanner, scanner->bytes, scanner->length);
+    rewind_lines(scanner);
+    weir__match_text(scanner, scanner->bytes, scanner->length);
     scanner->levels[1].count = 0;
     if (scanner->decode_depth > 0)
         match_levels(scanner);
@@ -394,6 +330,8 @@ int weir__scanner_begin(struct weir__scanner *scanner, const struct weir__object
     scanner->line = 1;
     scanner->line_start = 0;
     scanner->error = 0;
+    rewind_lines(scanner);
+    weir__settle_begin(scanner);
     scanner->pending.count = scanner->pending.settled = 0;
     weir__buffer_truncate(&scanner->pending.text, 0);
     if (scanner->generation < scanner->generation_last)
@@ -439,6 +377,8 @@ int weir__scanner_skip(struct weir__scanner *scanner, uint64_t length)
     scanner->offset += scanner->length + length;
     scanner->accept_from = scanner->offset;
     scanner->length = 0;
+    rewind_lines(scanner);
+    weir__settle_move_on(scanner);
     return 0;
 }
 

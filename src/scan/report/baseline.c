@@ -3,7 +3,8 @@
  * A report may be large, so it is not parsed as a whole: the outer object or array is walked here,
  * and the parser gets one finding at a time. What is kept of it are digests.
  *
- * Ours are matched by fingerprint. Those of gitleaks by rule, path and secret; if the secret was
+ * Ours are matched by fingerprint; a finding of which not all places are listed has one that knows
+ * the secret everywhere. Those of gitleaks by rule, path and secret; if the secret was
  * redacted, by rule, path and line.
  */
 #include "known.h"
@@ -90,10 +91,10 @@ static bool get_text(const json_t *object, const char *key, struct weir__known_p
 
 /* Ours. */
 
-static int take_fingerprint(struct cursor *cursor, const json_t *object)
+static int take_fingerprint(struct cursor *cursor, const json_t *object, const char *key)
 {
     struct weir__known_part part;
-    if (!get_text(object, "fingerprint", &part) || part.length != FINGERPRINT_LENGTH)
+    if (!get_text(object, key, &part) || part.length != FINGERPRINT_LENGTH)
         return refuse(cursor, "a finding without its fingerprint");
     return weir__known_add(cursor->known, WEIR__KNOWN_FINGERPRINT, &part, 1);
 }
@@ -105,7 +106,10 @@ static int take_ours(struct cursor *cursor, const json_t *finding)
     if (!json_is_array(places) || json_array_size(places) == 0)
         return refuse(cursor, "a finding without its places");
     for (size_t i = 0; i < json_array_size(places) && error == 0; i++)
-        error = take_fingerprint(cursor, json_array_get(places, i));
+        error = take_fingerprint(cursor, json_array_get(places, i), "fingerprint");
+    /* Not all of its places are listed. */
+    if (error == 0 && json_object_get(finding, "everywhere"))
+        error = take_fingerprint(cursor, finding, "everywhere");
     cursor->findings++;
     return error;
 }
@@ -184,6 +188,8 @@ static int walk_object(struct cursor *cursor)
     bool has_findings = false;
     if (!skip(cursor, '{'))
         return refuse(cursor, "an object is expected");
+    if (skip(cursor, '}'))
+        return refuse(cursor, "not a report of weir: it has no 'findings'");
     do {
         bool is_findings = false;
         json_t *value = NULL;

@@ -21,6 +21,7 @@
 #include "record.h"
 #include "report_parts.h"
 #include "require.h"
+#include "secrets.h"
 
 #include "banned.h"
 
@@ -40,6 +41,7 @@ struct weir__findings {
     uint64_t numbers;                        /* that were given */
     uint64_t unlisted, ignored;
     struct weir__veil veil;
+    struct weir__secrets secrets;
 };
 
 int weir__findings_new(struct weir__findings **ret_findings,
@@ -64,6 +66,7 @@ void weir__findings_free(struct weir__findings *findings)
         weir__record_free(findings->records[i]);
     weir__base_free(findings->records);
     weir__veil_fini(&findings->veil);
+    weir__secrets_fini(&findings->secrets);
     weir__known_fini(&findings->known);
     weir_lock_fini(&findings->lock);
     weir__base_free(findings);
@@ -81,45 +84,94 @@ int weir__findings_baseline(struct weir__findings *findings, const char *text, s
     return weir__known_read_report(&findings->known, text, length, ret_reason, reason_size);
 }
 
+static void put_digits(const struct weir__digest *digest, char ret_text[WEIR__FINGERPRINT_SIZE])
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < sizeof(digest->bytes); i++) {
+        ret_text[2 * i] = digits[digest->bytes[i] >> 4];
+        ret_text[2 * i + 1] = digits[digest->bytes[i] & 15];
+    }
+    ret_text[2 * sizeof(digest->bytes)] = '\0';
+}
+
+/* Without a path it is the key of the record. */
 void weir__fingerprint(const char *rule, const char *secret, size_t secret_length, const char *path,
                        char ret_text[WEIR__FINGERPRINT_SIZE])
 {
-    static const char digits[] = "0123456789abcdef";
     struct weir__hash hash;
     struct weir__digest digest;
-    path = weir__path_plain(path);
-    weir__digest_begin(&hash, 'f');
+    weir__digest_begin(&hash, path ? 'f' : 'k');
     weir__digest_field(&hash, rule, strlen(rule));
     weir__digest_field(&hash, secret, secret_length);
-    weir__digest_field(&hash, path, strlen(path));
-    weir__digest_end(&hash, &digest);
-    for (size_t i = 0; i < sizeof(digest.bytes); i++) {
-        ret_text[2 * i] = digits[digest.bytes[i] >> 4];
-        ret_text[2 * i + 1] = digits[digest.bytes[i] & 15];
+    if (path) {
+        path = weir__path_plain(path);
+        weir__digest_field(&hash, path, strlen(path));
     }
-    ret_text[2 * sizeof(digest.bytes)] = '\0';
+    weir__digest_end(&hash, &digest);
+    put_digits(&digest, ret_text);
 }
 
-static bool is_known(const struct weir__known *known, const char *path, const char *commit,
-                     const struct weir__finding *finding)
+static bool has_fingerprint(const struct weir__known *known, const char *path,
+                            const struct weir__finding *finding)
 {
-    char fingerprint[WEIR__FINGERPRINT_SIZE], line[24];
+    char fingerprint[WEIR__FINGERPRINT_SIZE];
+    weir__fingerprint(finding->rule->id, finding->secret, finding->secret_length, path,
+                      fingerprint);
+    const struct weir__known_part print = {fingerprint, sizeof(fingerprint) - 1};
+    return weir__known_has(known, WEIR__KNOWN_FINGERPRINT, &print, 1);
+}
+
+static bool is_known_as(const struct weir__known *known, const char *path, const char *commit,
+                        const struct weir__finding *finding)
+{
+    char line[24];
     const char *rule = finding->rule->id;
-    if (known->_kinds == 0)
-        return false;
-    weir__fingerprint(rule, finding->secret, finding->secret_length, path, fingerprint);
     path = weir__path_plain(path);
     int digits = snprintf(line, sizeof(line), "%" PRIu64, finding->place.line);
-    const struct weir__known_part print = {fingerprint, sizeof(fingerprint) - 1};
     const struct weir__known_part secret[] = {
         {rule, strlen(rule)}, {path, strlen(path)}, {finding->secret, finding->secret_length}};
     const struct weir__known_part place[] = {
         {rule, strlen(rule)}, {path, strlen(path)}, {line, (size_t)digits}};
-    return weir__known_has(known, WEIR__KNOWN_FINGERPRINT, &print, 1) ||
-           weir__known_has(known, WEIR__KNOWN_SECRET, secret, 3) ||
+    return weir__known_has(known, WEIR__KNOWN_SECRET, secret, 3) ||
            weir__known_has(known, WEIR__KNOWN_PLACE, place, 3) ||
            weir__known_has_line_name(known, NULL, path, rule, finding->place.line) ||
            (commit && weir__known_has_line_name(known, commit, path, rule, finding->place.line));
+}
+
+/* By the path as a report has it that hides what is in it. */
+static bool is_known_hidden(const struct weir__known *known, const char *path, const char *commit,
+                            const struct weir__finding *finding)
+{
+    const char *shown = finding->shown_path ? finding->shown_path : path;
+    size_t length = strlen(shown);
+    char *hidden = weir__base_alloc(length + 1, 1);
+    if (!hidden)
+        return false; /* it is told once more */
+    memcpy(hidden, shown, length + 1);
+    weir__hide_in_path(hidden, finding);
+    bool is_it = strcmp(hidden, path) != 0 && is_known_as(known, hidden, commit, finding);
+    weir__base_free(hidden);
+    return is_it;
+}
+
+/* By its fingerprint, there or everywhere; or by what others call it, who got the path from a
+ * report. */
+static bool is_known(const struct weir__known *known, const char *path, const char *commit,
+                     const struct weir__finding *finding)
+{
+    if (known->_kinds == 0)
+        return false;
+    if (has_fingerprint(known, path, finding) || has_fingerprint(known, NULL, finding))
+        return true;
+    struct weir__buffer written;
+    weir__buffer_init(&written, WEIR__NAME_MAX);
+    const char *name = weir__name_written(path, &written);
+    bool is_it = name && is_known_as(known, name, commit, finding);
+    /* Ignore files may have bytes as they are. Text that looks like \xff is another's name. */
+    if (!is_it && name != path && !weir__name_is_text(path))
+        is_it = is_known_as(known, path, commit, finding);
+    weir__buffer_fini(&written);
+    return is_it || is_known_hidden(known, path, commit, finding);
 }
 
 /* From here on to weir__findings_add(): under the lock. */
@@ -199,6 +251,15 @@ static int grow_places(struct weir__findings *findings, struct weir__record *rec
     return 0;
 }
 
+/* What a baseline has to know about places that are not in it. */
+static void note_unlisted(struct weir__record *record, const struct weir__found_place *place)
+{
+    if (record->unlisted[0] == '\0')
+        memcpy(record->unlisted, place->fingerprint, sizeof(record->unlisted));
+    else if (strcmp(record->unlisted, place->fingerprint) != 0)
+        record->is_everywhere = true;
+}
+
 static int add_place(struct weir__findings *findings, struct weir__record *record,
                      struct weir__record *other)
 {
@@ -219,7 +280,7 @@ static int add_place(struct weir__findings *findings, struct weir__record *recor
     findings->bytes -= other->found.match_length;
     if (was_full) {
         findings->bytes -= weir__place_bytes(&other->found.places[0]);
-        findings->unlisted++;
+        note_unlisted(record, &other->found.places[0]);
     }
     return WEIR__ADDED_PLACE;
 }
@@ -241,13 +302,42 @@ static void add_stretch(struct weir__findings *findings, const struct weir__stre
     weir__veil_add(&findings->veil, stretch);
 }
 
+/* For all lines, also those of other files. */
+static void note_secret(struct weir__findings *findings, const struct weir__finding *finding)
+{
+    size_t cost = weir__secrets_cost(&findings->secrets);
+    if (findings->is_shown)
+        return;
+    if (cost > findings->bytes_max / 4 || !is_affordable(findings, cost)) {
+        weir__secrets_blind(&findings->secrets);
+        return;
+    }
+    findings->bytes += cost;
+    weir__secrets_add(&findings->secrets, finding->secret, finding->secret_length);
+}
+
+/* A name may be looked at more than once: when it is scanned, and when that is told to be
+ * incomplete. */
+static bool is_name_listed(const struct weir__found *found, const struct weir__found_place *place)
+{
+    for (size_t i = 0; i < found->places_count && place->is_in_name; i++)
+        if (found->places[i].is_in_name &&
+            strcmp(found->places[i].fingerprint, place->fingerprint) == 0)
+            return true;
+    return false;
+}
+
 static int add(struct weir__findings *findings, struct weir__record **record)
 {
     struct weir__record *known = NULL;
     if (findings->capacity > 0)
         known = findings->records[slot_of(findings->records, findings->capacity, &(*record)->key)];
+    if (known && is_name_listed(&known->found, &(*record)->found.places[0]))
+        return WEIR__ADDED_PLACE;
     int result = known ? add_place(findings, known, *record) : add_secret(findings, record);
-    if (result < 0)
+    if (result < 0 && known)
+        note_unlisted(known, &(*record)->found.places[0]);
+    else if (result < 0)
         findings->unlisted++;
     return result == -WEIR_E_OVERFLOW ? WEIR__ADDED_UNLISTED : result;
 }
@@ -261,7 +351,8 @@ int weir__findings_add(struct weir__findings *findings, const char *path, const 
     bool is_ignored = is_known(&findings->known, path, commit, finding);
     int result = is_ignored ? WEIR__ADDED_IGNORED
                             : weir__record_new(&record, path, commit, finding, findings->is_shown);
-    if (!weir__finding_is_path(finding)) {
+    bool is_path = weir__finding_is_path(finding);
+    if (!is_path && !finding->is_in_name) {
         weir__hidden_part(finding->place.length, finding->secret_length, &stretch.from,
                           &stretch.until);
         stretch.from += finding->place.offset;
@@ -270,6 +361,8 @@ int weir__findings_add(struct weir__findings *findings, const char *path, const 
     }
     weir_lock_acquire(&findings->lock);
     add_stretch(findings, &stretch);
+    if (!is_path)
+        note_secret(findings, finding);
     if (is_ignored)
         findings->ignored++;
     else if (result == 0)
@@ -325,6 +418,18 @@ static int compare_records(const void *a, const void *b)
     return order ? order : memcmp(&left->key, &right->key, sizeof(left->key));
 }
 
+/* All places of one file have one fingerprint: if what was left out has but one, a listed place may
+ * have it as well. */
+static void settle_unlisted(struct weir__record *record)
+{
+    struct weir__found *found = &record->found;
+    bool is_listed = record->unlisted[0] == '\0';
+    for (size_t i = 0; i < found->places_count && !is_listed; i++)
+        is_listed = strcmp(found->places[i].fingerprint, record->unlisted) == 0;
+    if (record->is_everywhere || !is_listed)
+        put_digits(&record->key, found->everywhere);
+}
+
 /* Only what was hidden when it came is known: the rest of the line goes. */
 static void cut_to_secret(struct weir__found_place *place)
 {
@@ -343,6 +448,8 @@ static void hide_others(const struct weir__veil *veil, struct weir__record *reco
     for (size_t i = 0; i < found->places_count; i++) {
         struct weir__found_place *place = &found->places[i];
         uint64_t offset = place->place.offset - place->line_from;
+        if (place->is_in_name)
+            continue; /* all of it was looked at before */
         if (place->line_from > place->place.offset ||
             !weir__veil_apply(veil, weir__place_object(place), offset, place->line,
                               place->line_length))
@@ -352,6 +459,28 @@ static void hide_others(const struct weir__veil *veil, struct weir__record *reco
         !weir__veil_apply(veil, weir__place_object(&found->places[0]), record->match_offset,
                           found->match, found->match_length))
         weir__hide(found->match, 0, found->match_length);
+}
+
+/* What was found elsewhere, and not here. */
+static void hide_elsewhere(const struct weir__secrets *secrets, struct weir__found *found)
+{
+    for (size_t i = 0; i < found->places_count; i++) {
+        struct weir__found_place *place = &found->places[i];
+        weir__secrets_hide(secrets, place->path, strlen(place->path));
+        if (!weir__secrets_hide(secrets, place->line, place->line_length) && found->rule->regex)
+            cut_to_secret(place);
+    }
+    if (!found->rule->regex)
+        weir__secrets_hide(secrets, found->secret, found->secret_length);
+    if (!weir__secrets_hide(secrets, found->match, found->match_length) && found->rule->regex)
+        weir__hide(found->match, 0, found->match_length);
+}
+
+void weir__findings_hide(const struct weir__findings *findings, char *text)
+{
+    WEIR__REQUIRE(findings->is_finished, "findings", "", "all secrets are known");
+    if (!findings->is_shown)
+        weir__secrets_hide(&findings->secrets, text, strlen(text));
 }
 
 void weir__findings_finish(struct weir__findings *findings)
@@ -364,11 +493,15 @@ void weir__findings_finish(struct weir__findings *findings)
             findings->records[count++] = findings->records[i];
     findings->is_finished = true;
     weir__veil_sort(&findings->veil);
+    weir__secrets_sort(&findings->secrets);
     for (size_t i = 0; i < count; i++) {
         struct weir__found *found = &findings->records[i]->found;
         qsort(found->places, found->places_count, sizeof(found->places[0]), weir__place_compare);
-        if (!findings->is_shown)
-            hide_others(&findings->veil, findings->records[i]);
+        settle_unlisted(findings->records[i]);
+        if (findings->is_shown)
+            continue;
+        hide_others(&findings->veil, findings->records[i]);
+        hide_elsewhere(&findings->secrets, found);
     }
     if (count > 1)
         qsort(findings->records, count, sizeof(findings->records[0]), compare_records);

@@ -6,8 +6,9 @@
  * other secrets that were found in the same line. The fingerprint is made of rule, secret and path,
  * and does not change with the line or the commit.
  *
- * Limits: memory for records, places of one secret. Beyond them findings are counted and not
- * listed, and weir__findings_unlisted() is not 0: the report and the summary say so.
+ * Limits: memory for records, places of one secret. Places beyond them are counted and not listed,
+ * the first ones are (by path and offset, as far as memory allows); that alone does not make a scan
+ * incomplete. Secrets beyond them are counted by weir__findings_unlisted(): that does.
  *
  * Thread-safe: weir__findings_add() may be called by many threads, and weir__findings_fresh() by
  * one meanwhile. What is to be ignored is given before the first of them, everything else comes
@@ -33,6 +34,7 @@ struct weir__found_place {
     char *encodings; /* "base64, hex", outermost first; "" when it was plain */
     char *line;      /* cut around the secret, which is redacted unless it is shown */
     size_t line_length, line_from, line_until;
+    bool is_in_name; /* the line is the path */
     char fingerprint[WEIR__FINGERPRINT_SIZE];
 };
 
@@ -47,6 +49,9 @@ struct weir__found {
     struct weir__found_place *places; /* ordered by path and offset once finished */
     size_t places_count;              /* listed */
     uint64_t places_total;
+    /* Of rule and secret alone, once finished, when places that are not listed are or may be in
+     * files of which no place is; else "". */
+    char everywhere[WEIR__FINGERPRINT_SIZE];
     uint64_t number; /* that weir__findings_fresh() gave it; 0: none */
 };
 
@@ -94,12 +99,15 @@ bool weir__findings_has_fresh(struct weir__findings *findings);
 
 /* Puts records and places in order: by path, offset and rule of the first place. */
 void weir__findings_finish(struct weir__findings *findings);
+/* Hides what was found in a text that is shown beside them; its length stays. After the end. */
+void weir__findings_hide(const struct weir__findings *findings, char *text);
 size_t weir__findings_count(const struct weir__findings *findings);
 const struct weir__found *weir__findings_at(const struct weir__findings *findings, size_t index);
+/* Found, and not as a place of a listed secret. */
 uint64_t weir__findings_unlisted(const struct weir__findings *findings);
 uint64_t weir__findings_ignored(const struct weir__findings *findings);
 
-/* The fingerprint of a rule, a secret and a path. */
+/* The fingerprint of a rule, a secret and a path; NULL: of the secret wherever it is. */
 void weir__fingerprint(const char *rule, const char *secret, size_t secret_length, const char *path,
                        char ret_text[WEIR__FINGERPRINT_SIZE]);
 /* "ghp_********************wxyz": the ends of long ones, nothing of short ones. At most size - 1

@@ -124,6 +124,14 @@ static void hide_in_line(struct weir__found_place *place, const struct weir__fin
                    place->line_from + (until < room ? (size_t)until : room));
 }
 
+void weir__hide_in_path(char *path, const struct weir__finding *finding)
+{
+    /* A path with a token in it is still found by what is left of it; by less it would not be. */
+    if (finding->secret_length >= WEIR__REDACT_LONG)
+        weir__hide_all(path, strlen(path), finding->secret, finding->secret_length,
+                       finding->secret_length);
+}
+
 static int place_init(struct weir__found_place *place, const char *path, const char *commit,
                       const struct weir__finding *finding, bool is_shown)
 {
@@ -133,7 +141,8 @@ static int place_init(struct weir__found_place *place, const char *path, const c
                                                               : finding->line_until;
     size_t cut = from > LINE_KEPT_BEFORE ? from - LINE_KEPT_BEFORE : 0;
     size_t kept = finding->line_length - cut < LINE_KEPT ? finding->line_length - cut : LINE_KEPT;
-    size_t path_length = strlen(path), commit_length = commit ? strlen(commit) : 0;
+    const char *shown = is_shown || !finding->shown_path ? path : finding->shown_path;
+    size_t path_length = strlen(shown), commit_length = commit ? strlen(commit) : 0;
     char *block = weir__base_alloc(1, sizeof(struct weir__digest) + path_length + commit_length +
                                           encodings_length(finding) + kept + 4);
     if (!block)
@@ -141,10 +150,11 @@ static int place_init(struct weir__found_place *place, const char *path, const c
     weir__object_digest(path, commit, (struct weir__digest *)block);
     char *at = block + sizeof(struct weir__digest);
     *place = (struct weir__found_place){.place = finding->place,
+                                        .is_in_name = finding->is_in_name,
                                         .line_length = kept,
                                         .line_from = from - cut,
                                         .line_until = until - cut < kept ? until - cut : kept};
-    place->path = put(&at, path, path_length);
+    place->path = put(&at, shown, path_length);
     place->commit = commit ? put(&at, commit, commit_length) : NULL;
     place->line = put(&at, finding->line_length ? finding->line + cut : "", kept);
     place->encodings = at;
@@ -154,10 +164,7 @@ static int place_init(struct weir__found_place *place, const char *path, const c
     if (is_shown)
         return 0;
     hide_in_line(place, finding, cut);
-    /* A path with a token in it is still found by what is left of it; by less it would not be. */
-    if (finding->secret_length >= WEIR__REDACT_LONG)
-        weir__hide_all(place->path, path_length, finding->secret, finding->secret_length,
-                       finding->secret_length);
+    weir__hide_in_path(place->path, finding);
     return 0;
 }
 
@@ -196,7 +203,8 @@ static int match_init(struct weir__record *record, const struct weir__finding *f
     record->found.match_length = length;
     if (is_shown || finding->secret_length == 0)
         return 0;
-    if (at == SIZE_MAX || finding->encodings_count > 0 || finding->place.offset + cut < at) {
+    if (at == SIZE_MAX || finding->is_in_name || finding->encodings_count > 0 ||
+        finding->place.offset + cut < at) {
         weir__hide(match, 0, length);
         return 0;
     }

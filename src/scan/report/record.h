@@ -17,6 +17,9 @@ struct weir__record {
     struct weir__found_place owner;
     bool has_match_offset; /* the match is a stretch of the object */
     uint64_t match_offset;
+    /* Of the first place that was not listed, or ""; and whether others of them are elsewhere. */
+    char unlisted[WEIR__FINGERPRINT_SIZE];
+    bool is_everywhere;
 };
 
 /* A record with one place. 0 or NoMemory. */
@@ -36,6 +39,8 @@ const struct weir__digest *weir__place_object(const struct weir__found_place *pl
 
 /* What is never redacted: the path that a rule without an expression found. */
 bool weir__finding_is_path(const struct weir__finding *finding);
+/* The secret of the finding, in the path that it was found in. */
+void weir__hide_in_path(char *path, const struct weir__finding *finding);
 void weir__object_digest(const char *path, const char *commit, struct weir__digest *ret_digest);
 
 /* Moves the one place of other into record, whose array has room, or which is full and gives up its

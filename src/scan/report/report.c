@@ -198,6 +198,54 @@ void weir__write_shown(struct weir__writer *writer, const char *text)
     weir__write_pieces(writer, text, strlen(text), NULL);
 }
 
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+static bool is_escape(const char *text)
+{
+    return text[0] == '\\' && text[1] == 'x' && is_hex(text[2]) && is_hex(text[3]);
+}
+
+bool weir__name_is_text(const char *path)
+{
+    size_t length = strlen(path), step;
+    for (size_t at = 0; at < length; at += step) {
+        step = weir__text_utf8_length((const unsigned char *)path + at, length - at);
+        if (step == 0)
+            return false;
+    }
+    return true;
+}
+
+static bool is_name_plain(const char *path)
+{
+    for (const char *at = strchr(path, '\\'); at; at = strchr(at + 1, '\\'))
+        if (is_escape(at))
+            return false;
+    return weir__name_is_text(path);
+}
+
+const char *weir__name_written(const char *path, struct weir__buffer *buffer)
+{
+    size_t length = strlen(path);
+    int error = 0;
+    if (is_name_plain(path))
+        return path;
+    for (size_t at = 0; at < length && error == 0;) {
+        size_t step = weir__text_utf8_length((const unsigned char *)path + at, length - at);
+        if (step == 0)
+            error = weir__buffer_printf(buffer, "\\x%02x", (unsigned char)path[at]);
+        else if (path[at] == '\\')
+            error = weir__buffer_puts(buffer, "\\\\");
+        else
+            error = weir__buffer_append(buffer, path + at, step);
+        at += step ? step : 1;
+    }
+    return error == 0 ? weir__buffer_text(buffer) : NULL;
+}
+
 void weir__write_count(struct weir__writer *writer, uint64_t count, const char *one,
                        const char *many)
 {
@@ -239,6 +287,16 @@ uint64_t weir__places_total(const struct weir__findings *findings)
     return total;
 }
 
+uint64_t weir__places_unlisted(const struct weir__findings *findings)
+{
+    uint64_t unlisted = 0;
+    for (size_t i = 0; i < weir__findings_count(findings); i++) {
+        const struct weir__found *found = weir__findings_at(findings, i);
+        unlisted += found->places_total - found->places_count;
+    }
+    return unlisted;
+}
+
 void weir__json_encodings(struct weir__json *json, const char *encodings)
 {
     weir__json_array(json);
@@ -275,6 +333,9 @@ void weir__write_found(struct weir__writer *writer)
         weir__write_count(writer, count, "secret", "secrets");
         weir__write(writer, " in ");
         weir__write_count(writer, weir__places_total(writer->findings), "place", "places");
+        uint64_t unlisted = weir__places_unlisted(writer->findings);
+        if (unlisted > 0)
+            weir__writef(writer, ", %" PRIu64 " of them not listed", unlisted);
     }
     if (writer->summary->ignored > 0)
         weir__writef(writer, ", %" PRIu64 " known before", writer->summary->ignored);

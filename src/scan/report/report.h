@@ -34,6 +34,7 @@ int weir__report_find(const char *name);
 struct weir__unscanned {
     char *path;
     char *reason; /* one line: "cannot read: Permission denied", "encrypted", "decode budget" */
+    bool is_partial;
 };
 
 /* What was done, for the end of a report and for --summary. */

@@ -89,18 +89,6 @@ static void put_tile(struct weir__writer *writer, uint64_t value, const char *on
                  is_hot && value > 0 ? " class=\"hot\"" : "", value, value == 1 ? one : many);
 }
 
-static uint64_t files_with_findings(const struct weir__findings *findings)
-{
-    uint64_t count = 0;
-    const char *path = NULL;
-    for (size_t i = 0; i < weir__findings_count(findings); i++) {
-        const char *next = weir__findings_at(findings, i)->places[0].path;
-        count += !path || strcmp(path, next) != 0;
-        path = next;
-    }
-    return count;
-}
-
 static void put_tiles(struct weir__writer *writer)
 {
     const struct weir__summary *summary = writer->summary;
@@ -110,11 +98,10 @@ static void put_tiles(struct weir__writer *writer)
     weir__write(writer, "<ul class=\"tiles\" aria-label=\"Summary\">\n");
     put_tile(writer, weir__findings_count(findings), "secret", "secrets", true);
     put_tile(writer, weir__places_total(findings), "place", "places", false);
-    put_tile(writer, files_with_findings(findings), "file with secrets", "files with secrets",
-             false);
     put_tile(writer, summary->files, "file scanned", "files scanned", false);
     weir__writef(writer, "<li><b>%s</b> scanned</li>\n", size);
-    put_tile(writer, summary->ignored, "known before", "known before", false);
+    if (summary->ignored > 0)
+        put_tile(writer, summary->ignored, "known before", "known before", false);
     put_tile(writer, summary->failed + summary->truncated, "not or partly scanned",
              "not or partly scanned", true);
     weir__write(writer, "</ul>\n");

@@ -10,8 +10,8 @@
 #define WEIR_SCAN_REPORT_REPORT_HTML_PAGE_H
 
 /* clang-format off */
-#define WEIR__PAGE_STYLE_HASH  "sha256-oCgrnlOy6C9Jez87Hn2CHtLG/7JmCcxBWuzXtBeCGH0="
-#define WEIR__PAGE_SCRIPT_HASH "sha256-I4R3nZ3kUOiApo+YX4eqCg1CTQoM0cJoqB6tiKXtqzs="
+#define WEIR__PAGE_STYLE_HASH  "sha256-4rxTFUQRM7j8vqhG33OWTkFewEnLnikT+kw//d5DtI4="
+#define WEIR__PAGE_SCRIPT_HASH "sha256-h3EHxw3NlPPQuVynNBv60yJM44TidFYF9QxAjyTbP9E="
 /* clang-format on */
 
 extern const char weir__page_style[];

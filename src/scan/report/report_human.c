@@ -192,6 +192,8 @@ static void put_details(struct weir__writer *writer, const struct weir__found *f
         weir__write(writer, ", encoded: ");
         weir__write_shown(writer, place->encodings);
     }
+    if (place->is_in_name)
+        weir__write(writer, ", in the name");
     if (found->is_checked)
         weir__write(writer, ", checked");
     weir__writef(writer, "%s\n", style(writer, WEIR__STYLE_RESET));

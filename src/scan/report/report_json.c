@@ -25,30 +25,35 @@
  *   redacted           whether secret, match and text have parts replaced by '*'
  *   entropy            bits for each byte of the secret
  *   checked            whether a check of its structure agreed
- *   places_total       how often it was found; places lists the first of them
- *   places             [PLACE, ...], by path and offset
- * PLACE
- *   path               '!' stands between an archive and its member
+ *   places_total       how often it was found; places lists the first 1,000 of them
+ *   everywhere         only if places that are not listed may be in other files than those that
+ * are: the fingerprint of rule and secret, by which a baseline knows all of them places [PLACE,
+ * ...], by path and offset PLACE path               '!' stands between an archive and its member.
+ * One that is not UTF-8, or has something like \xff in it, is written with such bytes as \xff and
+ *                      backslashes as \\
  *   commit             only if it was found in one
  *   line, column, end_line, end_column   from 1, in bytes; the end is behind the last byte
  *   offset, length     bytes in the file
  *   encodings          ["base64", ...], outermost first
  *   fingerprint        of rule, secret and path: 32 hexadecimal digits
+ *   in_name            only if it was found in the path: true; line and column are 1
  *   text               of the first place only: the line, cut around the secret
  * SUMMARY
- *   complete, interrupted     complete is false when anything was left out
- *   secrets, places           found; allowed, ignored, unlisted: found and not listed, and why
- *   files, bytes, archives, members       scanned
- *   special, symlinks, allowed_paths, ignored_paths, submodules      skipped
- *   failed, truncated         could not be scanned, or only in part
- *   unscanned                 the first of those: [{path, reason}, ...]
+ *   complete, interrupted     complete is false when anything was not scanned, or a secret not
+ * listed secrets, places           listed ones, and all places of them; unlisted_places: of those,
+ * the ones that are not listed allowed, ignored, unlisted            found and not told, the last
+ * ones for want of memory files, bytes, archives, members       scanned special, symlinks,
+ * allowed_paths, ignored_paths, submodules      skipped failed, truncated         could not be
+ * scanned, or only in part unscanned                 the first of those: [{path, reason}, ...]
  *   configs, rules, engine    files that were used, number of rules, identity of the engine
  *   seconds
  *
- * Bytes that are not UTF-8 become U+FFFD. Members may be added; format_version changes when one
- * changes its meaning.
+ * Elsewhere bytes that are not UTF-8 become U+FFFD. Members may be added; format_version changes
+ * when one changes its meaning.
  */
 #include "report_parts.h"
+
+#include <weir/error.h>
 
 #include "banned.h"
 
@@ -76,10 +81,23 @@ static void put_bytes(struct weir__json *json, const char *key, const char *byte
     weir__json_bytes(json, bytes, length);
 }
 
-static void put_place(struct weir__json *json, const struct weir__found_place *place, bool is_first)
+static void put_name(struct weir__writer *writer, struct weir__json *json, const char *key,
+                     const char *path)
+{
+    struct weir__buffer written;
+    weir__buffer_init(&written, WEIR__NAME_MAX);
+    const char *name = weir__name_written(path, &written);
+    if (!name)
+        weir__write_note(writer, -WEIR_E_NO_MEMORY);
+    put_text(json, key, name);
+    weir__buffer_fini(&written);
+}
+
+static void put_place(struct weir__writer *writer, struct weir__json *json,
+                      const struct weir__found_place *place, bool is_first)
 {
     weir__json_object(json);
-    put_text(json, "path", place->path);
+    put_name(writer, json, "path", place->path);
     if (place->commit)
         put_text(json, "commit", place->commit);
     put_u64(json, "line", place->place.line);
@@ -91,6 +109,8 @@ static void put_place(struct weir__json *json, const struct weir__found_place *p
     weir__json_key(json, "encodings");
     weir__json_encodings(json, place->encodings);
     put_text(json, "fingerprint", place->fingerprint);
+    if (place->is_in_name)
+        put_bool(json, "in_name", true);
     if (is_first)
         put_bytes(json, "text", place->line, place->line_length);
     weir__json_end(json);
@@ -122,10 +142,12 @@ static void put_finding(struct weir__writer *writer, struct weir__json *json,
     weir__json_real(json, found->entropy);
     put_bool(json, "checked", found->is_checked);
     put_u64(json, "places_total", found->places_total);
+    if (found->everywhere[0])
+        put_text(json, "everywhere", found->everywhere);
     weir__json_key(json, "places");
     weir__json_array(json);
     for (size_t i = 0; i < found->places_count; i++) {
-        put_place(json, &found->places[i], i == 0);
+        put_place(writer, json, &found->places[i], i == 0);
         weir__write_step(writer);
     }
     weir__json_end(json);
@@ -138,7 +160,7 @@ static void put_unscanned(struct weir__writer *writer, struct weir__json *json)
     weir__json_array(json);
     for (size_t i = 0; i < summary->unscanned_count; i++) {
         weir__json_object(json);
-        put_text(json, "path", summary->unscanned[i].path);
+        put_name(writer, json, "path", summary->unscanned[i].path);
         put_text(json, "reason", summary->unscanned[i].reason);
         weir__json_end(json);
         weir__write_step(writer);
@@ -158,6 +180,7 @@ static void put_summary(struct weir__writer *writer, struct weir__json *json)
     put_bool(json, "interrupted", summary->is_interrupted);
     put_u64(json, "secrets", weir__findings_count(writer->findings));
     put_u64(json, "places", weir__places_total(writer->findings));
+    put_u64(json, "unlisted_places", weir__places_unlisted(writer->findings));
     put_u64(json, "allowed", summary->allowed);
     put_u64(json, "ignored", summary->ignored);
     put_u64(json, "unlisted", summary->unlisted);
@@ -220,7 +243,7 @@ bool weir__report_put_found(void *arg, const struct weir__fresh *fresh)
     weir__json_real(&json, found->entropy);
     put_bool(&json, "checked", found->is_checked);
     weir__json_key(&json, "place");
-    put_place(&json, fresh->place, false);
+    put_place(writer, &json, fresh->place, false);
     weir__json_end(&json);
     weir__write_note(writer, weir__json_finish(&json));
     return weir__buffer_length(&writer->buffer) < WEIR__REPORT_PIECE;
@@ -263,7 +286,7 @@ static void put_gitleaks(struct weir__writer *writer, struct weir__json *json,
     put_u64(json, "EndColumn", end_column > 1 ? end_column - 1 : end_column);
     put_bytes(json, "Match", found->match, found->match_length);
     put_bytes(json, "Secret", found->secret, found->secret_length);
-    put_text(json, "File", place->path);
+    put_name(writer, json, "File", place->path);
     put_text(json, "SymlinkFile", "");
     put_text(json, "Commit", place->commit);
     weir__json_key(json, "Entropy");
@@ -278,7 +301,7 @@ static void put_gitleaks(struct weir__writer *writer, struct weir__json *json,
     int error = weir__buffer_printf(&name, "%s%s%s:%s:%llu", place->commit ? place->commit : "",
                                     place->commit ? ":" : "", place->path, found->rule->id,
                                     (unsigned long long)place->place.line);
-    put_text(json, "Fingerprint", weir__buffer_text(&name));
+    put_name(writer, json, "Fingerprint", weir__buffer_text(&name));
     weir__buffer_fini(&name);
     weir__json_end(json);
     weir__write_note(writer, error);

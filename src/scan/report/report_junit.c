@@ -1,6 +1,8 @@
 /* report_junit.c - JUnit's XML: a secret is a failed test, what could not be scanned an error.
  *
  * Without either there is one test that passed, since an empty report is an error to many readers.
+ * The schema is that of Jenkins, and "file", which it does not know: GitLab and others make a link
+ * of it.
  */
 #include "report_parts.h"
 
@@ -56,7 +58,7 @@ static void put_finding(struct weir__writer *writer, const struct weir__found *f
     weir__writef(writer, " at %" PRIu64 ":%" PRIu64 "\" file=\"", place->place.line,
                  place->place.column);
     put_text(writer, place->path);
-    weir__writef(writer, "\" line=\"%" PRIu64 "\">\n      <failure type=\"", place->place.line);
+    weir__write(writer, "\">\n      <failure type=\"");
     put_text(writer, found->rule->id);
     weir__write(writer, "\" message=\"");
     put_text(writer, weir__rule_description(found->rule));
@@ -78,19 +80,19 @@ static void put_error(struct weir__writer *writer, const char *path, const char 
 {
     weir__write(writer, "    <testcase classname=\"");
     put_text(writer, path);
-    weir__write(writer,
-                "\" name=\"scanned completely\">\n      <error type=\"unscanned\" message=\"");
+    weir__write(writer, "\" name=\"scanned completely\" file=\"");
+    put_text(writer, path);
+    weir__write(writer, "\">\n      <error type=\"unscanned\" message=\"");
     put_text(writer, reason);
     weir__write(writer, "\"/>\n    </testcase>\n");
 }
 
 static void put_totals(struct weir__writer *writer, uint64_t tests, uint64_t errors)
 {
-    weir__writef(writer,
-                 " tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%" PRIu64
-                 "\" skipped=\"0\" time=\"%.3f\">\n",
-                 tests, (uint64_t)weir__findings_count(writer->findings), errors,
-                 writer->summary->seconds);
+    weir__writef(
+        writer,
+        " tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%" PRIu64 "\" time=\"%.3f\">\n",
+        tests, (uint64_t)weir__findings_count(writer->findings), errors, writer->summary->seconds);
 }
 
 void weir__report_junit(struct weir__writer *writer)

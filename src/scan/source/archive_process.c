@@ -1,11 +1,7 @@
 /* archive_process.c - starting, hearing and ending the decoder's process. */
-#include <errno.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,7 +15,6 @@
 
 #include "banned.h"
 
-#define LOOK_UP_US   250000
 #define HELLO_NS_MAX (30 * WEIR_NS_PER_S)
 #define ENVIRON_MAX  8
 
@@ -28,7 +23,7 @@ extern char **environ;
 int weir__archive_process_init(struct weir__archive_process *process)
 {
     char *message = weir__base_alloc(WEIR__ARCHIVE_MESSAGE_MAX, 1);
-    *process = (struct weir__archive_process){.fd = -1, .message = message};
+    *process = (struct weir__archive_process){.child = {.fd = -1}, .message = message};
     return message ? 0 : -WEIR_E_NO_MEMORY;
 }
 
@@ -52,68 +47,11 @@ static void choose_environment(char **kept)
     kept[count] = NULL;
 }
 
-static int set_attributes(posix_spawnattr_t *attributes)
-{
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    int error = posix_spawnattr_setsigmask(attributes, &none);
-    if (!error)
-        error = posix_spawnattr_setsigdefault(attributes, &all);
-    /* A group of its own: an interrupt from the keyboard is for the parent to handle. */
-    if (!error)
-        error = posix_spawnattr_setpgroup(attributes, 0);
-    if (!error)
-        error = posix_spawnattr_setflags(
-            attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    return error;
-}
-
-static int set_descriptors(posix_spawn_file_actions_t *actions, int socket_fd)
-{
-    int error = posix_spawn_file_actions_adddup2(actions, socket_fd, WEIR__ARCHIVE_SOCKET);
-    int last = WEIR__ARCHIVE_IS_SANITIZED ? STDOUT_FILENO : STDERR_FILENO;
-    for (int fd = 0; !error && fd <= last; fd++)
-        error = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
-    if (!error)
-        error = posix_spawn_file_actions_addclosefrom_np(actions, WEIR__ARCHIVE_FILE);
-    return error;
-}
-
-static int spawn(struct weir__archive_process *process, int socket_fd, const char *program,
-                 char **arguments)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    char *kept[ENVIRON_MAX + 1];
-    choose_environment(kept);
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return -WEIR_E_NO_MEMORY;
-    if (posix_spawnattr_init(&attributes) != 0) {
-        posix_spawn_file_actions_destroy(&actions);
-        return -WEIR_E_NO_MEMORY;
-    }
-    int error = set_attributes(&attributes);
-    if (!error)
-        error = set_descriptors(&actions, socket_fd);
-    if (!error && weir__sys_fault())
-        error = errno;
-    if (!error)
-        error = posix_spawn(&process->pid, program, &actions, &attributes, arguments, kept);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error)
-        process->pid = 0;
-    return error ? weir_error_from_errno(error) : 0;
-}
-
 static int start(struct weir__archive_process *process, const struct weir__archive_options *options,
                  bool has_no_seccomp)
 {
-    const struct timeval look_up = {0, LOOK_UP_US};
     char name[] = WEIR__ARCHIVE_PROGRAM, memory[24], spill[24], letters[3];
-    char *arguments[] = {name, memory, spill, letters, NULL};
-    int fds[2];
+    char *arguments[] = {name, memory, spill, letters, NULL}, *kept[ENVIRON_MAX + 1];
     WEIR_CLEANUP(weir__buffer_fini)
     struct weir__buffer program;
     int error = weir__archive_find(&program);
@@ -124,18 +62,20 @@ static int start(struct weir__archive_process *process, const struct weir__archi
     snprintf(letters, sizeof(letters), "%c%c",
              options->may_run_unconfined ? WEIR__ARCHIVE_MAY_RUN : WEIR__ARCHIVE_CONFINED,
              has_no_seccomp ? WEIR__ARCHIVE_NO_SECCOMP : WEIR__ARCHIVE_CONFINED);
-    if (WEIR__SYS(int, socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds)) != 0)
-        return weir_error_from_errno(errno);
+    choose_environment(kept);
+    const struct weir__child_plan plan = {
+        .program = weir__buffer_text(&program),
+        .arguments = arguments,
+        .environment = kept,
+        .fds = {WEIR__CHILD_NULL, WEIR__CHILD_NULL,
+                WEIR__ARCHIVE_IS_SANITIZED ? WEIR__CHILD_SAME : WEIR__CHILD_NULL,
+                WEIR__CHILD_SOCKET},
+        .fds_count = WEIR__ARCHIVE_FILE,
+        .is_packets = true,
+        .closes_rest = true,
+    };
     process->maker = gettid();
-    process->fd = fds[0];
-    error = spawn(process, fds[1], weir__buffer_text(&program), arguments);
-    weir__sys_close(fds[1]);
-    if (!error && WEIR__SYS(int, setsockopt(process->fd, SOL_SOCKET, SO_RCVTIMEO, &look_up,
-                                            sizeof(look_up))) != 0)
-        error = weir_error_from_errno(errno);
-    if (error)
-        weir__archive_process_stop(process);
-    return error;
+    return weir__child_start(&process->child, &plan);
 }
 
 int weir__archive_process_start(struct weir__archive_process *process,
@@ -144,9 +84,9 @@ int weir__archive_process_start(struct weir__archive_process *process,
 {
     int refusal = 0;
     /* The kernel ends a child when the thread that started it ends, not the program. */
-    if (process->pid > 0 && process->maker != gettid())
+    if (process->child.pid > 0 && process->maker != gettid())
         weir__archive_process_stop(process);
-    if (process->pid > 0)
+    if (process->child.pid > 0)
         return 0;
     int error = start(process, options, has_no_seccomp);
     if (error)
@@ -182,61 +122,21 @@ int weir__archive_process_send(struct weir__archive_process *process,
     rights->cmsg_type = SCM_RIGHTS;
     rights->cmsg_len = CMSG_LEN(size);
     memcpy(CMSG_DATA(rights), fds, size);
-    ssize_t sent = WEIR__SYS(ssize_t, sendmsg(process->fd, &head, MSG_NOSIGNAL));
+    ssize_t sent = WEIR__SYS(ssize_t, sendmsg(process->child.fd, &head, MSG_NOSIGNAL));
     return sent == (ssize_t)sizeof(*command) ? 0 : -WEIR_E_CLOSED;
-}
-
-static void on_cancel(void *arg)
-{
-    const struct weir__archive_process *process = arg;
-    shutdown(process->fd, SHUT_RDWR);
 }
 
 ssize_t weir__archive_process_hear(struct weir__archive_process *process, uint64_t silence_ns,
                                    const struct weir_deadline *deadline)
 {
-    struct weir_cancel_hook hook = {0};
-    uint64_t until_ns = weir_time_add(weir_now_ns(), silence_ns);
-    ssize_t got;
-    int error = weir_deadline_check(deadline);
-    if (error)
-        return error;
-    if (deadline->cancel)
-        weir_cancel_on(deadline->cancel, &hook, on_cancel, process);
-    do {
-        /* With MSG_TRUNC a message that is too long has the length that it had. */
-        got = WEIR__SYS(ssize_t,
-                        recv(process->fd, process->message, WEIR__ARCHIVE_MESSAGE_MAX, MSG_TRUNC));
-        if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
-            got = 0; /* a connection that is broken is a child that is gone */
-        if (got < 0) {
-            error = weir_deadline_check(deadline);
-            if (!error && weir_now_ns() >= until_ns)
-                error = -WEIR_E_TIMEOUT_READ;
-        }
-    } while (got < 0 && !error);
-    if (deadline->cancel)
-        weir_cancel_off(&hook);
-    if (got == 0)
-        error = weir_deadline_check(deadline);
-    return error ? error : got;
+    ssize_t got = weir__child_hear(&process->child, process->message, WEIR__ARCHIVE_MESSAGE_MAX,
+                                   silence_ns, deadline);
+    bool is_over = got == -WEIR_E_TIMEOUT || got == -WEIR_E_TIMEOUT_READ || got == -WEIR_E_CANCELED;
+    return got >= 0 || is_over ? got : 0; /* a connection that is broken is a child that is gone */
 }
 
 int weir__archive_process_stop(struct weir__archive_process *process)
 {
-    int status = 0, died_of = 0;
-    if (process->pid > 0) {
-        /* Before the wait: one that has closed its socket may still live. One that is dead keeps
-         * the status that it died with. */
-        kill(process->pid, SIGKILL);
-        pid_t pid;
-        do
-            pid = waitpid(process->pid, &status, 0);
-        while (pid < 0 && errno == EINTR);
-        if (pid == process->pid)
-            died_of = WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
-    }
-    weir__sys_close_at(&process->fd);
-    process->pid = 0;
-    return died_of;
+    int status = weir__child_stop(&process->child);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
 }

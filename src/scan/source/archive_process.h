@@ -1,7 +1,6 @@
 /* archive_process.h - the decoder's process as its parent sees it.
  *
- * Waits: recv() on the socket, which looks up every quarter of a second whether the deadline has
- * come, and is ended at once by a cancel token, whose hook shuts the socket down.
+ * Waits: those of child.h.
  *
  * Ownership: a process owns its child and its socket; fini kills the one and closes the other.
  */
@@ -11,6 +10,7 @@
 #include <sys/types.h>
 
 #include "archive_frames.h"
+#include "child.h"
 
 /* Letters of the child's last argument. */
 #define WEIR__ARCHIVE_CONFINED   '-'
@@ -18,9 +18,8 @@
 #define WEIR__ARCHIVE_NO_SECCOMP 'n' /* for tests: as if the kernel had none */
 
 struct weir__archive_process {
-    pid_t pid;   /* 0: there is none */
-    pid_t maker; /* the thread that started it, with which it dies */
-    int fd;
+    struct weir__child child;
+    pid_t maker;   /* the thread that started it, with which it dies */
     char *message; /* WEIR__ARCHIVE_MESSAGE_MAX bytes */
 };
 

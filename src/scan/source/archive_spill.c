@@ -9,6 +9,7 @@
 #include "alloc.h"
 #include "archive_read.h"
 #include "sys.h"
+#include "temporary.h"
 
 #include "banned.h"
 
@@ -19,13 +20,8 @@ static bool put(struct weir__archive_member *member, const char *bytes, size_t l
     uint64_t end = member->spilled_from + member->spilled;
     if (length > trip->command->options.spill_bytes_max - end)
         return false;
-    for (size_t done = 0; done < length;) {
-        ssize_t put =
-            weir__sys_pwrite(trip->spill, bytes + done, length - done, (off_t)(end + done));
-        if (put <= 0)
-            return false;
-        done += (size_t)put;
-    }
+    if (weir__whole_pwrite(trip->spill, bytes, length, end) < 0)
+        return false;
     member->spilled += length;
     trip->spill_used = end + length;
     return true;

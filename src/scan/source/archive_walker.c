@@ -151,12 +151,12 @@ static enum outcome listen_to(struct run *run, int *ret_error)
 static enum outcome attempt(struct run *run, int *ret_error)
 {
     struct weir__archive_walker *walker = run->walker;
-    pid_t before = walker->process.pid;
+    pid_t before = walker->process.child.pid;
     *ret_error = weir__archive_process_start(&walker->process, &walker->options,
                                              walker->has_no_seccomp, run->deadline);
     if (*ret_error)
         return OUTCOME_ENDED;
-    run->is_fresh = walker->process.pid != before;
+    run->is_fresh = walker->process.child.pid != before;
     run->command.walk = ++walker->walks_count;
     run->command.bytes_before = run->taker.bytes;
     weir__archive_taker_start(&run->taker, run->command.walk, run->command.from);

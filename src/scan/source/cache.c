@@ -11,7 +11,9 @@
 
 #include "alloc.h"
 #include "buffer.h"
+#include "entries.h"
 #include "sys.h"
+#include "temporary.h"
 
 #include "banned.h"
 
@@ -46,8 +48,10 @@ static int open_folder(int dir, const char *name, mode_t mode)
 static int open_base(const char *base, const char *home)
 {
     /* Relative ones are to be ignored, says the specification of that variable. */
-    if (base && base[0] == '/')
-        return weir__sys_openat(AT_FDCWD, base, O_RDONLY | O_DIRECTORY, 0);
+    if (base && base[0] == '/') {
+        int fd = weir__sys_openat(AT_FDCWD, base, O_RDONLY | O_DIRECTORY, 0);
+        return fd < 0 ? open_folder(AT_FDCWD, base, 0700) : fd;
+    }
     if (!home || home[0] != '/')
         return -1;
     int dir = weir__sys_openat(AT_FDCWD, home, O_RDONLY | O_DIRECTORY, 0);
@@ -62,17 +66,6 @@ static int open_base(const char *base, const char *home)
 }
 
 /* --- getting --- */
-
-static int read_all(int fd, char *bytes, size_t length)
-{
-    for (size_t at = 0; at < length;) {
-        ssize_t n = weir__sys_pread(fd, bytes + at, length - at, (off_t)at);
-        if (n <= 0)
-            return n < 0 ? weir_error_from_errno(errno) : -WEIR_E_CORRUPT;
-        at += (size_t)n;
-    }
-    return 0;
-}
 
 static int get_from(int folder, bool (*is_good)(const struct stat *), const char *key,
                     char **ret_bytes, size_t *ret_length)
@@ -89,7 +82,7 @@ static int get_from(int folder, bool (*is_good)(const struct stat *), const char
     if (result == 0 && !bytes)
         result = -WEIR_E_NO_MEMORY;
     if (result == 0)
-        result = read_all(fd, bytes, (size_t)st.st_size);
+        result = weir__whole_pread(fd, bytes, (size_t)st.st_size, 0);
     weir__sys_close(fd);
     if (result < 0) {
         weir__base_free(bytes);
@@ -113,14 +106,6 @@ static int get(void *arg, const char *key, char **ret_bytes, size_t *ret_length)
 
 /* --- putting --- */
 
-struct entry { /* as the kernel has it */
-    ino64_t inode;
-    off64_t next;
-    unsigned short size;
-    unsigned char type;
-    char name[];
-};
-
 struct oldest {
     char name[NAME_SIZE];
     struct timespec time;
@@ -131,10 +116,8 @@ static void look_at(const struct weir__cache *cache, const char *name, struct ol
 {
     struct stat st;
     size_t length = strlen(name);
-    if (name[0] == '.' && length < 3)
-        return;
-    if (length >= NAME_SIZE || weir__sys_fstatat(cache->_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        !S_ISREG(st.st_mode))
+    if (weir__dirent_is_dots(name) || length >= NAME_SIZE ||
+        weir__sys_fstatat(cache->_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
         return;
     bool is_older =
         oldest->count == 0 || st.st_mtim.tv_sec < oldest->time.tv_sec ||
@@ -149,32 +132,21 @@ static void look_at(const struct weir__cache *cache, const char *name, struct ol
 /* Makes room for one more. */
 static void make_room(const struct weir__cache *cache)
 {
-    _Alignas(struct entry) char window[WINDOW];
+    _Alignas(struct weir__dirent) char window[WINDOW];
     for (unsigned i = 0; i < 2 * WEIR__CACHE_FILES; i++) {
         struct oldest oldest = {.count = 0};
         int fd = weir__sys_openat(cache->_fd, ".", O_RDONLY | O_DIRECTORY, 0);
         ssize_t size;
         while (fd >= 0 && (size = weir__sys_getdents(fd, window, sizeof(window))) > 0)
             for (ssize_t at = 0; at < size;) {
-                const struct entry *entry = (const struct entry *)(const void *)(window + at);
-                look_at(cache, entry->name, &oldest);
-                at += entry->size;
+                const struct weir__dirent *entry = weir__dirent_at(window, at);
+                look_at(cache, entry->d_name, &oldest);
+                at += entry->d_reclen;
             }
         weir__sys_close(fd);
         if (oldest.count < WEIR__CACHE_FILES || weir__sys_unlinkat(cache->_fd, oldest.name, 0) < 0)
             return;
     }
-}
-
-static bool write_all(int fd, const char *bytes, size_t length)
-{
-    for (size_t at = 0; at < length;) {
-        ssize_t n = weir__sys_write(fd, bytes + at, length - at);
-        if (n <= 0)
-            return false;
-        at += (size_t)n;
-    }
-    return true;
 }
 
 static void put(void *arg, const char *key, const char *bytes, size_t length)
@@ -189,7 +161,7 @@ static void put(void *arg, const char *key, const char *bytes, size_t length)
                               cache->_is_shared ? 0644 : 0600);
     if (fd < 0)
         return;
-    bool is_good = write_all(fd, bytes, length);
+    bool is_good = weir__whole_write(fd, bytes, length) == 0;
     weir__sys_close(fd);
     if (!is_good || weir__sys_renameat2(cache->_fd, name, cache->_fd, key, 0) < 0)
         weir__sys_unlinkat(cache->_fd, name, 0);

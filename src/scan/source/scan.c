@@ -3,11 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "alloc.h"
 #include "log.h"
-#include "sys.h"
+#include "resources.h"
 
 #include "banned.h"
 
@@ -17,12 +16,12 @@ static const struct weir_lock_class scan_class = {"scan-run", 200};
 #define FDS_RESERVED 16u
 #define FDS_PER_THREAD                                                                             \
     8u /* beside the open directories: a file, a job, children, what is spilled */
-#define FDS_DIRS_MAX   32u
-#define FDS_DIRS_MIN   2u
-#define FDS_RAISED_MAX 65536u
+#define FDS_DIRS_MAX 32u
+#define FDS_DIRS_MIN 2u
 
 /* A thread looks whether to stop after each read; who then does not end waits for a device. */
-#define DRAIN_NS (3 * WEIR_NS_PER_S)
+#define DRAIN_NS WEIR_NS_PER_S
+#define GRACE_NS (500 * WEIR_NS_PER_MS)
 
 void weir__scan_options_init(struct weir__scan_options *options)
 {
@@ -71,8 +70,10 @@ static void tell(struct weir__scan_worker *w, const struct weir__scan_gap *gap)
         w->counts.partial++;
     else
         w->counts.failed++;
+    struct weir__scan_gap shown = *gap;
+    shown.path = weir__scan_name(w, gap->path);
     if (w->run->hooks.gap)
-        w->run->hooks.gap(w->run->hooks.arg, gap);
+        w->run->hooks.gap(w->run->hooks.arg, &shown);
 }
 
 void weir__scan_tell(struct weir__scan_worker *w, const char *path, const char *what,
@@ -92,27 +93,9 @@ void weir__scan_tell_partial(struct weir__scan_worker *w, const char *path, cons
 
 /* --- limits --- */
 
-static uint64_t descriptor_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return 256;
-    rlim_t most = limit.rlim_max < FDS_RAISED_MAX ? limit.rlim_max : FDS_RAISED_MAX;
-    if (limit.rlim_cur < most) {
-        limit.rlim_cur = most;
-        if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-            getrlimit(RLIMIT_NOFILE, &limit);
-    }
-    return limit.rlim_cur;
-}
-
 static unsigned threads_for(const struct weir__scan_options *options, uint64_t bytes, uint64_t fds)
 {
-    uint64_t threads = options->threads;
-    if (threads == 0) {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        threads = cores > 0 ? (uint64_t)cores : 1;
-    }
+    uint64_t threads = options->threads ? options->threads : weir__resources_cores();
     uint64_t by_fds =
         fds > FDS_RESERVED ? (fds - FDS_RESERVED) / (FDS_PER_THREAD + FDS_DIRS_MIN) : 1;
     uint64_t by_bytes = bytes / WEIR__SCAN_READ_SIZE;
@@ -125,7 +108,7 @@ static unsigned threads_for(const struct weir__scan_options *options, uint64_t b
 static int init_limits(struct weir__scan *run)
 {
     const struct weir__scan_options *options = run->options;
-    uint64_t fds = descriptor_limit();
+    uint64_t fds = weir__resources_descriptors();
     uint64_t bytes = options->bytes_max ? options->bytes_max : WEIR__SCAN_BYTES_DEFAULT;
     uint64_t reads = options->reads_max ? options->reads_max : WEIR__SCAN_READS_DEFAULT;
     if (bytes < WEIR__SCAN_READ_SIZE)
@@ -191,7 +174,8 @@ static int make_workers(struct weir__scan *run)
     int result = 0;
     for (unsigned i = 0; i <= run->threads && result == 0; i++)
         result = weir__scan_worker_new(&run->workers[i], run);
-    struct weir_crew_options crew = {.threads_max = run->threads + 1, .drain_ns = DRAIN_NS};
+    struct weir_crew_options crew = {
+        .threads_max = run->threads + 1, .drain_ns = DRAIN_NS, .grace_ns = GRACE_NS};
     return result < 0 ? result : weir_crew_new(&run->crew, "scan", &crew);
 }
 
@@ -239,7 +223,7 @@ int weir__scan_start(struct weir__scan **ret_run, const struct weir__scan_option
 
 int weir__scan_wait(struct weir__scan *run, const struct weir_deadline *deadline)
 {
-    return weir_crew_wait(run->crew, deadline);
+    return weir__scan_pause_wait(run, deadline);
 }
 
 void weir__scan_stop(struct weir__scan *run)
@@ -270,15 +254,14 @@ int weir__scan_finish(struct weir__scan *run, struct weir__scan_stats *ret_stats
         weir_cancel_fire(&run->stop);
     weir_crew_drain(run->crew, &report);
     weir__scan_read(run, ret_stats);
-    uint64_t abandoned = 0;
     for (uint64_t i = 0; i < report.kind_count; i++)
-        abandoned += report.kinds[i].abandoned;
+        ret_stats->abandoned += report.kinds[i].abandoned;
     /* Somebody waits for standard input or a dead disk and still uses all this: it is left to him.
      * When he comes back, he sees that he is to stop and tells nothing any more. */
-    if (abandoned == 0)
+    if (ret_stats->abandoned == 0)
         run_free(run);
     if (ret_stats->is_stopped)
         return -WEIR_E_CANCELED;
-    return ret_stats->failed > 0 || ret_stats->partial > 0 || abandoned > 0 ? -WEIR_E_INCOMPLETE
-                                                                            : 0;
+    bool has_gaps = ret_stats->failed > 0 || ret_stats->partial > 0 || ret_stats->abandoned > 0;
+    return has_gaps ? -WEIR_E_INCOMPLETE : 0;
 }

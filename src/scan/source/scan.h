@@ -86,13 +86,15 @@ struct weir__scan_options {
     const struct weir__scan_fetcher *fetcher; /* or NULL: every path is one of a file */
     const char *const *paths;                 /* "-": standard input */
     size_t paths_count;
-    const char *files_from; /* a file of names, "-" for standard input, or NULL */
-    bool from0;             /* names in files_from end with NUL */
-    bool staged;            /* what git is about to commit; not together with paths and lists */
-    unsigned threads;       /* 0: one for each core */
-    uint64_t reads_max;     /* 0: WEIR__SCAN_READS_DEFAULT */
-    uint64_t bytes_max;     /* 0: WEIR__SCAN_BYTES_DEFAULT; at least WEIR__SCAN_READ_SIZE */
+    const char *files_from;  /* a file of names, "-" for standard input, or NULL */
+    bool from0;              /* names in files_from end with NUL */
+    bool staged;             /* what git is about to commit; not together with paths and lists */
+    uint64_t git_silence_ns; /* a git that says nothing for so long is given up; 0: 30 s */
+    unsigned threads;        /* 0: one for each core */
+    uint64_t reads_max;      /* 0: WEIR__SCAN_READS_DEFAULT */
+    uint64_t bytes_max;      /* 0: WEIR__SCAN_BYTES_DEFAULT; at least WEIR__SCAN_READ_SIZE */
     unsigned decode_depth;
+    bool show_secrets; /* in names */
     bool one_file_system;
     bool respect_gitignore;  /* leave out what .gitignore files name, and .git */
     bool has_totals;         /* find out how much there is to do, where that is cheap */
@@ -104,13 +106,14 @@ struct weir__scan_options {
 
 /* Why something was not scanned. */
 struct weir__scan_gap {
-    const char *path;
+    const char *path; /* as it may be shown */
     const char *what; /* "cannot open" */
     const char *why;  /* "permission denied" */
     bool is_partial;  /* the rest of it was scanned */
 };
 
-/* Called by any of the threads, several at once. The places of a finding are in the file at path.
+/* Called by any of the threads, several at once, and by who waits for the run. The places of a
+ * finding are in the file at path.
  */
 struct weir__scan_hooks {
     void (*finding)(void *arg, const char *path, const struct weir__finding *finding);
@@ -131,6 +134,8 @@ struct weir__scan_stats {
     uint64_t reads_limit;
     unsigned threads;
     bool is_stopped;
+    /* Of the threads, those that did not end: engine and rules have to stay. */
+    uint64_t abandoned;
 };
 
 struct weir__scan;
@@ -142,6 +147,8 @@ void weir__scan_options_init(struct weir__scan_options *options);
 WEIR_MUST_USE int weir__scan_start(struct weir__scan **ret_run,
                                    const struct weir__scan_options *options,
                                    const struct weir__scan_hooks *hooks);
+/* Timeout, Canceled, or 0 at the end of the run. While somebody waits here, what is certain in a
+ * stream that pauses is told within a third of a second, by this thread. */
 WEIR_MUST_USE int weir__scan_wait(struct weir__scan *run, const struct weir_deadline *deadline);
 void weir__scan_stop(struct weir__scan *run);
 void weir__scan_read(struct weir__scan *run, struct weir__scan_stats *ret_stats);

@@ -20,6 +20,7 @@
 
 #include "archive_find.h"
 #include "sys.h"
+#include "temporary.h"
 
 #include "banned.h"
 
@@ -324,16 +325,12 @@ static bool keep_stream(struct weir__scan_worker *w, int fd, size_t length, int 
                                     "it is longer than an archive from a stream may be");
             return false;
         }
-        if (!weir__scan_spill_write(file, w->block, (size_t)n)) {
+        if (weir__whole_write(file, w->block, (size_t)n) < 0) {
             weir__scan_tell(w, path, "cannot keep for a while", NULL);
             return false;
         }
         at += (uint64_t)n;
-        n = weir__sys_read(fd, w->block, WEIR__SCAN_READ_SIZE);
-        if (weir__scan_is_stopped(w))
-            return false;
-        if (n < 0)
-            weir__scan_tell(w, path, "cannot read", NULL);
+        n = weir__scan_stream_read(w, fd, w->block, WEIR__SCAN_READ_SIZE, true);
         if (n <= 0)
             return n == 0;
     }

@@ -20,9 +20,7 @@ struct weir__scan_archives {
 };
 
 /* --- scan_spill.c --- */
-/* A file without a name, in TMPDIR, else in /var/tmp or /tmp; -1 and errno. */
-int weir__scan_spill_open(void);
-/* At its end. False: errno says why. */
-bool weir__scan_spill_write(int fd, const char *bytes, size_t length);
+/* A file without a name, in TMPDIR, else in /var/tmp or /tmp; or an error, and errno. */
+WEIR_MUST_USE int weir__scan_spill_open(void);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include "banned.h"
 
+#define NAP_NS    (10 * WEIR_NS_PER_MS)
 #define HOLE_MIN  (1u << 20)
 #define HOLE_EDGE (64u << 10)
 _Static_assert(HOLE_EDGE > WEIR__WIDTH_MAX + (8u << 10), "no match reaches over an edge");
@@ -38,6 +39,7 @@ bool weir__scan_object_begin(struct weir__scan_worker *w)
     struct weir__object object = {.path = weir__buffer_text(&w->path),
                                   .decode_depth = w->run->options->decode_depth};
     w->bytes_told = 0;
+    (void)weir__scan_name(w, object.path);
     int result = weir__scanner_begin(w->scanner, &object);
     if (result < 0)
         weir__scan_tell(w, object.path, "cannot scan", weir_error_text(result));
@@ -109,13 +111,21 @@ static bool step_over(struct weir__scan_worker *w, struct file *file, uint64_t u
     return true;
 }
 
+/* Whether it is shorter than it was when it was opened, or cannot be asked. */
+static bool is_cut_off(const struct file *file)
+{
+    struct stat st;
+    return weir__sys_fstat(file->fd, &st) < 0 || (uint64_t)st.st_size < file->size;
+}
+
 /* At the end of the data that are known: steps over a hole, and finds out how far the data reach
- * behind it. A file system that does not tell has no holes. */
+ * behind it. A file system that does not tell has no holes. Behind its end a file that was cut off
+ * looks as if it had one; it is read, to find out. */
 static bool find_data(struct weir__scan_worker *w, struct file *file)
 {
     off_t data = weir__sys_lseek(file->fd, (off_t)file->at, SEEK_DATA);
     bool is_end = data < 0 && errno == ENXIO;
-    if (data < 0 && !is_end) {
+    if (data < 0 && (!is_end || is_cut_off(file))) {
         file->is_sparse = false;
         return true;
     }
@@ -153,11 +163,21 @@ static bool was_archive(struct weir__scan_worker *w, const struct file *file, si
 /* It ended before its size: cut off, or of a kind that has no true size. */
 static void tell_short(struct weir__scan_worker *w, const struct file *file)
 {
-    struct stat st;
-    if (weir__sys_fstat(file->fd, &st) == 0 && (uint64_t)st.st_size >= file->size)
-        return;
-    weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot read all of",
-                            "it was cut off while it was read");
+    if (is_cut_off(file))
+        weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot read all of",
+                                "it was cut off while it was read");
+}
+
+/* why NULL: errno. */
+static void tell_unread(struct weir__scan_worker *w, bool has_some, const char *why)
+{
+    const char *path = weir__buffer_text(&w->path);
+    if (!why)
+        why = weir__log_reason(errno);
+    if (has_some)
+        weir__scan_tell_partial(w, path, "cannot read all of", why);
+    else
+        weir__scan_tell(w, path, "cannot read", why);
 }
 
 static void read_all(struct weir__scan_worker *w, struct file *file)
@@ -177,8 +197,10 @@ static void read_all(struct weir__scan_worker *w, struct file *file)
         if (weir__scan_is_stopped(w))
             return;
         if (n < 0) {
-            weir__scan_tell(w, weir__buffer_text(&w->path), "cannot read", NULL);
-            return;
+            tell_unread(w, file->at > 0, NULL);
+            if (file->at == 0)
+                return;
+            break; /* what was read is scanned */
         }
         if (n == 0) {
             if (!has_no_size)
@@ -267,6 +289,29 @@ void weir__scan_plain(struct weir__scan_worker *w, int fd, uint64_t size)
         read_all(w, &file);
 }
 
+/* Whoever else has the other end of standard input may have made it one that does not wait. So we
+ * wait ourselves, in naps so short that nobody notices. */
+ssize_t weir__scan_stream_read(struct weir__scan_worker *w, int fd, char *bytes, size_t size,
+                               bool has_some)
+{
+    uint64_t until_ns =
+        w->silence_ns > 0 ? weir_time_add(weir_now_ns(), w->silence_ns) : WEIR_NEVER;
+    for (;;) {
+        ssize_t n = weir__sys_read(fd, bytes, size);
+        if (weir__scan_is_stopped(w))
+            return -1;
+        if (n >= 0)
+            return n;
+        bool is_silent = errno == EAGAIN;
+        if (!is_silent || weir_now_ns() >= until_ns) {
+            tell_unread(w, has_some, is_silent ? "nothing came for too long" : NULL);
+            return -1;
+        }
+        struct weir_deadline nap = weir_deadline_in(NAP_NS, &w->run->stop);
+        weir_deadline_sleep(&nap);
+    }
+}
+
 /* What is known of a stream that may be an archive: its first bytes stay in the block until enough
  * of them are there, and are scanned meanwhile, since nobody knows when the next ones come. */
 static enum weir__scan_taken look_into(struct weir__scan_worker *w, int fd, uint64_t at,
@@ -280,21 +325,26 @@ static enum weir__scan_taken look_into(struct weir__scan_worker *w, int fd, uint
 bool weir__scan_stream_admitted(struct weir__scan_worker *w, int fd)
 {
     uint64_t at = 0;
-    bool is_known = false;
+    bool is_known = false, is_text = true;
     if (!weir__scan_object_begin(w))
         return false;
     for (;;) {
         size_t held = is_known ? 0 : (size_t)at;
-        ssize_t n = weir__sys_read(fd, w->block + held, WEIR__SCAN_READ_SIZE - held);
-        if (weir__scan_is_stopped(w))
+        /* What may become an archive yet is not told of as plain bytes: it has zeros in it. */
+        if (!weir__scan_pause_begin(w, at > 0 && (is_known || is_text)))
             return false;
-        if (n < 0) {
-            weir__scan_tell(w, weir__buffer_text(&w->path), "cannot read", NULL);
+        ssize_t n =
+            weir__scan_stream_read(w, fd, w->block + held, WEIR__SCAN_READ_SIZE - held, at > 0);
+        if (!weir__scan_pause_end(w))
             return false;
-        }
+        if (n < 0 && at > 0 && !weir__scan_is_stopped(w))
+            end(w); /* what was read is scanned */
+        if (n < 0)
+            return false;
         if (n == 0)
             break;
         at += (uint64_t)n;
+        is_text = is_text && (is_known || !memchr(w->block + held, 0, (size_t)n));
         enum weir__scan_taken taken = look_into(w, fd, at, &is_known);
         if (taken != WEIR__SCAN_NOT_TAKEN)
             return taken == WEIR__SCAN_TAKEN;

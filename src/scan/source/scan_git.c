@@ -2,117 +2,50 @@
  *
  * Its output, and its input if it has one, are one socket: a wait on that can be bounded without
  * further descriptors. What it complains of goes to a file in memory, so that it never waits for us
- * to read that.
+ * to read that; the file has its size from the beginning, so that it cannot fill the memory.
  */
 #include "scan_git.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "child.h"
 #include "sys.h"
 
 #include "banned.h"
 
-#define BLOCK          65536u
-#define LOOK_UP_US     100000
-#define NAP_NS_FIRST   (50 * WEIR_NS_PER_US)
-#define NAP_NS_LONGEST (10 * WEIR_NS_PER_MS)
-
-extern char **environ;
+#define BLOCK            65536u
+#define COMPLAINTS_BYTES 65536
 
 struct weir__git {
-    pid_t pid; /* 0: it has been waited for */
-    int fd;
+    struct weir__child child;
     int complaints;
+    uint64_t silence_ns;
     size_t used, next;
     char block[BLOCK];
 };
 
 /* --- starting --- */
 
-static int set_attributes(posix_spawnattr_t *attributes)
+static int open_complaints(void)
 {
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    int error = posix_spawnattr_setsigmask(attributes, &none);
-    if (!error)
-        error = posix_spawnattr_setsigdefault(attributes, &all);
-    /* A group of its own: an interrupt from the keyboard is for us to handle. */
-    if (!error)
-        error = posix_spawnattr_setpgroup(attributes, 0);
-    if (!error)
-        error = posix_spawnattr_setflags(
-            attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    return error;
+    int fd = WEIR__SYS(int, memfd_create("git", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (fd >= 0 &&
+        (weir__sys_ftruncate(fd, COMPLAINTS_BYTES) < 0 ||
+         WEIR__SYS(int, fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)) < 0))
+        weir__sys_close_at(&fd);
+    return fd;
 }
 
-static int set_descriptors(posix_spawn_file_actions_t *actions, int fd, int complaints,
-                           bool has_input)
-{
-    int error = posix_spawn_file_actions_adddup2(actions, fd, STDOUT_FILENO);
-    if (!error)
-        error = posix_spawn_file_actions_adddup2(actions, complaints, STDERR_FILENO);
-    if (!error)
-        error = has_input ? posix_spawn_file_actions_adddup2(actions, STDOUT_FILENO, STDIN_FILENO)
-                          : posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null",
-                                                             O_RDONLY, 0);
-    return error;
-}
-
-static int spawn(struct weir__git *git, int fd, bool has_input, char **words)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return ENOMEM;
-    if (posix_spawnattr_init(&attributes) != 0) {
-        posix_spawn_file_actions_destroy(&actions);
-        return ENOMEM;
-    }
-    int error = set_attributes(&attributes);
-    if (!error)
-        error = set_descriptors(&actions, fd, git->complaints, has_input);
-    if (!error && weir__sys_fault())
-        error = errno;
-    if (!error)
-        error = posix_spawnp(&git->pid, words[0], &actions, &attributes, words, environ);
-    if (error)
-        git->pid = 0;
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
-}
-
-static int start(struct weir__git *git, char **words, bool has_input)
-{
-    const struct timeval look_up = {0, LOOK_UP_US};
-    int fds[2];
-    git->complaints = WEIR__SYS(int, memfd_create("git", MFD_CLOEXEC));
-    if (git->complaints < 0 ||
-        WEIR__SYS(int, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) != 0)
-        return errno;
-    git->fd = fds[0];
-    int error = spawn(git, fds[1], has_input, words);
-    weir__sys_close(fds[1]);
-    if (!error && WEIR__SYS(int, setsockopt(git->fd, SOL_SOCKET, SO_RCVTIMEO, &look_up,
-                                            sizeof(look_up))) != 0)
-        error = errno;
-    return error;
-}
-
-int weir__git_new(struct weir__git **ret_git, const char *const *words, bool has_input)
+int weir__git_new(struct weir__git **ret_git, const char *const *words, bool has_input,
+                  uint64_t silence_ns)
 {
     static char name[] = "git";
     char *arguments[WEIR__GIT_WORDS_MAX + 2] = {name};
@@ -124,11 +57,21 @@ int weir__git_new(struct weir__git **ret_git, const char *const *words, bool has
     struct weir__git *git = weir__base_alloc(1, sizeof(*git));
     if (!git)
         return -WEIR_E_NO_MEMORY;
-    git->fd = git->complaints = -1;
-    int error = start(git, arguments, has_input);
+    git->child.fd = -1;
+    git->silence_ns = silence_ns;
+    git->complaints = open_complaints();
+    const struct weir__child_plan plan = {
+        .program = name,
+        .arguments = arguments,
+        .fds = {has_input ? WEIR__CHILD_SOCKET : WEIR__CHILD_NULL, WEIR__CHILD_SOCKET,
+                git->complaints},
+        .fds_count = 3,
+    };
+    int error =
+        git->complaints < 0 ? weir_error_from_errno(errno) : weir__child_start(&git->child, &plan);
     if (error) {
         weir__git_free(git);
-        return weir_error_from_errno(error);
+        return error;
     }
     *ret_git = git;
     return 0;
@@ -136,27 +79,11 @@ int weir__git_new(struct weir__git **ret_git, const char *const *words, bool has
 
 /* --- its end --- */
 
-static bool wait_for(struct weir__git *git, int options, int *ret_status)
-{
-    pid_t pid;
-    do
-        pid = waitpid(git->pid, ret_status, options);
-    while (pid < 0 && errno == EINTR);
-    if (pid != 0)
-        git->pid = 0;
-    return pid != 0;
-}
-
 void weir__git_free(struct weir__git *git)
 {
-    int status;
     if (!git)
         return;
-    if (git->pid > 0) {
-        kill(git->pid, SIGKILL);
-        wait_for(git, 0, &status);
-    }
-    weir__sys_close(git->fd);
+    weir__child_stop(&git->child);
     weir__sys_close(git->complaints);
     weir__base_free(git);
 }
@@ -180,22 +107,17 @@ static void first_complaint(const struct weir__git *git, char why[WEIR__GIT_WHY_
         snprintf(why, WEIR__GIT_WHY_MAX, "git: %.*s", (int)strcspn(line, "\n"), line);
 }
 
-int weir__git_end(struct weir__git *git, char why[WEIR__GIT_WHY_MAX])
+int weir__git_end(struct weir__git *git, struct weir_cancel *stop, char why[WEIR__GIT_WHY_MAX])
 {
-    struct weir_deadline end = weir_deadline_in(WEIR__GIT_END_NS, NULL);
-    uint64_t nap_ns = NAP_NS_FIRST;
+    struct weir_deadline end = weir_deadline_in(WEIR__GIT_END_NS, stop);
     int status = 0;
-    if (git->pid == 0)
+    if (git->child.pid == 0)
         return 0;
-    while (!wait_for(git, WNOHANG, &status)) {
-        struct weir_deadline nap = weir_deadline_in(nap_ns, NULL);
-        if (weir_deadline_check(&end) != 0) {
-            kill(git->pid, SIGKILL);
-            wait_for(git, 0, &status);
-            break;
-        }
-        weir_deadline_sleep(&nap);
-        nap_ns = nap_ns * 2 < NAP_NS_LONGEST ? nap_ns * 2 : NAP_NS_LONGEST;
+    int error = weir__child_wait(&git->child, &end, &status);
+    if (error) {
+        weir__child_stop(&git->child);
+        snprintf(why, WEIR__GIT_WHY_MAX, "git has said all and does not end");
+        return error == -WEIR_E_TIMEOUT ? -WEIR_E_INCOMPLETE : error;
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
@@ -213,36 +135,27 @@ int weir__git_end(struct weir__git *git, char why[WEIR__GIT_WHY_MAX])
 
 int weir__git_descriptor(struct weir__git *git)
 {
-    const struct timeval silence = {WEIR__GIT_SILENCE_NS / WEIR_NS_PER_S, 0};
-    (void)setsockopt(git->fd, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof(silence));
-    return git->fd;
+    return git->child.fd;
 }
 
 int weir__git_send(struct weir__git *git, const char *bytes, size_t count)
 {
-    ssize_t sent = WEIR__SYS(ssize_t, send(git->fd, bytes, count, MSG_NOSIGNAL));
+    /* One who reads has room for a line; nobody waits for one who does not. */
+    ssize_t sent =
+        WEIR__SYS(ssize_t, send(git->child.fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT));
     return sent == (ssize_t)count ? 0 : -WEIR_E_CLOSED;
 }
 
 /* 1, 0 at the end, or an error. */
 static int fill(struct weir__git *git, struct weir_cancel *stop)
 {
-    struct weir_deadline deadline = weir_deadline_in(WEIR__GIT_SILENCE_NS, stop);
-    for (;;) {
-        ssize_t n = WEIR__SYS(ssize_t, recv(git->fd, git->block, BLOCK, 0));
-        if (n >= 0) {
-            git->used = (size_t)n;
-            git->next = 0;
-            return n > 0;
-        }
-        if (errno == ECONNRESET) /* it died with something of ours unread */
-            return 0;
-        if (errno != EAGAIN && errno != EWOULDBLOCK)
-            return weir_error_from_errno(errno);
-        int error = weir_deadline_check(&deadline);
-        if (error)
-            return error == -WEIR_E_TIMEOUT ? -WEIR_E_TIMEOUT_READ : error;
-    }
+    struct weir_deadline deadline = weir_deadline_until(stop);
+    ssize_t n = weir__child_hear(&git->child, git->block, BLOCK, git->silence_ns, &deadline);
+    if (n < 0)
+        return (int)n;
+    git->used = (size_t)n;
+    git->next = 0;
+    return n > 0;
 }
 
 ssize_t weir__git_read(struct weir__git *git, char *bytes, size_t size, struct weir_cancel *stop)

@@ -200,9 +200,10 @@ bool weir__scan_archive_hand_over(struct weir__scan_archive *archive,
 {
     size_t path_length = weir__buffer_length(path), length = weir__buffer_length(bytes);
     struct weir_frontier_permit permit = WEIR_FRONTIER_PERMIT_NONE;
-    if (weir_frontier_try(&archive->members, length, &permit) < 0)
+    size_t text_length = path_length + 1 + length;
+    if (weir_frontier_try(&archive->members, text_length, &permit) < 0)
         return false;
-    struct member *member = weir__base_alloc(1, sizeof(*member) + path_length + 1 + length);
+    struct member *member = weir__base_alloc(1, sizeof(*member) + text_length);
     if (!member) {
         weir_frontier_permit_release(&permit);
         return false;

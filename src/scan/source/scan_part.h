@@ -12,6 +12,7 @@
  *   scan_staged.c  what git is about to commit
  *   scan_git.c     git as a child
  *   scan_file.c    one file
+ *   scan_pause.c   streams that pause
  *   scan_archive.c one that is an archive
  *   scan_members.c members of an archive, among threads
  *   scan_spill.c   temporary files
@@ -29,6 +30,7 @@
 #define WEIR_SCAN_SOURCE_SCAN_PART_H
 
 #include <sys/stat.h>
+#include <sys/types.h>
 
 #include <weir/budget.h>
 #include <weir/crew.h>
@@ -83,21 +85,41 @@ struct weir__scan_counting {
     bool is_over; /* the run has ended */
 };
 
+/* The path that was looked at last. */
+struct weir__scan_names {
+    struct weir__scanner *scanner; /* made with the first name that may hold a secret */
+    struct weir__buffer path;
+    char *shown; /* as long as the path */
+    size_t shown_size;
+    size_t from;    /* of the part that is being looked at */
+    uint64_t found; /* in it */
+    bool has_path;
+    bool is_hidden;    /* something in it is */
+    bool is_dir_clean; /* nothing is in the directory */
+    bool is_telling;   /* all that is to be hidden is */
+};
+
 struct weir__scan_worker {
     struct weir__scan *run;
     struct weir__scanner *scanner; /* made with the first file */
     char *block;                   /* WEIR__SCAN_READ_SIZE */
     char *window;
     struct weir__buffer path;
+    struct weir__scan_names named;
     struct weir__buffer names; /* of directories to enter, each ends with NUL */
     struct weir__frame *frames;
     size_t frames_count, frames_room;
     size_t frames_open; /* the frames that are open are the last so many */
     dev_t device;
-    struct weir__scan_stats counts;       /* not yet added to those of the run */
-    uint64_t bytes_told;                  /* of the file at hand, that are in counts */
-    struct weir__buffer rule_path;        /* for rules of git: from the top of the repository */
-    struct weir__git *git;                /* gives blobs; started with the first one */
+    struct weir__scan_stats counts; /* not yet added to those of the run */
+    uint64_t bytes_told;            /* of the file at hand, that are in counts */
+    struct weir__buffer rule_path;  /* for rules of git: from the top of the repository */
+    struct weir__git *git;          /* gives blobs; started with the first one */
+    struct weir_budget turns;       /* whose turn it is with what follows: the thread's, or that of
+                                       who waits for the run */
+    bool is_lent;        /* the thread waits, and its scanner may have something to tell */
+    uint64_t lent_ns;    /* since when */
+    uint64_t silence_ns; /* a stream from which nothing comes for so long has failed; 0: never */
     struct weir__scan_counting *counting; /* NULL in those who scan */
     struct weir__archive_walker *walker;  /* made with the first archive */
     struct weir__buffer member;           /* of an archive, to be handed over */
@@ -152,6 +174,10 @@ int weir__scan_worker_main(struct weir_crew_self *self, void *arg);
 /* All of a directory that the user named. */
 void weir__scan_tree(struct weir__scan_worker *w, const char *path);
 
+/* --- scan_name.c --- */
+/* The path as it may be shown. Tells what is found in it, when it is another one than the last. */
+const char *weir__scan_name(struct weir__scan_worker *w, const char *path);
+
 /* --- scan_job.c --- */
 /* NULL without memory. */
 struct weir__job *weir__job_new(enum weir__job_kind kind, const char *path, size_t path_length,
@@ -186,6 +212,8 @@ void weir__scan_ahead(const struct weir__scan_worker *w, int dir, struct weir__s
 /* --- scan_total.c --- */
 /* For the thread that has handed out all paths. */
 void weir__scan_find_totals(struct weir__scan_worker *w);
+/* Whether all is scanned, or the run is stopped: then nobody wants to know any more. */
+bool weir__scan_is_over(struct weir__scan_worker *w);
 /* Counts a file in a directory. */
 void weir__scan_count_file(struct weir__scan_worker *w, int dir, const char *name);
 
@@ -244,10 +272,23 @@ void weir__scan_open(struct weir__scan_worker *w, int fd);
 /* Waits for the tokens of one file. False: told, or the run is stopped. */
 bool weir__scan_admit(struct weir__scan_worker *w, struct weir_permit *read,
                       struct weir_permit *bytes);
+/* The next bytes of a stream, as they come; 0 at its end. -1: told, or the run is stopped.
+ * has_some: these are not the first. */
+WEIR_MUST_USE ssize_t weir__scan_stream_read(struct weir__scan_worker *w, int fd, char *bytes,
+                                             size_t size, bool has_some);
 /* Bytes until they end: standard input, a pipe. */
 void weir__scan_stream(struct weir__scan_worker *w, int fd);
 /* The same for who has the tokens. True: they came to their end, and all of them were taken. */
 bool weir__scan_stream_admitted(struct weir__scan_worker *w, int fd);
+
+/* --- scan_pause.c --- */
+/* Before and after a read for which the thread may have to wait. is_lent: the scanner has an object
+ * of which something has come since it was lent before. False: the run is stopped. */
+WEIR_MUST_USE bool weir__scan_pause_begin(struct weir__scan_worker *w, bool is_lent);
+WEIR_MUST_USE bool weir__scan_pause_end(struct weir__scan_worker *w);
+/* Waits for the end of the run, and looks after those who read from streams meanwhile. */
+WEIR_MUST_USE int weir__scan_pause_wait(struct weir__scan *run,
+                                        const struct weir_deadline *deadline);
 
 /* The file from its beginning, whatever it is: its bytes. */
 void weir__scan_plain(struct weir__scan_worker *w, int fd, uint64_t size);

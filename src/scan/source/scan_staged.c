@@ -23,13 +23,21 @@
 #include "log.h"
 #include "scan_git.h"
 #include "sys.h"
+#include "temporary.h"
 
 #include "banned.h"
 
 #define BLOB_BYTES_MAX (4u << 20)
 #define ID_MAX         64u
 #define HEAD_MAX       256u
+#define ANSWER_MAX     4096u
 #define MODE_SUBMODULE "160000"
+
+static uint64_t silence_of(const struct weir__scan_worker *w)
+{
+    uint64_t wanted = w->run->options->git_silence_ns;
+    return wanted ? wanted : WEIR__GIT_SILENCE_NS;
+}
 
 /* --- listing --- */
 
@@ -113,17 +121,25 @@ static int take_changes(struct weir__scan_worker *w, struct weir__git *git)
     }
 }
 
+static int start_git(const struct weir__scan_worker *w, struct weir__git **ret_git,
+                     const char *const *words, bool has_input)
+{
+    return weir__git_new(ret_git, words, has_input, silence_of(w));
+}
+
 /* git diff, asked outside of a repository, speaks of its options. */
 static void ask_why(struct weir__scan_worker *w, char why[WEIR__GIT_WHY_MAX])
 {
     static const char *const words[] = {"rev-parse", "--git-dir", NULL};
     struct weir__git *git = NULL;
-    char byte[64];
-    if (weir__git_new(&git, words, false) < 0)
+    char bytes[ANSWER_MAX];
+    if (start_git(w, &git, words, false) < 0)
         return;
-    while (weir__git_read(git, byte, sizeof(byte), &w->run->stop) > 0)
-        continue;
-    (void)!weir__git_end(git, why);
+    ssize_t n = 1;
+    for (size_t heard = 0; n > 0 && heard < ANSWER_MAX; heard += (size_t)n)
+        n = weir__git_read(git, bytes, sizeof(bytes), &w->run->stop);
+    if (n == 0)
+        (void)!weir__git_end(git, &w->run->stop, why);
     weir__git_free(git);
 }
 
@@ -136,6 +152,7 @@ static const char *why_of(int error)
         return "git has no such object";
     case -WEIR_E_CORRUPT:
     case -WEIR_E_CLOSED:
+    case -WEIR_E_OVERFLOW:
         return "git said something that is not understood";
     default:
         return weir_error_text(error);
@@ -173,16 +190,18 @@ void weir__scan_staged_list(struct weir__scan_worker *w)
                                         NULL};
     struct weir__git *git = NULL;
     char why[WEIR__GIT_WHY_MAX] = "";
-    int result = weir__git_new(&git, words, false);
+    int result = start_git(w, &git, words, false);
     if (result < 0) {
         tell_list(w, why_not_started(result));
         return;
     }
     result = take_changes(w, git);
     bool is_over = result == 0 || result == -WEIR_E_CLOSED;
-    if (is_over && weir__git_end(git, why) < 0) {
+    int ending = is_over ? weir__git_end(git, &w->run->stop, why) : 0;
+    if (ending < 0) {
         ask_why(w, why);
-        tell_list(w, why);
+        if (!weir__scan_is_stopped(w))
+            tell_list(w, why);
     } else if (result < 0 && !weir__scan_is_stopped(w)) {
         tell_list(w, why_of(result));
     }
@@ -198,7 +217,7 @@ static void tell_blob(struct weir__scan_worker *w, int error)
     if (weir__scan_is_stopped(w))
         return;
     /* Closed: it has gone, and may have said why. */
-    if (error == -WEIR_E_CLOSED && w->git && weir__git_end(w->git, why) < 0)
+    if (error == -WEIR_E_CLOSED && w->git && weir__git_end(w->git, &w->run->stop, why) < 0)
         reason = why;
     weir__scan_tell(w, weir__buffer_text(&w->path), "cannot read", reason);
     weir__git_free(w->git);
@@ -236,7 +255,7 @@ static int ask(struct weir__scan_worker *w, const char *id, uint64_t *ret_size)
     WEIR_CLEANUP(weir__buffer_fini)
     struct weir__buffer head;
     weir__buffer_init(&head, HEAD_MAX);
-    int result = w->git ? 0 : weir__git_new(&w->git, words, true);
+    int result = w->git ? 0 : start_git(w, &w->git, words, true);
     if (result < 0) {
         weir__scan_tell(w, weir__buffer_text(&w->path), "cannot read", why_not_started(result));
         return 1;
@@ -261,11 +280,9 @@ static int take_bytes(struct weir__scan_worker *w, int fd, uint64_t left)
         if (n <= 0)
             return n < 0 ? (int)n : -WEIR_E_CLOSED;
         left -= (uint64_t)n;
-        for (ssize_t at = 0, written; at < n; at += written) {
-            written = weir__sys_write(fd, w->block + at, (size_t)(n - at));
-            if (written < 0)
-                return weir_error_from_errno(errno);
-        }
+        int error = weir__whole_write(fd, w->block, (size_t)n);
+        if (error < 0)
+            return error;
     }
     char end;
     ssize_t n = weir__git_read(w->git, &end, 1, &w->run->stop);
@@ -288,19 +305,21 @@ static void scan_large(struct weir__scan_worker *w, const char *id)
     const char *const words[] = {"cat-file", "blob", id, NULL};
     struct weir_cancel_hook hook = {0};
     struct weir__git *git = NULL;
-    char why[WEIR__GIT_WHY_MAX];
+    char why[WEIR__GIT_WHY_MAX] = "";
     weir__git_free(w->git); /* it is about to say all of it */
     w->git = NULL;
-    int result = weir__git_new(&git, words, false);
+    int result = start_git(w, &git, words, false);
     if (result < 0) {
         weir__scan_tell(w, weir__buffer_text(&w->path), "cannot read", why_not_started(result));
         return;
     }
     int fd = weir__git_descriptor(git);
     weir_cancel_shuts_down(&w->run->stop, &hook, fd);
+    w->silence_ns = silence_of(w);
     bool was_read = weir__scan_stream_admitted(w, fd);
+    w->silence_ns = 0;
     weir_cancel_off(&hook);
-    if (was_read && weir__git_end(git, why) < 0)
+    if (was_read && weir__git_end(git, &w->run->stop, why) < 0 && !weir__scan_is_stopped(w))
         weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot read all of", why);
     weir__git_free(git);
 }

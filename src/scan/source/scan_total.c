@@ -19,7 +19,7 @@
 #define PATIENCE_NAPS 50u
 #define NAP_NS        (10 * WEIR_NS_PER_MS)
 
-static bool is_over(struct weir__scan_worker *w)
+bool weir__scan_is_over(struct weir__scan_worker *w)
 {
     weir_lock_acquire(&w->run->lock);
     bool has_ended = w->run->open == 0;
@@ -31,7 +31,7 @@ static bool has_patience(struct weir__scan_worker *w)
 {
     for (unsigned i = 0; i < PATIENCE_NAPS; i++) {
         struct weir_deadline nap = weir_deadline_in(NAP_NS, &w->run->stop);
-        if (is_over(w) || weir_deadline_sleep(&nap) == -WEIR_E_CANCELED)
+        if (weir__scan_is_over(w) || weir_deadline_sleep(&nap) == -WEIR_E_CANCELED)
             return false;
     }
     return true;
@@ -44,7 +44,10 @@ static uint64_t count_names(struct weir__scan_worker *w, const char *name, enum 
     uint64_t at, size, count = 0;
     const char *line;
     size_t length;
-    if (strcmp(name, "-") == 0)
+    struct stat st;
+    /* A pipe with a name would be waited for: who wrote to it has gone. */
+    if (strcmp(name, "-") == 0 || weir__sys_fstatat(AT_FDCWD, name, &st, 0) < 0 ||
+        !S_ISREG(st.st_mode))
         return 0;
     if (weir__lines_open(&lines, name, end, WEIR__SCAN_PATH_MAX) == 0 &&
         weir__lines_place(&lines, &at, &size))
@@ -61,7 +64,6 @@ void weir__scan_count_file(struct weir__scan_worker *w, int dir, const char *nam
         w->counting->files++;
         w->counting->bytes += (uint64_t)st.st_size;
     }
-    w->counting->is_over = is_over(w);
 }
 
 static bool count_path(struct weir__scan_worker *w, const char *path)

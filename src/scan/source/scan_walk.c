@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "entries.h"
 #include "sys.h"
 
 #include "banned.h"
@@ -30,14 +31,6 @@
 /* Marks entries of a window that somebody else has taken, and those that git ignores. */
 #define DT_TAKEN   0xff
 #define DT_IGNORED 0xfe
-
-struct entry { /* as the kernel has it */
-    ino64_t inode;
-    off64_t next;
-    unsigned short size;
-    unsigned char type;
-    char name[];
-};
 
 static struct weir__frame *top(struct weir__scan_worker *w)
 {
@@ -50,15 +43,19 @@ static void set_dir(struct weir__scan_worker *w)
     weir__buffer_truncate(&w->path, top(w)->path_length);
 }
 
+static const char *why_no_path(int error, const char *if_too_long)
+{
+    return error == -WEIR_E_OVERFLOW ? if_too_long : weir_error_text(error);
+}
+
 static bool add_name(struct weir__scan_worker *w, const char *name)
 {
-    weir__buffer_truncate(&w->path, top(w)->path_length);
-    if (weir__buffer_puts(&w->path, name) == 0)
-        return true;
     set_dir(w);
-    weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan all of",
-                    "a path is longer than 1 MiB");
-    return false;
+    int result = weir__buffer_puts(&w->path, name);
+    if (result < 0)
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan all of",
+                        why_no_path(result, "a path is longer than 1 MiB"));
+    return result == 0;
 }
 
 /* --- frames --- */
@@ -160,11 +157,6 @@ static void pop(struct weir__scan_worker *w)
 
 /* --- a window --- */
 
-static bool is_dots(const char *name)
-{
-    return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
-}
-
 /* Whether somebody has nothing to do, and we have something to give. */
 static bool is_asked(const struct weir__scan_worker *w)
 {
@@ -172,21 +164,21 @@ static bool is_asked(const struct weir__scan_worker *w)
 }
 
 /* File systems that do not say what an entry is are asked for each. */
-static unsigned char type_of(struct weir__scan_worker *w, const struct entry *entry)
+static unsigned char type_of(struct weir__scan_worker *w, const struct weir__dirent *entry)
 {
     struct stat st;
-    if (entry->type != DT_UNKNOWN)
-        return entry->type;
-    if (weir__sys_fstatat(top(w)->fd, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type;
+    if (weir__sys_fstatat(top(w)->fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         return (unsigned char)IFTODT(st.st_mode);
-    if (add_name(w, entry->name))
+    if (add_name(w, entry->d_name))
         weir__scan_tell(w, weir__buffer_text(&w->path), "cannot open", NULL);
     return DT_TAKEN;
 }
 
-static struct entry *entry_at(const struct weir__scan_worker *w, ssize_t at)
+static struct weir__dirent *entry_at(const struct weir__scan_worker *w, ssize_t at)
 {
-    return (struct entry *)(void *)(w->window + at);
+    return weir__dirent_at(w->window, at);
 }
 
 /* Marks what is not to be scanned here. */
@@ -198,20 +190,21 @@ static void sift(struct weir__scan_worker *w, ssize_t size)
     bool has_rules = frame->ignore && weir__scan_ignore_aim(w, frame->ignore);
     if (!has_rules && !frame->has_given)
         return;
-    for (ssize_t at = 0; at < size; at += entry_at(w, at)->size) {
-        struct entry *entry = entry_at(w, at);
+    for (ssize_t at = 0; at < size; at += entry_at(w, at)->d_reclen) {
+        struct weir__dirent *entry = entry_at(w, at);
         /* One that cannot be asked for is told when its turn comes. */
-        if (entry->type == DT_UNKNOWN && !is_dots(entry->name) &&
-            weir__sys_fstatat(frame->fd, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-            entry->type = (unsigned char)IFTODT(st.st_mode);
-        if ((entry->type != DT_REG && entry->type != DT_DIR) || is_dots(entry->name))
+        if (entry->d_type == DT_UNKNOWN && !weir__dirent_is_dots(entry->d_name) &&
+            weir__sys_fstatat(frame->fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            entry->d_type = (unsigned char)IFTODT(st.st_mode);
+        if ((entry->d_type != DT_REG && entry->d_type != DT_DIR) ||
+            weir__dirent_is_dots(entry->d_name))
             continue;
-        if (frame->has_given && entry->type == DT_REG &&
-            weir__scan_given_file(w->run->given, frame->device, frame->inode, entry->name))
-            entry->type = DT_TAKEN;
+        if (frame->has_given && entry->d_type == DT_REG &&
+            weir__scan_given_file(w->run->given, frame->device, frame->inode, entry->d_name))
+            entry->d_type = DT_TAKEN;
         else if (has_rules &&
-                 weir__scan_ignore_has(w, frame->ignore, entry->name, entry->type == DT_DIR))
-            entry->type = DT_IGNORED;
+                 weir__scan_ignore_has(w, frame->ignore, entry->d_name, entry->d_type == DT_DIR))
+            entry->d_type = DT_IGNORED;
     }
 }
 
@@ -219,17 +212,17 @@ static void sift(struct weir__scan_worker *w, ssize_t size)
 static void take_half(struct weir__scan_worker *w, ssize_t at, ssize_t size, struct weir__job *job)
 {
     bool is_theirs = true;
-    for (; at < size; at += entry_at(w, at)->size) {
-        struct entry *entry = entry_at(w, at);
-        if (entry->type != DT_REG)
+    for (; at < size; at += entry_at(w, at)->d_reclen) {
+        struct weir__dirent *entry = entry_at(w, at);
+        if (entry->d_type != DT_REG)
             continue;
         is_theirs = !is_theirs;
         if (is_theirs && job) {
-            size_t length = strlen(entry->name) + 1;
-            memcpy(job->text + job->path_length + 1 + job->names_length, entry->name, length);
+            size_t length = strlen(entry->d_name) + 1;
+            memcpy(job->text + job->path_length + 1 + job->names_length, entry->d_name, length);
             job->names_length += length;
         } else if (is_theirs) {
-            entry->type = DT_TAKEN;
+            entry->d_type = DT_TAKEN;
         }
     }
 }
@@ -272,10 +265,10 @@ static void ask_ahead(struct weir__scan_worker *w, ssize_t at, ssize_t size)
 {
     struct weir__scan_next next[WEIR__SCAN_AHEAD];
     size_t count = 0;
-    for (; at < size && count < WEIR__SCAN_AHEAD; at += entry_at(w, at)->size) {
-        const struct entry *entry = entry_at(w, at);
-        if (entry->type == DT_REG)
-            next[count++] = (struct weir__scan_next){.inode = entry->inode, .name = entry->name};
+    for (; at < size && count < WEIR__SCAN_AHEAD; at += entry_at(w, at)->d_reclen) {
+        const struct weir__dirent *entry = entry_at(w, at);
+        if (entry->d_type == DT_REG)
+            next[count++] = (struct weir__scan_next){.inode = entry->d_ino, .name = entry->d_name};
     }
     weir__scan_ahead(w, top(w)->fd, next, count);
 }
@@ -283,11 +276,11 @@ static void ask_ahead(struct weir__scan_worker *w, ssize_t at, ssize_t size)
 static void do_window(struct weir__scan_worker *w, ssize_t size)
 {
     bool is_shared = false; /* what was given away must not be read again */
-    off64_t before = -1;
+    int64_t before = -1;
     unsigned files = 0;
     for (ssize_t at = 0; at < size && !weir__scan_is_stopped(w);) {
-        const struct entry *entry = entry_at(w, at);
-        unsigned char type = is_dots(entry->name) ? DT_TAKEN : type_of(w, entry);
+        const struct weir__dirent *entry = entry_at(w, at);
+        unsigned char type = weir__dirent_is_dots(entry->d_name) ? DT_TAKEN : type_of(w, entry);
         if (type == DT_REG && !w->counting) {
             if (files % WEIR__SCAN_AHEAD == 0)
                 ask_ahead(w, at, size);
@@ -296,17 +289,17 @@ static void do_window(struct weir__scan_worker *w, ssize_t size)
             files++;
         }
         if (type == DT_REG && w->counting) {
-            weir__scan_count_file(w, top(w)->fd, entry->name);
+            weir__scan_count_file(w, top(w)->fd, entry->d_name);
         } else if (type == DT_REG) {
-            if (add_name(w, entry->name))
-                weir__scan_file(w, top(w)->fd, entry->name, false);
+            if (add_name(w, entry->d_name))
+                weir__scan_file(w, top(w)->fd, entry->d_name, false);
         } else if (type == DT_DIR) {
-            if (!keep_dir(w, entry->name, is_shared || before < 0)) {
+            if (!keep_dir(w, entry->d_name, is_shared || before < 0)) {
                 if (weir__sys_lseek(top(w)->fd, before, SEEK_SET) >= 0) {
                     top(w)->is_read = false;
                     return;
                 }
-                (void)keep_dir(w, entry->name, true);
+                (void)keep_dir(w, entry->d_name, true);
             }
         } else if (type == DT_LNK) {
             w->counts.symlinks++;
@@ -315,8 +308,8 @@ static void do_window(struct weir__scan_worker *w, ssize_t size)
         } else if (type != DT_TAKEN) {
             w->counts.special++;
         }
-        before = entry->next;
-        at += entry->size;
+        before = entry->d_off;
+        at += entry->d_reclen;
     }
 }
 
@@ -331,6 +324,8 @@ static void read_window(struct weir__scan_worker *w)
         top(w)->is_read = true;
         return;
     }
+    if (w->counting)
+        w->counting->is_over = weir__scan_is_over(w);
     sift(w, size);
     do_window(w, size);
     weir__scan_count(w);
@@ -385,9 +380,10 @@ static void enter_next(struct weir__scan_worker *w)
         weir__sys_close(fd);
         return;
     }
-    if (weir__buffer_putc(&w->path, '/') < 0) {
+    int result = weir__buffer_putc(&w->path, '/');
+    if (result < 0) {
         weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan",
-                        "its path is longer than 1 MiB");
+                        why_no_path(result, "its path is longer than 1 MiB"));
         weir__sys_close(fd);
         return;
     }
@@ -425,8 +421,10 @@ void weir__scan_names(struct weir__scan_worker *w, int fd, const char *names, si
     for (const char *name = names; name < names + length && !weir__scan_is_stopped(w);
          name += strlen(name) + 1) {
         weir__buffer_truncate(&w->path, dir_length);
-        if (weir__buffer_puts(&w->path, name) < 0)
-            weir__scan_tell(w, name, "cannot scan", "its path is longer than 1 MiB");
+        int result = weir__buffer_puts(&w->path, name);
+        if (result < 0)
+            weir__scan_tell(w, name, "cannot scan",
+                            why_no_path(result, "its path is longer than 1 MiB"));
         else
             weir__scan_file(w, fd, name, false);
     }

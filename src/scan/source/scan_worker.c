@@ -15,7 +15,10 @@
 static void take_finding(void *arg, const struct weir__finding *finding)
 {
     struct weir__scan_worker *w = arg;
-    w->run->hooks.finding(w->run->hooks.arg, weir__buffer_text(&w->path), finding);
+    const char *path = weir__buffer_text(&w->path);
+    struct weir__finding told = *finding;
+    told.shown_path = weir__scan_name(w, path);
+    w->run->hooks.finding(w->run->hooks.arg, path, &told);
 }
 
 int weir__scan_worker_new(struct weir__scan_worker **ret_worker, struct weir__scan *run)
@@ -23,8 +26,14 @@ int weir__scan_worker_new(struct weir__scan_worker **ret_worker, struct weir__sc
     struct weir__scan_worker *w = weir__base_alloc(1, sizeof(*w));
     if (!w)
         return -WEIR_E_NO_MEMORY;
+    int result = weir_budget_init(&w->turns, "scan-turns", 1);
+    if (result < 0) {
+        weir__base_free(w);
+        return result;
+    }
     w->run = run;
     weir__buffer_init(&w->path, WEIR__SCAN_PATH_MAX);
+    weir__buffer_init(&w->named.path, 2ul * WEIR__SCAN_PATH_MAX);
     weir__buffer_init(&w->rule_path, 2ul * WEIR__SCAN_PATH_MAX);
     weir__buffer_init(&w->member, WEIR__SCAN_HANDED_BYTES);
     /* Beyond its limit a window's worth may be added, and one name for each level. */
@@ -39,6 +48,9 @@ void weir__scan_worker_free(struct weir__scan_worker *w)
     if (!w)
         return;
     weir__scanner_free(w->scanner);
+    weir__scanner_free(w->named.scanner);
+    weir__buffer_fini(&w->named.path);
+    weir__base_free(w->named.shown);
     weir__git_free(w->git);
     weir__scan_archives_leave(w);
     weir__buffer_fini(&w->member);
@@ -48,6 +60,7 @@ void weir__scan_worker_free(struct weir__scan_worker *w)
     weir__base_free(w->frames);
     weir__base_free(w->block);
     weir__base_free(w->window);
+    weir_budget_fini(&w->turns);
     weir__base_free(w);
 }
 

@@ -146,6 +146,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer((words[0] + "\n").encode(), length=10 ** 10)
         self.hang_up()
 
+    def serve_length(self, words, url):
+        """A length that is none."""
+        self.send_response(200)
+        self.send_header("Content-Length", words[0])
+        self.end_headers()
+        self.wfile.write(b"0123456789")
+        self.close_connection = True
+
     def serve_short(self, words, url):
         """short/WORD: ends before its length."""
         self.answer((words[0] + "\n").encode(), length=len(words[0]) + 1000)

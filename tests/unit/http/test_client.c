@@ -289,6 +289,8 @@ TEST(broken_answers)
     CHECK_EQ(get("/short/begin"), -WEIR_E_TRANSIENT);
     CHECK_STR(got.body, "begin\n");
     CHECK_EQ(outcome.tries, 1); /* what was handed out cannot be taken back */
+    CHECK_EQ(get("/length/99999999999999999999999"), -WEIR_E_CORRUPT);
+    CHECK_HAS(outcome.problem, "length");
     CHECK_EQ(get("/gzip/packed"), 0);
     CHECK_STR(got.body, "packed\n");
     CHECK_EQ(get("/gzip-bad/packed"), -WEIR_E_CORRUPT);

@@ -186,7 +186,9 @@ TEST(what_is_shown)
     CHECK_STR(show("http://me:pw/x@host/a"), "http://host/a");
     CHECK_STR(show("http://me:p?w@host/a"), "http://host/a");
     CHECK_STR(show("http://me:p#w@ho st/a?x=y"), "http://ho st/a?***");
-    CHECK_STR(show("http://host:x/a#b"), "http://host:x/a?***");
+    CHECK_STR(show("http://host:x/a#b"), "http://host:***/a?***");
+    CHECK_STR(show("http://me:secret"), "http://me:***");
+    CHECK_STR(show("http://host:99999/a:b"), "http://host:99999/a:b");
     CHECK_STR(show("plain"), "plain");
     CHECK_STR(show(""), "");
 }

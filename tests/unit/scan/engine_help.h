@@ -11,7 +11,8 @@
 
 #include "engine/engine.h"
 
-/* Found by a literal, by an expression, by words around a value; over several lines; with keywords,
+/* Found by a literal, by an expression, by words around a value, each of them anywhere or near
+ * stretches of token bytes only; over several lines; with keywords,
  * entropy, requirements, allow lists, paths; one that gives way to others. All are narrow, so that
  * the edge of a segment can be put anywhere near a match. */
 #define HELP_ALLOW                                                                                 \
@@ -29,6 +30,9 @@
     "[[rules]]\nid = 'generic-password'\nregex = 'pass(?:word)?=([a-z0-9_]{6,32})'\n"              \
     "entropy = 2.0\n"                                                                              \
     "[[rules]]\nid = 'line'\nregex = '(?m)^key:[ ]{0,4}([a-z]{10})$'\n"                            \
+    "[[rules]]\nid = 'long'\nregex = '\\blng_[a-z0-9]{36}\\b'\n"                                   \
+    "[[rules]]\nid = 'far'\nregex = '(?i)gadget[^\\x00]{1,180}?\\b([a-f0-9]{40})\\b'\n"            \
+    "[[rules]]\nid = 'shape'\nregex = '\\b[A-Z]{2}[0-9]{34}\\b'\n"                                 \
     "[[rules]]\nid = 'file'\npath = '\\.pem$'\n"
 
 #define HITS_MAX  4096
@@ -53,6 +57,7 @@ struct hits {
     size_t length;
     uint64_t skipped;         /* bytes before it */
     bool is_trusted;          /* places are not looked at */
+    bool is_settled;          /* what is certain is asked for after each chunk */
     uint32_t ends[LINES_MAX]; /* of its lines, from its beginning */
     size_t ends_count;
     const char *problem;
@@ -167,6 +172,8 @@ static inline int hits_scan(struct hits *hits, struct weir__scanner *scanner,
         size_t part = cut ? cut(arg, at, length - at) : length - at;
         result = weir__scanner_feed(scanner, bytes + at, part);
         at += part;
+        if (hits->is_settled && result == 0)
+            weir__scanner_settle(scanner);
     }
     return result < 0 ? result : weir__scanner_end(scanner, &hits->result);
 }

@@ -229,7 +229,7 @@ static int kill_child(void)
 {
     if (kills_left > 0) {
         kills_left--;
-        kill(help_walker->process.pid, SIGKILL);
+        kill(help_walker->process.child.pid, SIGKILL);
     }
     return 0;
 }
@@ -345,7 +345,7 @@ TEST(a_death_between_walks_is_not_told)
     help_start();
     make_many("tar -cf ../a 0 end");
     CHECK_EQ(help_walk("a"), 0);
-    kill(help_walker->process.pid, SIGKILL);
+    kill(help_walker->process.child.pid, SIGKILL);
     CHECK_EQ(help_walk("a"), 0);
     CHECK_SHOW(told_count == 0 && members_count == 2);
     CHECK_EQ(help_walker->restarts_count, 0);
@@ -355,7 +355,7 @@ static int stop_child(void)
 {
     if (kills_left > 0) {
         kills_left--;
-        kill(help_walker->process.pid, SIGSTOP);
+        kill(help_walker->process.child.pid, SIGSTOP);
     }
     return 0;
 }
@@ -464,7 +464,7 @@ TEST(leaves_nothing)
         if (i % 3 == 0)
             help_start();
     }
-    pid_t pid = help_walker ? help_walker->process.pid : 0;
+    pid_t pid = help_walker ? help_walker->process.child.pid : 0;
     help_start();
     int after = dup(0);
     close(after);

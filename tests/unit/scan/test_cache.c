@@ -159,13 +159,19 @@ TEST(without_a_folder_there_is_none)
     CHECK(weir__cache_hooks(&cache) == NULL);
     weir__cache_init(&cache, "relative", NULL);
     CHECK(weir__cache_hooks(&cache) == NULL);
-    weir__cache_init(&cache, "/nonexistent/x", base);
+    weir__cache_init(&cache, "/proc/nonexistent", base);
     CHECK(weir__cache_hooks(&cache) == NULL);
     start();
     weir__cache_fini(&cache);
     weir__cache_init(&cache, NULL, base); /* makes ~/.cache */
     CHECK(weir__cache_hooks(&cache) != NULL);
     CHECK_EQ(mode_of(".cache/weir"), 0700);
+    weir__cache_fini(&cache);
+    char other[512];
+    snprintf(other, sizeof(other), "%s/other", base);
+    weir__cache_init(&cache, other, NULL); /* and what the variable names */
+    CHECK(weir__cache_hooks(&cache) != NULL);
+    CHECK_EQ(mode_of("other/weir"), 0700);
     weir__cache_fini(&cache);
     weir__cache_fini(&cache);
 }
@@ -220,7 +226,7 @@ TEST(what_was_installed_is_used_when_the_user_has_nothing)
     /* Not from a folder to which others may write. */
     CHECK_EQ(chmod(shared, 0777), 0);
     CHECK_EQ(weir__cache_init_shared(&cache, shared), -WEIR_E_DENIED);
-    weir__cache_init(&cache, "/nonexistent", NULL);
+    weir__cache_init(&cache, "/proc/nonexistent", NULL);
     weir__cache_add_installed(&cache, shared);
     CHECK(weir__cache_hooks(&cache) == NULL);
     weir__cache_fini(&cache);

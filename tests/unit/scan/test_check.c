@@ -252,6 +252,7 @@ static const struct vector {
      "PRIVATE KEY-----\\\\nMII\", \"client_email\": \"a@b\"}",
      false},
     {"not-placeholder", "9XKz0QflGVcS8P6DpHwSSMJaUDHXtMvJ", false},
+    {"not-placeholder", "q4m8q4m8z1x7w3p9d5t2b6k0", false}, /* twice is no habit */
     {"random", "9XKz0QflGVcS8P6DpHwSSMJaUDHXtMvJ", false},
     {"random", "k8rcpuqwjd3lz9fnvbt2xgmyh7sdqk0p", false},
     {"random", "abcdeadbeecafe71ededacdebadcea0dfadedbeefacebead", false}, /* hexadecimal */
@@ -391,6 +392,8 @@ static const struct vector wrong[] = {
     {"not-placeholder", "aaaaaaaaaaaaaaaa", false},
     {"not-placeholder", "1234567890abcdef", false},
     {"not-placeholder", "abababababababab", false},
+    {"not-placeholder", "k7v2k7v2K7V2K7V2k7v2-_", false},
+    {"not-placeholder", "x9_q4m8q4m8Q4M8q4m8q4m8", false},
     {"not-placeholder",
      "AKIA"
      "IOSFODNN7EXAMPLE",

@@ -164,6 +164,51 @@ TEST(searches_are_linear_in_the_bytes)
     stop();
 }
 
+/* The same with a pause behind each line. */
+static void scan_pausing(const char *piece, size_t size)
+{
+    struct weir__object object = {.path = "a"};
+    size_t length = strlen(piece);
+    memset(&work, 0, sizeof(work));
+    CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
+    for (size_t at = 0; at < size; at += length) {
+        CHECK_EQ(weir__scanner_feed(scanner, piece, length), 0);
+        weir__scanner_settle(scanner);
+        uint64_t scanned = work.scanned;
+        weir__scanner_settle(scanner); /* nothing has come since */
+        CHECK_EQ(work.scanned, scanned);
+    }
+    CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
+}
+
+/* Each pause looks at its line and the widths before it (a quarter of a KiB of these rules), and a
+ * rule whose match is still open at that much again. */
+TEST(pauses_are_linear_in_their_number)
+{
+    static const struct {
+        const char *piece;
+        uint64_t searched, scanned; /* bytes for each pause, at most */
+    } lines[] = {
+        {"these are words of no use\n", 1, 1500},      {TOKEN "\n", 100, 1500},
+        {"-----BEGIN X-----\n", 1500, 1500},           {"gizmo and gadget\n", 800, 1500},
+        {"left-1234 password=" TOKEN "\n", 200, 1500}, {"\n", 1, 1500},
+    };
+    start();
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        size_t length = strlen(lines[i].piece);
+        scan_pausing(lines[i].piece, 4000 * length);
+        uint64_t searched = work.searched, scanned = work.scanned;
+        if (searched > 4000 * lines[i].searched || scanned > 4000 * lines[i].scanned)
+            tap_fail(__FILE__, __LINE__, "%zu: %llu and %llu bytes for each pause", i,
+                     (unsigned long long)searched / 4000, (unsigned long long)scanned / 4000);
+        scan_pausing(lines[i].piece, 8000 * length);
+        if (work.searched > searched * 2 + searched / 4 || work.scanned > scanned * 2 + scanned / 4)
+            tap_fail(__FILE__, __LINE__, "%zu: %.2f times the work for twice the pauses", i,
+                     (double)work.scanned / (double)scanned);
+    }
+    stop();
+}
+
 /* The database sees each byte once, and again only what an edge needs. */
 TEST(the_database_sees_a_byte_once)
 {

@@ -130,6 +130,83 @@ TEST(comments_allow)
     stop();
 }
 
+TEST(a_comment_beside_what_is_encoded_allows)
+{
+    start(rules_text);
+    /* dG9rX2FiY2RlZjAxMjM0NTY3ODk= is tok_abcdef0123456789 */
+    const char *text = "a: dG9rX2FiY2RlZjAxMjM0NTY3ODk= # weir:allow\n"
+                       "b: dG9rX2FiY2RlZjAxMjM0NTY3ODk=\n";
+    scan("a", text, strlen(text), 3);
+    CHECK_EQ(found_count, 1);
+    CHECK_EQ(result.allowed, 1);
+    CHECK_EQ(found[0].place.line, 2);
+    stop();
+}
+
+TEST(what_follows_an_escape_begins_there)
+{
+    static const char *const texts[] = {"\\ntok_abcdef0123456789", "a%3Dtok_abcdef0123456789",
+                                        "a\\u003dtok_abcdef0123456789", "\\x3dtok_abcdef0123456789",
+                                        "\\ttok_abcdef0123456789"};
+    start("[[rules]]\nid = 'token'\nregex = '\\btok_[a-z0-9]{16}\\b'\n");
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        scan("a", texts[i], strlen(texts[i]), 0);
+        if (found_count != 1)
+            tap_fail(__FILE__, __LINE__, "%s: found %zu times", texts[i], found_count);
+    }
+    scan("a", "ntok_abcdef0123456789 3dtok_abcdef0123456789", 44, 0);
+    CHECK_EQ(found_count, 0);
+    stop();
+}
+
+static size_t count_with(const char *allow, const char *path, const char *text)
+{
+    char all[512];
+    snprintf(all, sizeof(all), "%s[[rules]]\nid = 'token'\nregex = 'tok_[a-z0-9]{16}'\n", allow);
+    start(all);
+    scan(path, text, strlen(text), 0);
+    stop();
+    return found_count;
+}
+
+TEST(allow_lists_mean_what_they_say)
+{
+    const char *text = "harmless: tok_abcdef0123456789 it is\n";
+    const char *line = "[[allowlists]]\nregexTarget = 'line'\nregexes = ['^harmless']\n";
+    CHECK_EQ(count_with(line, "a", text), 0);
+    CHECK_EQ(
+        count_with("[[allowlists]]\nregexTarget = 'match'\nregexes = ['^harmless']\n", "a", text),
+        1);
+    CHECK_EQ(count_with("[[allowlists]]\nregexes = ['^tok_abc']\n", "a", text), 0);
+    CHECK_EQ(count_with("[[allowlists]]\nregexes = ['harmless']\n", "a", text), 1);
+    /* All kinds of conditions, or any. */
+    const char *both =
+        "[[allowlists]]\ncondition = 'AND'\npaths = ['\\.md$']\nregexes = ['^tok_abc']\n";
+    const char *any = "[[allowlists]]\npaths = ['\\.md$']\nregexes = ['^tok_abc']\n";
+    CHECK_EQ(count_with(both, "a.md", text), 0);
+    CHECK_EQ(count_with(both, "a.c", text), 1);
+    CHECK_EQ(count_with(both, "a.md", "tok_zbcdef0123456789"), 1);
+    CHECK_EQ(count_with(any, "a.c", text), 0);
+    CHECK_EQ(count_with(any, "a.c", "tok_zbcdef0123456789"), 1);
+}
+
+TEST(a_group_that_is_not_there_is_refused)
+{
+    const char *text = "[[rules]]\nid = 'token'\nregex = 'tok_([a-z0-9]{16})'\nsecretGroup = 2\n";
+    struct weir__rules_error error;
+    struct weir__engine_options options = {0};
+    CHECK_EQ(weir__rules_load(&rules, "test", text, strlen(text), NULL, &error), 0);
+    CHECK_EQ(weir__engine_new(&engine, rules, &options, &error), -WEIR_E_INVALID);
+    CHECK(strstr(error.text, "secretGroup is 2"));
+    weir__rules_free(rules);
+    text = "[[rules]]\nid = 'token'\nregex = 'tok_([a-z0-9]{16}'\n";
+    if (weir__rules_load(&rules, "test", text, strlen(text), NULL, &error) == 0) {
+        CHECK_EQ(weir__engine_new(&engine, rules, &options, &error), -WEIR_E_INVALID);
+        weir__rules_free(rules);
+    }
+    CHECK(!strstr(error.text, "literal"));
+}
+
 /* A text of several segments with matches everywhere, also across their edges. */
 static char *make_long(size_t length)
 {

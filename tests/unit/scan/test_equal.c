@@ -100,6 +100,8 @@ static void check_same(const char *what, size_t first, size_t second)
 
 static const char small[] =
     "x=" TOKEN "\nACME_= 1234ABCD\n-----BEGIN X-----\nab\n-----END X-----\n12Q34 zz123456zz\n"
+    "GADGET\n1: 0123456789abcdef0123456789abcdef01234567,AB0123456789012345678901234567890123\n"
+    "lng_0123456789abcdef0123456789abcdef0123\n"
     "left-1234\nright-1\nright-5678 dG9rX2FiY2RlZjAxMjM0NTY3ODkgaXMgdGhlIHRva2Vu\nkey: abcdefghij";
 
 TEST(small_objects_may_be_cut_anywhere)
@@ -107,7 +109,7 @@ TEST(small_objects_may_be_cut_anywhere)
     start();
     size_t length = strlen(small);
     scan(&whole, 3, 0, small, length, NULL, NULL);
-    CHECK_EQ(whole.count, 8);
+    CHECK_EQ(whole.count, 11);
     for (size_t i = 1; i < length; i++)
         for (size_t k = i; k < length; k++) {
             struct cuts cuts = {i, k};
@@ -132,7 +134,16 @@ static size_t make_dense(char *text, size_t size, bool is_encoded)
     char piece[128], coded[192];
     size_t at = 0;
     for (unsigned i = 0; at + 400 < size; i++) {
-        switch (i % 8) {
+        switch (i % 11) {
+        case 8:
+            snprintf(piece, sizeof(piece), "the gadget, whose key is\n '%040u'\n", i);
+            break;
+        case 9:
+            snprintf(piece, sizeof(piece), "AB%034u lng_%036u\n", i, i);
+            break;
+        case 10:
+            snprintf(piece, sizeof(piece), "a gadget and nothing more, in spite of that\n");
+            break;
         case 0:
             snprintf(piece, sizeof(piece), " tok_%016u\n", i);
             break;
@@ -161,7 +172,8 @@ static size_t make_dense(char *text, size_t size, bool is_encoded)
         at = put(text, at, piece);
         if (!is_encoded || i % 4 != 0)
             continue;
-        snprintf(piece, sizeof(piece), "in here is tok_%016u, and more of it", i + 5000);
+        snprintf(piece, sizeof(piece), "in here is tok_%016u, and %s", i + 5000,
+                 i % 12 == 0 ? "harmless it is" : "more of it");
         if (i % 8 == 0) {
             size_t length = encode_base64(piece, strlen(piece), base64_standard, true, coded);
             memcpy(text + at, coded, length);
@@ -190,6 +202,8 @@ static void check_edges(bool is_encoded, unsigned depth, size_t least)
         hits_sort(&other);
         hits_move_back(&other);
         check_same("edge", edge, depth);
+        CHECK_EQ(other.result.allowed, whole.result.allowed);
+        CHECK_EQ(other.result.rejected, whole.result.rejected);
     }
     other.is_trusted = false;
     stop();

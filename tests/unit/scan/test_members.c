@@ -81,20 +81,27 @@ static void stop(void)
     weir__rules_free(rules);
 }
 
-static bool hand_over(struct weir__scan_archive *archive, unsigned number, size_t padding)
+static bool hand_over_named(struct weir__scan_archive *archive, unsigned number, size_t padding,
+                            size_t path_padding)
 {
     static char spaces[WEIR__SCAN_HANDED_BYTES];
     struct weir__buffer path, bytes;
     memset(spaces, ' ', sizeof(spaces));
-    weir__buffer_init(&path, 100);
+    weir__buffer_init(&path, 100 + WEIR__SCAN_HANDED_BYTES);
     weir__buffer_init(&bytes, WEIR__SCAN_HANDED_BYTES);
     CHECK_EQ(weir__buffer_printf(&path, "a!%u", number), 0);
+    CHECK_EQ(weir__buffer_append(&path, spaces, path_padding), 0);
     CHECK_EQ(weir__buffer_puts(&bytes, TOKEN), 0);
     CHECK_EQ(weir__buffer_append(&bytes, spaces, padding), 0);
     bool is_taken = weir__scan_archive_hand_over(archive, &path, &bytes);
     weir__buffer_fini(&path);
     weir__buffer_fini(&bytes);
     return is_taken;
+}
+
+static bool hand_over(struct weir__scan_archive *archive, unsigned number, size_t padding)
+{
+    return hand_over_named(archive, number, padding, 0);
 }
 
 static struct weir__job *take_job(void)
@@ -178,9 +185,15 @@ TEST(the_frontier_says_no)
     size_t padding = WEIR__SCAN_HANDED_BYTES - (sizeof(TOKEN) - 1);
     while (hand_over(archive, count, padding))
         count++;
-    CHECK_EQ(count, WEIR__SCAN_MEMBERS_BYTES / WEIR__SCAN_HANDED_BYTES - 1);
+    /* The walk has its share, and paths take room as well. */
+    CHECK_EQ(count, WEIR__SCAN_MEMBERS_BYTES / WEIR__SCAN_HANDED_BYTES - 2);
     weir__scan_archive_over(walker, archive);
     CHECK_EQ(found_count, count);
+    CHECK_EQ(weir__scan_archive_new(&run, &archive), 0);
+    for (count = 0; hand_over_named(archive, count, 0, padding);)
+        count++;
+    CHECK_EQ(count, WEIR__SCAN_MEMBERS_BYTES / WEIR__SCAN_HANDED_BYTES - 2);
+    weir__scan_archive_over(walker, archive);
     CHECK_EQ(weir__scan_archive_new(&run, &archive), 0);
     for (count = 0; hand_over(archive, count, 0);)
         count++;

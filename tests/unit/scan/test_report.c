@@ -43,8 +43,8 @@ static struct weir__rule nasty_rule = {.id = (char[]){NASTY},
                                        .tags = {nasty_tags, 1}};
 
 static const struct weir__unscanned missing[] = {
-    {(char[]){"disk.img"}, (char[]){"cannot read: Permission denied"}},
-    {(char[]){"a.zip!b/c.7z"}, (char[]){"encrypted"}},
+    {(char[]){"disk.img"}, (char[]){"cannot read: Permission denied"}, false},
+    {(char[]){"a.zip!b/c.7z"}, (char[]){"encrypted"}, true},
 };
 static const char *const configs[] = {"rules/weir.toml", ".weirignore", NULL};
 static const struct weir__summary clean_summary = {.files = 12,
@@ -237,7 +237,7 @@ static void add_nasty(void)
     add("=cmd()", NULL, &nasty_rule, "-- " OTHER, OTHER);
 }
 
-static const struct weir__unscanned nasty_missing[] = {{(char[]){NASTY}, (char[]){NASTY}}};
+static const struct weir__unscanned nasty_missing[] = {{(char[]){NASTY}, (char[]){NASTY}, false}};
 static const char *const nasty_configs[] = {NASTY, NULL};
 static const struct weir__summary nasty_summary = {.failed = 1,
                                                    .unscanned = nasty_missing,
@@ -558,6 +558,76 @@ TEST(lines_are_cut_around_the_secret)
         CHECK_EQ(strcspn(carets, "^") + 1, secret_at);
         CHECK(!strstr(text, "xxx" TOKEN));
     }
+    end();
+}
+
+/* In JSON and in that of gitleaks, each name is another one, and leads back to its file. */
+TEST(names_that_are_not_text_differ)
+{
+    static const struct {
+        const char *path, *written;
+    } table[] = {
+        {"a\xff", "\"a\\\\xff\""},
+        {"a\xfe", "\"a\\\\xfe\""},
+        {"a\\xff", "\"a\\\\\\\\xff\""},
+        {"a\\\xff", "\"a\\\\\\\\\\\\xff\""},
+        {"a\\b", "\"a\\\\b\""},
+        {"a\\xfg", "\"a\\\\xfg\""},
+        {"\xd0\xba", "\"\xd0\xba\""},
+        {"\xd0\xba\xd0", "\"\xd0\xba\\\\xd0\""},
+        {"\xef\xbf\xbd", "\"\xef\xbf\xbd\""},
+    };
+    static const enum weir__report_format formats[] = {WEIR__REPORT_JSON, WEIR__REPORT_JSONL,
+                                                       WEIR__REPORT_GITLEAKS};
+    static char baseline[sizeof(text)];
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        for (size_t f = 0; f < 3; f++) {
+            char reason[128] = "";
+            start(false);
+            add(table[i].path, NULL, &token_rule, "x " TOKEN, TOKEN);
+            report(formats[f], &clean_summary);
+            CHECK_HAS(text, table[i].written);
+            CHECK_EQ(count_of(table[i].written), 1);
+            memcpy(baseline, text, text_length + 1);
+            start(false);
+            CHECK_EQ(weir__findings_baseline(findings, baseline, strlen(baseline), reason,
+                                             sizeof(reason)),
+                     0);
+            for (size_t k = 0; k < sizeof(table) / sizeof(table[0]); k++) {
+                struct weir__finding finding = found_in(&token_rule, "x " TOKEN, TOKEN);
+                int result = weir__findings_add(findings, table[k].path, NULL, &finding);
+                CHECK_EQ(result == WEIR__ADDED_IGNORED, i == k);
+            }
+        }
+    end();
+}
+
+TEST(unlisted_places_are_told_and_known_to_a_baseline)
+{
+    static char baseline[sizeof(text)];
+    char path[32], reason[128] = "";
+    start(false);
+    for (unsigned i = 0; i < WEIR__FINDINGS_PLACES_MAX + 500; i++) {
+        snprintf(path, sizeof(path), "%u", i);
+        add(path, NULL, &token_rule, "x " TOKEN, TOKEN);
+    }
+    report(WEIR__REPORT_HUMAN, &clean_summary);
+    CHECK_HAS(text, "1 secret in 1500 places, 500 of them not listed;");
+    CHECK(!strstr(text, "incomplete"));
+    report(WEIR__REPORT_JSON, &clean_summary);
+    CHECK_HAS(text, "\"complete\":true");
+    CHECK_HAS(text, "\"places\":1500,\"unlisted_places\":500");
+    memcpy(baseline, text, text_length + 1);
+    start(false);
+    CHECK_EQ(weir__findings_baseline(findings, baseline, strlen(baseline), reason, sizeof(reason)),
+             0);
+    for (unsigned i = 0; i < WEIR__FINDINGS_PLACES_MAX + 500; i++) {
+        snprintf(path, sizeof(path), "%u", i);
+        struct weir__finding finding = found_in(&token_rule, "x " TOKEN, TOKEN);
+        CHECK_EQ(weir__findings_add(findings, path, NULL, &finding), WEIR__ADDED_IGNORED);
+    }
+    struct weir__finding finding = found_in(&token_rule, "x " OTHER, OTHER);
+    CHECK_EQ(weir__findings_add(findings, "1", NULL, &finding), WEIR__ADDED_SECRET);
     end();
 }
 

@@ -152,8 +152,10 @@ TEST(our_fields)
                                            "check = 'crc'\n"
                                            "examples = ['x,1', 'x2']\n"
                                            "negatives = ['y']\n"
+                                           "givesWay = true\n"
                                            "max-width = 16384\n");
     const struct weir__rule *rule = &rules->rules[0];
+    CHECK(rule->gives_way);
     CHECK_STR(rule->provider, "Example");
     CHECK_STR(rule->check, "crc");
     HAS_STRINGS(rule->examples, "x,1", "x2");
@@ -731,8 +733,8 @@ TEST(a_context_stands_for_an_expression)
                                            "value = '[a-f0-9]{32}'\n");
     const struct weir__rule *rule = &rules->rules[0];
     CHECK_STR(rule->regex, "(?i:Adobe|adobe[ _.-]?io|a\\x2bb)"
-                           "[^\\x00]{0,79}?[^\\x00A-Za-z0-9_/+.-]"
-                           "([a-f0-9]{32})(?:[^A-Za-z0-9_/+=-]|\\z)");
+                           "[^\\x00]{0,48}?[^\\x00A-Za-z0-9_/+.?*-]"
+                           "([a-f0-9]{32})(?:[^A-Za-z0-9_/+=?*-]|\\z)");
     CHECK_EQ(rule->secret_group, WEIR__CONTEXT_GROUP);
     CHECK(rule->has_secret_group);
     HAS_STRINGS(rule->keywords, "adobe", "a+b");
@@ -781,8 +783,8 @@ TEST(names_must_follow_the_context)
                                            "secretGroup = 1\n");
     const struct weir__rule *rule = &rules->rules[0];
     CHECK_STR(rule->regex, "(?i:adobe)[^\\x00]{0,40}?(?i:api[ _.-]?key|secret)"
-                           "[^\\x00]{0,79}?[^\\x00A-Za-z0-9_/+.-]"
-                           "([a-f0-9]{32}|x)(?:[^A-Za-z0-9_/+=-]|\\z)");
+                           "[^\\x00]{0,48}?[^\\x00A-Za-z0-9_/+.?*-]"
+                           "([a-f0-9]{32}|x)(?:[^A-Za-z0-9_/+=?*-]|\\z)");
     HAS_STRINGS(rule->keywords, "own");
     is_taken_by_hyperscan(rule->regex);
     finds(rule->regex, "adobe_ApiKey=" VALUE, VALUE);

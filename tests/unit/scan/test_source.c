@@ -12,7 +12,7 @@
 
 #include "alloc.h"
 #include "rules_pack.h"
-#include "scan.h"
+#include "scan_part.h"
 #include "tap.h"
 
 #define TOKEN "tok_abcdef0123456789"
@@ -31,6 +31,8 @@ static char paths[64][64];
 static size_t places_count;
 static unsigned gaps;
 static char gap_text[256];
+static const char *cut_path; /* cut off when something is found */
+static uint64_t nap_ns;      /* that is taken then */
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -52,6 +54,11 @@ static void on_finding(void *arg, const char *path, const struct weir__finding *
         places[places_count++] = finding->place;
     }
     weir_lock_release(&lock);
+    if (cut_path)
+        CHECK_EQ(truncate(cut_path, 4096), 0);
+    struct weir_deadline nap = weir_deadline_in(nap_ns, NULL);
+    if (nap_ns > 0)
+        weir_deadline_sleep(&nap);
 }
 
 static void on_gap(void *arg, const struct weir__scan_gap *gap)
@@ -67,9 +74,11 @@ static void start(void)
 {
     struct weir__rules_error error;
     struct weir__engine_options none = {0};
-    if (base[strlen(base) - 1] == 'X') {
+    static bool is_made; /* the name says nothing: what mkdtemp() chooses may end like that, too */
+    if (!is_made) {
         CHECK(mkdtemp(base) && atexit(remove_base) == 0 && chdir(base) == 0);
         weir_lock_init(&lock, &lock_class);
+        is_made = true;
     }
     CHECK_EQ(weir__rules_load(&rules, "rules", rules_text, strlen(rules_text), NULL, &error), 0);
     CHECK_EQ(weir__engine_new(&engine, rules, &none, &error), 0);
@@ -178,6 +187,161 @@ TEST(holes_make_no_difference)
     CHECK_EQ(places_count, count);
     CHECK(memcmp(dense, places, count * sizeof(places[0])) == 0);
     CHECK_EQ(stats.bytes, 30 << 20);
+    stop();
+}
+
+/* Behind the end of a file there is no data; that is not a hole. */
+TEST(a_sparse_file_that_is_cut_off_is_told)
+{
+    struct weir__scan_options options;
+    struct weir__scan_stats stats;
+    static char block[1 << 20];
+    start();
+    memset(block, '.', sizeof(block) - 1);
+    memcpy(block, "\n" TOKEN "\n", sizeof(TOKEN) + 1);
+    write_at("cut", 0, block);
+    write_at("cut", sizeof(block) - 1, "\n"); /* what is found is told with the first MiB */
+    CHECK_EQ(truncate("cut", 30 << 20), 0);
+    weir__scan_options_init(&options);
+    CHECK_EQ(scan("cut", &options, &stats), 0);
+    CHECK_EQ(places_count, 1);
+    CHECK_EQ(stats.bytes, 30 << 20);
+    cut_path = "cut";
+    int result = scan("cut", &options, &stats);
+    cut_path = NULL;
+    CHECK_EQ(result, -WEIR_E_INCOMPLETE);
+    CHECK_STR(gap_text, "cannot read all of it was cut off while it was read");
+    CHECK_EQ(stats.partial, 1);
+    CHECK_EQ(places_count, 1);
+    CHECK_EQ(stats.bytes, sizeof(block));
+    stop();
+}
+
+/* Who wants to know how much there is to do does not read it a second time. */
+TEST(a_list_that_comes_through_a_pipe_with_a_name)
+{
+    struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap};
+    struct weir__scan_options options;
+    struct weir__scan_stats stats;
+    struct weir__scan *run;
+    start();
+    write_at("listed", 0, TOKEN "\n");
+    CHECK_EQ(mkfifo("list", 0600), 0);
+    weir__scan_options_init(&options);
+    options.engine = engine;
+    options.files_from = "list";
+    options.has_totals = true;
+    nap_ns = WEIR_NS_PER_S; /* longer than it is waited with counting */
+    CHECK_EQ(weir__scan_start(&run, &options, &hooks), 0);
+    int fd = open("list", O_WRONLY | O_CLOEXEC);
+    CHECK(fd >= 0 && write(fd, "listed\n", 7) == 7);
+    close(fd);
+    struct weir_deadline deadline = weir_deadline_in(20 * WEIR_NS_PER_S, NULL);
+    int result = weir__scan_wait(run, &deadline);
+    nap_ns = 0;
+    CHECK_EQ(result, 0);
+    CHECK_EQ(weir__scan_finish(run, &stats), 0);
+    CHECK_EQ(places_count, 1);
+    CHECK_EQ(stats.files_total, 0);
+    stop();
+}
+
+/* What a walk that only counts meets when so many jobs are open. */
+static uint64_t count_tree(uint64_t open)
+{
+    struct weir__scan_options options;
+    struct weir__scan_counting counting = {0};
+    struct weir__scan run = {.options = &options, .open = open, .frames_open_max = 4};
+    struct weir__scan_worker *w;
+    weir__scan_options_init(&options);
+    weir_lock_init(&run.lock, &lock_class);
+    weir_cancel_init(&run.stop, NULL);
+    CHECK_EQ(weir__scan_worker_new(&w, &run), 0);
+    w->counting = &counting;
+    weir__scan_tree(w, "dirs");
+    weir__scan_worker_free(w);
+    weir_cancel_fini(&run.stop);
+    weir_lock_fini(&run.lock);
+    return counting.files;
+}
+
+/* Also where there are no files, nobody waits for those who count. */
+TEST(counting_ends_with_the_run)
+{
+    char name[64];
+    start();
+    CHECK_EQ(mkdir("dirs", 0700), 0);
+    for (unsigned i = 0; i < 20; i++) {
+        snprintf(name, sizeof(name), "dirs/%u", i);
+        CHECK_EQ(mkdir(name, 0700), 0);
+        snprintf(name, sizeof(name), "dirs/%u/f", i);
+        write_at(name, 0, "x");
+    }
+    CHECK_EQ(count_tree(1), 20);
+    CHECK_EQ(count_tree(0), 0);
+    stop();
+}
+
+/* As some programs leave the pipe that they share with us. */
+TEST(standard_input_that_does_not_wait)
+{
+    struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap};
+    struct weir__scan_options options;
+    struct weir__scan_stats stats;
+    struct weir__scan *run;
+    const char *path = "-";
+    int fds[2], before = dup(STDIN_FILENO);
+    start();
+    CHECK(pipe2(fds, O_CLOEXEC | O_NONBLOCK) == 0 && dup2(fds[0], STDIN_FILENO) == STDIN_FILENO);
+    weir__scan_options_init(&options);
+    options.engine = engine;
+    options.paths = &path;
+    options.paths_count = 1;
+    CHECK_EQ(weir__scan_start(&run, &options, &hooks), 0);
+    /* Nothing has come: it has not ended. */
+    struct weir_deadline soon = weir_deadline_in(100 * WEIR_NS_PER_MS, NULL);
+    CHECK_EQ(weir__scan_wait(run, &soon), -WEIR_E_TIMEOUT);
+    CHECK_EQ(write(fds[1], TOKEN "\n", sizeof(TOKEN)), (ssize_t)sizeof(TOKEN));
+    soon = weir_deadline_in(50 * WEIR_NS_PER_MS, NULL);
+    CHECK_EQ(weir__scan_wait(run, &soon), -WEIR_E_TIMEOUT);
+    CHECK_EQ(write(fds[1], TOKEN "\n", sizeof(TOKEN)), (ssize_t)sizeof(TOKEN));
+    close(fds[1]);
+    struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, NULL);
+    CHECK_EQ(weir__scan_wait(run, &deadline), 0);
+    CHECK_EQ(weir__scan_finish(run, &stats), 0);
+    CHECK_EQ(places_count, 2);
+    CHECK_EQ(stats.bytes, 2 * sizeof(TOKEN));
+    CHECK(dup2(before, STDIN_FILENO) == STDIN_FILENO);
+    close(before);
+    close(fds[0]);
+    stop();
+}
+
+/* An end can be put to it, too. */
+TEST(a_wait_for_standard_input_can_be_stopped)
+{
+    struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap};
+    struct weir__scan_options options;
+    struct weir__scan_stats stats;
+    struct weir__scan *run;
+    const char *path = "-";
+    int fds[2], before = dup(STDIN_FILENO);
+    start();
+    CHECK(pipe2(fds, O_CLOEXEC | O_NONBLOCK) == 0 && dup2(fds[0], STDIN_FILENO) == STDIN_FILENO);
+    weir__scan_options_init(&options);
+    options.engine = engine;
+    options.paths = &path;
+    options.paths_count = 1;
+    CHECK_EQ(weir__scan_start(&run, &options, &hooks), 0);
+    weir__scan_stop(run);
+    struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, NULL);
+    CHECK_EQ(weir__scan_wait(run, &deadline), 0);
+    CHECK_EQ(weir__scan_finish(run, &stats), -WEIR_E_CANCELED);
+    CHECK_EQ(gaps, 0);
+    CHECK(dup2(before, STDIN_FILENO) == STDIN_FILENO);
+    close(before);
+    close(fds[0]);
+    close(fds[1]);
     stop();
 }
 

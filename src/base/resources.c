@@ -1,0 +1,33 @@
+/* resources.c - asked once, at the start of a command. */
+#include "resources.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "banned.h"
+
+/* What POSIX has every system allow is 20; who cannot even ask is not short of them. */
+#define DESCRIPTORS_UNKNOWN 256u
+
+uint64_t weir__resources_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return DESCRIPTORS_UNKNOWN;
+    rlim_t most = limit.rlim_max < WEIR__RESOURCES_DESCRIPTORS_MAX
+                      ? limit.rlim_max
+                      : WEIR__RESOURCES_DESCRIPTORS_MAX;
+    if (limit.rlim_cur < most) {
+        rlim_t before = limit.rlim_cur;
+        limit.rlim_cur = most;
+        if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+            limit.rlim_cur = before;
+    }
+    return limit.rlim_cur;
+}
+
+unsigned weir__resources_cores(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores > 0 ? (unsigned)cores : 1;
+}

@@ -1,0 +1,20 @@
+/* resources.h - what the machine and its administrator allow the program to use.
+ *
+ * Ownership: nothing here owns anything; the limit of descriptors is that of the whole process.
+ */
+#ifndef WEIR_BASE_RESOURCES_H
+#define WEIR_BASE_RESOURCES_H
+
+#include <stdint.h>
+
+/* More is not asked for: the kernel's tables grow with the highest descriptor. */
+#define WEIR__RESOURCES_DESCRIPTORS_MAX 65536u
+
+/* Raises the limit of open descriptors as far as the process may, and not beyond
+ * WEIR__RESOURCES_DESCRIPTORS_MAX; one that is higher stays. Returns the limit that holds then. */
+uint64_t weir__resources_descriptors(void);
+
+/* Processors that are there to be used; at least one. */
+unsigned weir__resources_cores(void);
+
+#endif

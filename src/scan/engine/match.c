@@ -1,0 +1,160 @@
+/* match.c - a text through the databases, block by block.
+ *
+ * Some rules are looked for everywhere, the others only near stretches of token bytes. Both are
+ * done for one block after the other, so that hits come nearly in the order of the text and a block
+ * is read from memory once. A block is looked at with what is before it, as far as a pattern may be
+ * wide, and a little of what follows; a hit belongs to the block that it ends in.
+ */
+#include <stdlib.h>
+
+#include <weir/error.h>
+
+#include "parts.h"
+#include "stretch.h"
+
+#include "banned.h"
+
+#define BLOCK_SIZE  (128u << 10)
+#define BLOCK_AHEAD 2u /* bytes behind a block, for what asks whether a word ends there */
+_Static_assert(BLOCK_SIZE + BLOCK_AHEAD + WEIR__WIDTH_MAX + 1 <= WEIR__NEAR_TEXT, "blocks fit");
+
+/* --- where a hit is --- */
+
+static int compare_run(const void *key, const void *item)
+{
+    size_t at = *(const size_t *)key;
+    const struct weir__decoded *run = item;
+    return at < run->out_from ? -1 : at >= run->out_until;
+}
+
+/* The run of a level that has this place. Hits come nearly in order, so it is mostly the last one.
+ */
+static struct weir__decoded *run_at(struct weir__level *level, size_t at)
+{
+    if (level->cursor < level->count && compare_run(&at, &level->runs[level->cursor]) == 0)
+        return &level->runs[level->cursor];
+    struct weir__decoded *run =
+        bsearch(&at, level->runs, level->count, sizeof(*level->runs), compare_run);
+    if (run)
+        level->cursor = (size_t)(run - level->runs);
+    return run;
+}
+
+/* The view of the run that has this place, and those that it was encoded in. NULL: between runs. */
+static const struct weir__view *view_at(struct weir__scanner *scanner, unsigned depth, size_t at)
+{
+    if (depth == 0)
+        return &scanner->views[0];
+    struct weir__level *level = &scanner->levels[depth];
+    struct weir__decoded *run = run_at(level, at);
+    if (!run)
+        return NULL;
+    const struct weir__view *parent = view_at(scanner, depth - 1, run->from);
+    if (!parent)
+        return NULL;
+    scanner->views[depth] = (struct weir__view){
+        .bytes = weir__buffer_text(&level->text) + run->out_from,
+        .length = run->out_until - run->out_from,
+        .is_begin = true,
+        .is_end = true,
+        .parent = parent,
+        .run = run,
+        .source = depth == 1 ? scanner->bytes : weir__buffer_text(&scanner->levels[depth - 1].text),
+        .start = run->out_from,
+        .depth = depth,
+    };
+    return &scanner->views[depth];
+}
+
+/* --- hits --- */
+
+struct hits {
+    struct weir__scanner *scanner;
+    size_t start;       /* of what the library sees, in the text */
+    size_t from, until; /* those that end in (from, until] are wanted */
+};
+
+static int on_hit(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
+                  void *arg)
+{
+    (void)from;
+    (void)flags;
+    const struct hits *hits = arg;
+    struct weir__scanner *scanner = hits->scanner;
+    const struct weir__engine *engine = scanner->engine;
+    const struct weir__anchor *anchor = &engine->anchors[id];
+    size_t at = hits->start + (size_t)to;
+    if ((at <= hits->from && hits->from > 0) || at > hits->until)
+        return 0;
+    if (anchor->is_keyword) {
+        scanner->has_keyword[anchor->keyword] = true;
+        return 0;
+    }
+    if (scanner->level == 0) {
+        uint64_t end = scanner->offset + at;
+        if (end <= scanner->accept_from || end > scanner->accept_until)
+            return 0;
+    } else {
+        const struct weir__view *last = scanner->view;
+        scanner->view = view_at(scanner, scanner->level, at > 0 ? at - 1 : 0);
+        if (!scanner->view) {
+            scanner->view = last;
+            return 0;
+        }
+        at -= scanner->view->start;
+        if (at > scanner->view->length)
+            return 0;
+        /* Rules begin anew in each run. */
+        scanner->generation = (scanner->generation & ~(uint64_t)UINT32_MAX) |
+                              (scanner->levels[scanner->level].cursor + 1);
+    }
+    for (uint32_t i = 0; i < anchor->rules_count; i++)
+        weir__confirm(scanner, engine->anchor_rules[anchor->first_rule + i], at);
+    return scanner->error;
+}
+
+static void look(struct hits *hits, enum weir__look where, const char *text, size_t from,
+                 size_t until)
+{
+    struct weir__scanner *scanner = hits->scanner;
+    if (scanner->error != 0 || until <= from)
+        return;
+    hits->start = from;
+    hs_error_t result = hs_scan(scanner->engine->databases[where], text + from,
+                                (unsigned)(until - from), 0, scanner->scratch, on_hit, hits);
+    if (result != HS_SUCCESS && scanner->error == 0)
+        scanner->error = result == HS_NOMEM ? -WEIR_E_NO_MEMORY : -WEIR_E_INTERNAL;
+}
+
+/* --- blocks --- */
+
+static void look_near(struct hits *hits, const char *text, size_t length, size_t from, size_t until)
+{
+    struct weir__near near;
+    weir__near_find(&near, text, length, from, until);
+    for (size_t at = from; weir__near_next(&near, at, &from, &until); at = until)
+        look(hits, WEIR__LOOK_NEAR, text, from, until);
+}
+
+void weir__match_text(struct weir__scanner *scanner, const char *text, size_t length)
+{
+    const struct weir__engine *engine = scanner->engine;
+    struct hits hits = {.scanner = scanner};
+    for (size_t block = 0; block < length && scanner->error == 0; block += BLOCK_SIZE) {
+        size_t before = (size_t)engine->pattern_width + 1;
+        size_t from = block > before ? block - before : 0;
+        size_t until =
+            length - block > BLOCK_SIZE + BLOCK_AHEAD ? block + BLOCK_SIZE + BLOCK_AHEAD : length;
+        hits.from = block;
+        hits.until = length - block > BLOCK_SIZE ? block + BLOCK_SIZE : length;
+        weir__pending_make_room(scanner);
+        if (scanner->level == 0)
+            weir__doubts_open(scanner, from);
+        if (engine->databases[WEIR__LOOK_EVERYWHERE])
+            look(&hits, WEIR__LOOK_EVERYWHERE, text, from, until);
+        if (engine->databases[WEIR__LOOK_NEAR])
+            look_near(&hits, text, length, from, until);
+        if (scanner->level == 0)
+            weir__doubts_close(scanner);
+    }
+}

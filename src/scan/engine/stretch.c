@@ -1,0 +1,170 @@
+/* stretch.c - stretches of token bytes, in expressions and in texts. */
+#include "stretch.h"
+
+#include <string.h>
+
+#include "decode_mask.h"
+
+#include "banned.h"
+
+/* --- in expressions --- */
+
+static unsigned capped(unsigned count)
+{
+    return count < WEIR__STRETCH_MIN ? count : WEIR__STRETCH_MIN;
+}
+
+static unsigned larger(unsigned a, unsigned b)
+{
+    return a > b ? a : b;
+}
+
+static unsigned smaller(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+struct weir__row weir__row_nothing(void)
+{
+    return (struct weir__row){.is_all = true};
+}
+
+struct weir__row weir__row_any(void)
+{
+    return (struct weir__row){0};
+}
+
+struct weir__row weir__row_byte(bool is_token)
+{
+    return (struct weir__row){1, is_token, is_token, is_token, is_token};
+}
+
+struct weir__row weir__row_join(struct weir__row a, struct weir__row b)
+{
+    return (struct weir__row){
+        .least = capped(a.least + b.least),
+        .head = a.is_all ? capped(a.least + b.head) : a.head,
+        .tail = b.is_all ? capped(a.tail + b.least) : b.tail,
+        .longest = larger(capped(a.tail + b.head), larger(a.longest, b.longest)),
+        .is_all = a.is_all && b.is_all,
+    };
+}
+
+struct weir__row weir__row_either(struct weir__row a, struct weir__row b)
+{
+    return (struct weir__row){
+        .least = smaller(a.least, b.least),
+        .head = smaller(a.head, b.head),
+        .tail = smaller(a.tail, b.tail),
+        .longest = smaller(a.longest, b.longest),
+        .is_all = a.is_all && b.is_all,
+    };
+}
+
+struct weir__row weir__row_repeat(struct weir__row a, unsigned least, unsigned most)
+{
+    struct weir__row all = weir__row_nothing();
+    /* More times than there are bytes to count make no difference. */
+    for (unsigned i = 0; i < capped(least); i++)
+        all = weir__row_join(all, a);
+    if (most > least)
+        all = weir__row_join(all, (struct weir__row){.is_all = a.is_all});
+    return all;
+}
+
+/* --- in texts --- */
+
+static weir__v16 token_bytes(weir__v16 v)
+{
+    return (weir__v16)(((v | 0x20) - 'a') < 26) | (weir__v16)((v - '-') < 13) |
+           (weir__v16)(v == '+') | (weir__v16)(v == '=') | (weir__v16)(v == '_');
+}
+
+static uint64_t token_bits(const char *text, size_t length, size_t grain)
+{
+    size_t at = grain * WEIR__GRAIN, left = length - at;
+    char last[WEIR__GRAIN] = {0};
+    const char *bytes = text + at;
+    if (left < WEIR__GRAIN) {
+        memcpy(last, bytes, left);
+        bytes = last;
+    }
+    struct weir__block block = weir__block_load(bytes);
+    return WEIR__BLOCK_BITS(&block, token_bytes);
+}
+
+/* Where a stretch of the least length ends in the second of two blocks. */
+static uint64_t stretch_ends(uint64_t before, uint64_t bits)
+{
+    struct weir__bits2 b = {before, bits};
+    unsigned count = 1; /* in a row so far */
+    for (; 2 * count <= WEIR__STRETCH_MIN; count *= 2)
+        b = weir__bits2_and(b, count);
+    return count < WEIR__STRETCH_MIN ? weir__bits2_and(b, WEIR__STRETCH_MIN - count).bits : b.bits;
+}
+
+static void mark(struct weir__near *near, size_t grain)
+{
+    size_t least = grain > WEIR__GRAINS_AROUND ? grain - WEIR__GRAINS_AROUND : 0;
+    size_t end = grain + WEIR__GRAINS_AROUND + 1;
+    if (least < near->first)
+        least = near->first;
+    for (size_t i = least; i < end; i++)
+        if (i - near->first < (size_t)WEIR__NEAR_WORDS * 64)
+            near->grains[(i - near->first) / 64] |= UINT64_C(1) << (i - near->first) % 64;
+}
+
+void weir__near_find(struct weir__near *near, const char *text, size_t length, size_t from,
+                     size_t until)
+{
+    near->first = from / WEIR__GRAIN;
+    near->from = from;
+    near->until = until;
+    memset(near->grains, 0, sizeof(near->grains));
+    /* A stretch that is near has its end so far before at most, and so far behind. */
+    size_t around = WEIR__GRAINS_AROUND + 1;
+    size_t grain = near->first > around ? near->first - around : 0;
+    size_t end = (until + WEIR__GRAIN - 1) / WEIR__GRAIN + around;
+    size_t grains = (length + WEIR__GRAIN - 1) / WEIR__GRAIN;
+    uint64_t before = grain > 0 ? token_bits(text, length, grain - 1) : 0;
+    for (; grain < end && grain < grains; grain++) {
+        uint64_t bits = token_bits(text, length, grain);
+        uint64_t ends = stretch_ends(before, bits);
+        before = bits;
+        if (ends == 0)
+            continue;
+        mark(near, grain);
+        if (grain > 0 && (unsigned)__builtin_ctzll(ends) < WEIR__STRETCH_MIN - 1)
+            mark(near, grain - 1); /* where it begins */
+    }
+}
+
+/* The first grain from this one on that is marked, or is not. */
+static size_t next_grain(const struct weir__near *near, size_t grain, bool is_marked)
+{
+    size_t at = grain - near->first;
+    while (at < (size_t)WEIR__NEAR_WORDS * 64) {
+        uint64_t word = near->grains[at / 64];
+        word = (is_marked ? word : ~word) >> at % 64;
+        if (word)
+            return near->first + at + (unsigned)__builtin_ctzll(word);
+        at = (at / 64 + 1) * 64;
+    }
+    return near->first + at;
+}
+
+bool weir__near_next(const struct weir__near *near, size_t at, size_t *ret_from, size_t *ret_until)
+{
+    if (at < near->from)
+        at = near->from;
+    if (at >= near->until)
+        return false;
+    size_t first = next_grain(near, at / WEIR__GRAIN, true);
+    size_t from = first * WEIR__GRAIN;
+    if (from >= near->until)
+        return false;
+    size_t until = next_grain(near, first, false) * WEIR__GRAIN;
+    *ret_from = from > at ? from : at;
+    *ret_until = until < near->until ? until : near->until;
+    return true;
+}
