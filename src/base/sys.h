@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -148,6 +149,13 @@ static inline int weir__sys_fallocate(int fd, int mode, off_t at, off_t length)
 /* Shares the blocks of the whole file with out (FICLONE). In sys.c, since the header with the
  * number of that request clashes with <sys/mount.h>. */
 int weir__sys_clone(int in, int out);
+
+/* All of a file from its beginning, anywhere; MAP_FAILED and errno on failure. Unmapping cannot
+ * fail and needs no wrapper. */
+static inline void *weir__sys_mmap(size_t length, int protection, int flags, int fd)
+{
+    return (void *)WEIR__SYS(intptr_t, (intptr_t)mmap(NULL, length, protection, flags, fd, 0));
+}
 
 static inline int weir__sys_fstatfs(int fd, struct statfs *fs)
 {

@@ -26,10 +26,13 @@
  *   entropy            bits for each byte of the secret
  *   checked            whether a check of its structure agreed
  *   places_total       how often it was found; places lists the first 1,000 of them
- *   everywhere         only if places that are not listed may be in other files than those that
- * are: the fingerprint of rule and secret, by which a baseline knows all of them places [PLACE,
- * ...], by path and offset PLACE path               '!' stands between an archive and its member.
- * One that is not UTF-8, or has something like \xff in it, is written with such bytes as \xff and
+ *   everywhere         only if places that are not listed may be in other files than listed ones:
+ *                      the fingerprint of rule and secret, by which a baseline knows all of them
+ *   places             [PLACE, ...], by path and offset
+ *
+ * PLACE
+ *   path               '!' stands between an archive and its member. One that is not UTF-8, or has
+ *                      something like \xff in it, is written with such bytes as \xff and
  *                      backslashes as \\
  *   commit             only if it was found in one
  *   line, column, end_line, end_column   from 1, in bytes; the end is behind the last byte
@@ -38,14 +41,17 @@
  *   fingerprint        of rule, secret and path: 32 hexadecimal digits
  *   in_name            only if it was found in the path: true; line and column are 1
  *   text               of the first place only: the line, cut around the secret
+ *
  * SUMMARY
- *   complete, interrupted     complete is false when anything was not scanned, or a secret not
- * listed secrets, places           listed ones, and all places of them; unlisted_places: of those,
- * the ones that are not listed allowed, ignored, unlisted            found and not told, the last
- * ones for want of memory files, bytes, archives, members       scanned special, symlinks,
- * allowed_paths, ignored_paths, submodules      skipped failed, truncated         could not be
- * scanned, or only in part unscanned                 the first of those: [{path, reason}, ...]
- *   configs, rules, engine    files that were used, number of rules, identity of the engine
+ *   complete, interrupted    complete: all was scanned, and every secret is listed
+ *   secrets, places          listed ones, and all places of them
+ *   unlisted_places          of those, the ones that are not listed
+ *   allowed, ignored, unlisted   found and not told, the last ones for want of memory
+ *   files, bytes, archives, members   scanned
+ *   special, symlinks, allowed_paths, ignored_paths, submodules   skipped
+ *   failed, truncated        could not be scanned, or only in part
+ *   unscanned                the first of those: [{path, reason}, ...]
+ *   configs, rules, engine   files that were used, number of rules, identity of the engine
  *   seconds
  *
  * Elsewhere bytes that are not UTF-8 become U+FFFD. Members may be added; format_version changes

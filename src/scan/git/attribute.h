@@ -1,0 +1,130 @@
+/* attribute.h - which commit brought a blob, and under which paths it lies.
+ *
+ *     weir__git_attribute_new(&a, &options)
+ *     weir__git_attribute_want(a, &blob, &number)            for each blob with findings
+ *     weir__git_attribute_run(a, 0, order_count)             or slices, on forks, and merge
+ *     weir__git_attribute_result(a, number, &result)
+ *
+ * A commit brings a blob when its tree has it at a path at which none of its parents has it; what
+ * only a merge has is brought by the merge. The first commit is the oldest of these by commit time;
+ * of the same second, the one that stands first in the order of the history (parents before
+ * children). This is what `git log --all --find-object=ID --reverse` names first, unless clocks
+ * went wrong, where git follows its own walk. The paths of a blob are all at which some commit of
+ * the history brought it, which are all at which it ever lay.
+ *
+ * How: each distinct tree of the history is read once. What is kept of it is what leads to a wanted
+ * blob: nothing for most, and the same thing once for all trees that agree in it. Commits are then
+ * compared by these remains alone.
+ *
+ * When it stops early: with is_first_only it goes from the oldest commit on and stops as soon as
+ * each wanted blob has been brought. That is sound, since the order is the one by which the first
+ * is chosen: nothing that follows can come before. Paths are then those that the first commit and
+ * the ones before it brought. Without it every commit is looked at, since the last may bring a new
+ * path. A blob that no commit has keeps it from stopping.
+ *
+ * Limits: bytes_max for what is kept of trees; beyond it all is forgotten and read again, which
+ * costs time and is counted in `forgotten`. paths_max paths of a blob (the first by name), and
+ * their number besides, up to WEIR__GIT_PATHS_COUNTED in all; a path is cut at
+ * WEIR__GIT_SHOWN_PATH_MAX bytes. A commit in which one tree lies in another again and again, so
+ * that it has more than steps_max places to look at, is looked at with each tree once: has_more
+ * says that paths are missing. Of a merge the first WEIR__GIT_PARENTS_COMPARED parents are
+ * compared.
+ *
+ * Threads: none. One attribution is used by one thread at a time; forks by one thread each.
+ *
+ * Ownership: an attribution owns its memory and borrows what its options point to; a fork borrows
+ * the wanted blobs of the one that it was made from. Results are valid until the next run, merge or
+ * free.
+ */
+#ifndef WEIR_SCAN_GIT_ATTRIBUTE_H
+#define WEIR_SCAN_GIT_ATTRIBUTE_H
+
+#include "commit_history.h"
+#include "index_file.h"
+
+#define WEIR__GIT_PATHS_DEFAULT    16u
+#define WEIR__GIT_PATHS_COUNTED    4000000u
+#define WEIR__GIT_SHOWN_PATH_MAX   65536u
+#define WEIR__GIT_PARENTS_COMPARED 64u
+#define WEIR__GIT_STEPS_DEFAULT    1000000u
+#define WEIR__GIT_TREE_BYTES_MAX   (256u << 20)
+#define WEIR__GIT_TREE_MEMORY      (256u << 20) /* bytes_max by default */
+
+struct weir__git_attribute;
+
+struct weir__git_attribute_options {
+    size_t id_size;
+    weir__git_get_fn *get;
+    void *get_arg;
+    const struct weir__git_history *history; /* walked, with trees */
+    const uint32_t *order;                   /* of weir__git_history_order() */
+    uint32_t order_count;
+    bool is_first_only;
+    unsigned paths_max;                           /* 0: WEIR__GIT_PATHS_DEFAULT */
+    uint64_t bytes_max;                           /* 0: WEIR__GIT_TREE_MEMORY */
+    uint64_t steps_max;                           /* of one commit; 0: WEIR__GIT_STEPS_DEFAULT */
+    void (*problem)(void *arg, const char *text); /* or NULL */
+    void *problem_arg;
+    struct weir_cancel *stop; /* or NULL */
+};
+
+/* What is known of a blob. */
+struct weir__git_attribution {
+    bool has_commit; /* a commit of the history brought it: */
+    struct weir__git_id commit;
+    int64_t time;
+    enum weir__git_start
+        kind;         /* whether that commit is an ordinary one, of a stash, notes, a log */
+    const char *path; /* there; if there is no commit, in the ref or in the index; or NULL */
+    const char *ref;  /* a ref that leads to it without a commit, or NULL */
+    bool is_staged;   /* the index has it */
+    const char *const *paths; /* sorted */
+    size_t paths_count;
+    uint64_t paths_total; /* distinct ones */
+    bool has_more;        /* there may be more than that */
+};
+
+struct weir__git_attribute_stats {
+    uint64_t trees;     /* that were read */
+    uint64_t commits;   /* that were looked at */
+    uint64_t problems;  /* told */
+    uint64_t forgotten; /* times */
+};
+
+/* NoMemory. */
+WEIR_MUST_USE int weir__git_attribute_new(struct weir__git_attribute **ret_attribute,
+                                          const struct weir__git_attribute_options *options);
+/* Another one for the same blobs, all of which are wanted by then; objects come by get_arg. */
+WEIR_MUST_USE int weir__git_attribute_fork(struct weir__git_attribute **ret_attribute,
+                                           const struct weir__git_attribute *from, void *get_arg);
+/* Accepts NULL. */
+void weir__git_attribute_free(struct weir__git_attribute *attribute);
+
+/* The same blob twice has the same number; numbers count from 0. Before any run. NoMemory. */
+WEIR_MUST_USE int weir__git_attribute_want(struct weir__git_attribute *attribute,
+                                           const struct weir__git_id *blob, uint32_t *ret_number);
+
+/* Looks at the commits order[from] up to order[until]. Trees that are missing or broken are told
+ * and taken as empty. Canceled, NoMemory, TooLarge (paths of more than the memory allowed). */
+WEIR_MUST_USE int weir__git_attribute_run(struct weir__git_attribute *attribute, uint32_t from,
+                                          uint32_t until);
+
+/* What the ref leads to, which is a tree or a blob and no commit. */
+WEIR_MUST_USE int weir__git_attribute_ref(struct weir__git_attribute *attribute, const char *ref,
+                                          const struct weir__git_id *id, enum weir__git_type type);
+
+/* An entry of the index. */
+WEIR_MUST_USE int weir__git_attribute_staged(struct weir__git_attribute *attribute,
+                                             const struct weir__git_index_entry *entry);
+
+/* What the fork has found is added. NoMemory. */
+WEIR_MUST_USE int weir__git_attribute_merge(struct weir__git_attribute *attribute,
+                                            const struct weir__git_attribute *fork);
+
+void weir__git_attribute_result(const struct weir__git_attribute *attribute, uint32_t number,
+                                struct weir__git_attribution *ret_result);
+
+void weir__git_attribute_read(const struct weir__git_attribute *attribute,
+                              struct weir__git_attribute_stats *ret_stats);
+
+#endif

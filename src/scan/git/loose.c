@@ -1,0 +1,410 @@
+/* loose.c - files of one object each.
+ *
+ * Small files, nearly all of them, are inflated at once into memory that is a guess. Where it was
+ * too little, the head says how much is needed.
+ */
+#include "loose.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "alloc.h"
+#include "store_part.h"
+#include "sys.h"
+
+#include "banned.h"
+
+/* "commit 18446744073709551615" and its NUL. */
+#define HEAD_MAX    32u
+#define NAME_SIZE   (WEIR__GIT_HEX_SIZE + 2)
+#define PIECE       65536u
+#define DIGITS_MAX  19u
+#define GUESS_MAX   (1u << 18)
+#define GUESS_RATIO 8u
+
+static void name_of(const struct weir__git_id *id, size_t id_size, char name[NAME_SIZE])
+{
+    char hex[WEIR__GIT_HEX_SIZE];
+    weir__git_id_hex(id, id_size, hex);
+    snprintf(name, NAME_SIZE, "%.2s/%s", hex, hex + 2);
+}
+
+bool weir__git_loose_is_there(int objects, const struct weir__git_id *id, size_t id_size)
+{
+    char name[NAME_SIZE];
+    struct stat st;
+    name_of(id, id_size, name);
+    return weir__sys_fstatat(objects, name, &st, 0) == 0 && S_ISREG(st.st_mode);
+}
+
+/* The head's length with its NUL, 0 when it is not one. */
+static size_t parse_head(const uint8_t *bytes, size_t length, enum weir__git_type *ret_type,
+                         uint64_t *ret_size)
+{
+    const uint8_t *space = memchr(bytes, ' ', length < HEAD_MAX ? length : HEAD_MAX);
+    if (!space)
+        return 0;
+    size_t at = (size_t)(space - bytes);
+    enum weir__git_type type = weir__git_type_of((const char *)bytes, at);
+    uint64_t size = 0;
+    size_t digits = 0;
+    for (at++; at < length && bytes[at] >= '0' && bytes[at] <= '9'; at++, digits++)
+        size = digits < DIGITS_MAX ? size * 10 + (uint64_t)(bytes[at] - '0') : size;
+    bool is_padded = digits > 1 && bytes[at - digits] == '0';
+    if (!type || digits == 0 || digits >= DIGITS_MAX || is_padded || at == length ||
+        bytes[at] != '\0')
+        return 0;
+    *ret_type = type;
+    *ret_size = size;
+    return at + 1;
+}
+
+/* --- whole --- */
+
+static int read_file(int fd, uint64_t max, uint8_t **ret_bytes, size_t *ret_length,
+                     const char **ret_why)
+{
+    struct stat st;
+    *ret_why = "it cannot be read";
+    if (weir__sys_fstat(fd, &st) < 0)
+        return weir_error_from_errno(errno);
+    if (!S_ISREG(st.st_mode) || st.st_size <= 0) {
+        *ret_why = "it is empty, or not a file";
+        return -WEIR_E_CORRUPT;
+    }
+    if ((uint64_t)st.st_size > max)
+        return -WEIR_E_TOO_LARGE;
+    size_t length = 0, size = (size_t)st.st_size;
+    uint8_t *bytes = weir__base_realloc(NULL, size, 1);
+    if (!bytes)
+        return -WEIR_E_NO_MEMORY;
+    ssize_t count = 1;
+    while (length < size && (count = weir__sys_read(fd, bytes + length, size - length)) > 0)
+        length += (size_t)count;
+    if (count < 0) {
+        int result = weir_error_from_errno(errno);
+        weir__base_free(bytes);
+        return result;
+    }
+    *ret_bytes = bytes;
+    *ret_length = length;
+    return 0;
+}
+
+static int inflate_head(struct weir__git_inflater *inflater, const uint8_t *packed, size_t length,
+                        struct weir__git_loose *loose, uint64_t *ret_size, size_t *ret_head)
+{
+    uint8_t head[HEAD_MAX];
+    size_t used, made;
+    int result = weir__git_inflate_begin(inflater);
+    if (result == 0)
+        result = weir__git_inflate_more(inflater, packed, length, &used, head, sizeof(head), &made);
+    if (result < 0)
+        return result;
+    *ret_head = parse_head(head, made, &loose->type, ret_size);
+    return *ret_head ? 0 : -WEIR_E_CORRUPT;
+}
+
+/* Without a look at the head first: most objects are small. TooLarge when the guess was. */
+static int inflate_small(struct weir__git_inflater *inflater, const uint8_t *packed, size_t length,
+                         uint64_t max, struct weir__git_loose *ret_loose)
+{
+    size_t room = length < GUESS_MAX / GUESS_RATIO ? length * GUESS_RATIO + 4096 : 0, made = 0;
+    if (room == 0 || room > max)
+        return -WEIR_E_TOO_LARGE;
+    struct weir__git_loose loose = {.memory = weir__base_realloc(NULL, room, 1)};
+    if (!loose.memory)
+        return -WEIR_E_NO_MEMORY;
+    int result = weir__git_inflate_upto(inflater, packed, length, loose.memory, room, &made);
+    uint64_t size = 0;
+    size_t head = result == 0 ? parse_head(loose.memory, made, &loose.type, &size) : 0;
+    if (result == 0 && (head == 0 || size != made - head))
+        result = -WEIR_E_CORRUPT;
+    if (result < 0) {
+        weir__base_free(loose.memory);
+        return result;
+    }
+    loose.bytes = loose.memory + head;
+    loose.length = (size_t)size;
+    *ret_loose = loose;
+    return 0;
+}
+
+int weir__git_loose_of_bytes(const uint8_t *packed, size_t length, uint64_t max,
+                             struct weir__git_inflater *inflater, struct weir__git_loose *ret_loose,
+                             const char **ret_why)
+{
+    struct weir__git_loose loose = {.memory = NULL};
+    uint64_t size = 0;
+    size_t head = 0;
+    *ret_why = "it is damaged";
+    int result = inflate_small(inflater, packed, length, max, ret_loose);
+    if (result != -WEIR_E_TOO_LARGE)
+        return result;
+    *ret_why = "its head is damaged";
+    result = inflate_head(inflater, packed, length, &loose, &size, &head);
+    if (result < 0)
+        return result;
+    if (size > max || size > SIZE_MAX / 2) {
+        loose.length = size > SIZE_MAX ? SIZE_MAX : (size_t)size;
+        *ret_loose = loose;
+        *ret_why = "it is larger than the limit on objects";
+        return -WEIR_E_TOO_LARGE;
+    }
+    *ret_why = "it cannot be unpacked, or not to the size that it claims";
+    if (size > weir__git_inflate_max(length))
+        return -WEIR_E_CORRUPT;
+    loose.memory = weir__base_realloc(NULL, head + (size_t)size, 1);
+    if (!loose.memory)
+        return -WEIR_E_NO_MEMORY;
+    result = weir__git_inflate(inflater, packed, length, loose.memory, head + (size_t)size);
+    if (result < 0) {
+        weir__base_free(loose.memory);
+        return result;
+    }
+    loose.bytes = loose.memory + head;
+    loose.length = (size_t)size;
+    *ret_loose = loose;
+    return 0;
+}
+
+static int open_object(int objects, const struct weir__git_id *id, size_t id_size,
+                       const char **ret_why)
+{
+    char name[NAME_SIZE];
+    name_of(id, id_size, name);
+    int fd = weir__sys_openat(objects, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd >= 0)
+        return fd;
+    *ret_why = errno == ENOENT ? "it was removed before it was read" : "it cannot be opened";
+    return weir_error_from_errno(errno);
+}
+
+/* How large it is, for what is too large to be read whole. */
+static int read_size(int fd, struct weir__git_inflater *inflater, struct weir__git_loose *ret_loose,
+                     const char **ret_why)
+{
+    uint8_t begin[512];
+    uint64_t size = 0;
+    size_t head;
+    struct weir__git_loose loose = {.memory = NULL};
+    ssize_t count = weir__sys_pread(fd, begin, sizeof(begin), 0);
+    *ret_why = "its head is damaged";
+    if (count < 0)
+        return weir_error_from_errno(errno);
+    int result = inflate_head(inflater, begin, (size_t)count, &loose, &size, &head);
+    if (result < 0)
+        return result;
+    *ret_why = "it is larger than the limit on objects";
+    loose.length = size > SIZE_MAX ? SIZE_MAX : (size_t)size;
+    *ret_loose = loose;
+    return -WEIR_E_TOO_LARGE;
+}
+
+int weir__git_loose_read(int objects, const struct weir__git_id *id, size_t id_size, uint64_t max,
+                         struct weir__git_inflater *inflater, struct weir__git_loose *ret_loose,
+                         const char **ret_why)
+{
+    uint8_t *packed = NULL;
+    size_t length = 0;
+    int fd = open_object(objects, id, id_size, ret_why);
+    if (fd < 0)
+        return fd;
+    /* What cannot be packed grows a little. */
+    uint64_t packed_max = max < UINT64_MAX / 2 ? max + max / 512 + 1024 : max;
+    int result = read_file(fd, packed_max, &packed, &length, ret_why);
+    if (result == -WEIR_E_TOO_LARGE)
+        result = read_size(fd, inflater, ret_loose, ret_why);
+    else if (result == 0)
+        result = weir__git_loose_of_bytes(packed, length, max, inflater, ret_loose, ret_why);
+    weir__base_free(packed);
+    weir__sys_close(fd);
+    return result;
+}
+
+/* --- in pieces --- */
+
+struct pieces {
+    int (*piece)(void *arg, const void *bytes, size_t length);
+    void *arg;
+    uint64_t size;
+    uint64_t given;
+    bool has_head;
+    int answer; /* of a piece */
+    uint8_t in[PIECE], out[PIECE];
+};
+
+/* What was inflated goes on, without the head. 0, Corrupt, or the piece's answer. */
+static int give(struct pieces *pieces, size_t made)
+{
+    size_t skip = 0;
+    if (!pieces->has_head) {
+        enum weir__git_type type;
+        skip = parse_head(pieces->out, made, &type, &pieces->size);
+        if (skip == 0)
+            return -WEIR_E_CORRUPT;
+        pieces->has_head = true;
+    }
+    size_t count = made - skip;
+    if (count > pieces->size - pieces->given)
+        return -WEIR_E_CORRUPT;
+    pieces->given += count;
+    if (count > 0)
+        pieces->answer = pieces->piece(pieces->arg, pieces->out + skip, count);
+    return pieces->answer;
+}
+
+static int inflate_pieces(int fd, struct weir__git_inflater *inflater, struct pieces *pieces)
+{
+    size_t in_at = 0, in_length = 0;
+    for (int is_over = 0; !is_over;) {
+        if (in_at == in_length) {
+            ssize_t count = weir__sys_read(fd, pieces->in, PIECE);
+            if (count <= 0)
+                return count < 0 ? weir_error_from_errno(errno) : -WEIR_E_CORRUPT;
+            in_at = 0;
+            in_length = (size_t)count;
+        }
+        size_t used, made, filled = 0;
+        /* The head in one piece: it is short, and comes with what is behind it. */
+        do {
+            is_over = weir__git_inflate_more(inflater, pieces->in + in_at, in_length - in_at, &used,
+                                             pieces->out + filled, PIECE - filled, &made);
+            if (is_over < 0)
+                return is_over;
+            if (!is_over && used == 0 && made == 0)
+                return -WEIR_E_CORRUPT;
+            in_at += used;
+            filled += made;
+        } while (!is_over && in_at < in_length && filled < PIECE);
+        int result = filled > 0 ? give(pieces, filled) : 0;
+        if (result != 0)
+            return result;
+    }
+    return pieces->has_head && pieces->given == pieces->size ? 0 : -WEIR_E_CORRUPT;
+}
+
+int weir__git_loose_stream(int objects, const struct weir__git_id *id, size_t id_size,
+                           struct weir__git_inflater *inflater,
+                           int (*piece)(void *arg, const void *bytes, size_t length), void *arg,
+                           const char **ret_why)
+{
+    int fd = open_object(objects, id, id_size, ret_why);
+    if (fd < 0)
+        return fd;
+    struct pieces *pieces = weir__base_alloc(1, sizeof(*pieces));
+    int result = pieces ? weir__git_inflate_begin(inflater) : -WEIR_E_NO_MEMORY;
+    if (result == 0) {
+        pieces->piece = piece;
+        pieces->arg = arg;
+        *ret_why = "it cannot be unpacked, or not to the size that it claims";
+        result = inflate_pieces(fd, inflater, pieces);
+    }
+    weir__base_free(pieces);
+    weir__sys_close(fd);
+    return result;
+}
+
+/* --- all of them --- */
+
+struct each {
+    struct weir__git_store *store;
+    const struct weir__git_folder *folder;
+    const struct weir__git_wish *wish;
+    const struct weir__git_visitor *visitor;
+    struct weir__git_walk_totals *totals;
+    const struct weir_deadline *deadline;
+    uint64_t object_max;
+    char fan[3];
+    int answer; /* that ends it */
+};
+
+static int tell(struct each *each, const struct weir__git_id *id, int code, const char *why)
+{
+    struct weir__git_trouble trouble = {code, *id, 0, each->folder->path, why};
+    each->totals->troubles++;
+    return each->visitor->trouble(each->visitor->arg, &trouble);
+}
+
+static int hand_out(struct each *each, const struct weir__git_id *id,
+                    const struct weir__git_loose *loose)
+{
+    const struct weir__git_visitor *visitor = each->visitor;
+    struct weir__git_object object = {
+        .id = *id, .type = loose->type, .bytes = loose->bytes, .length = loose->length};
+    each->totals->objects++;
+    each->totals->bytes += loose->length;
+    each->totals->made += loose->length;
+    if (loose->length > each->totals->alive_max)
+        each->totals->alive_max = loose->length;
+    int result = visitor->enter(visitor->arg, &object);
+    if (visitor->leave)
+        visitor->leave(visitor->arg, 0);
+    return result;
+}
+
+static int visit(struct each *each, const struct weir__git_id *id)
+{
+    const struct weir__git_visitor *visitor = each->visitor;
+    struct weir__git_loose loose = {.memory = NULL};
+    const char *why = "";
+    if (each->wish->is_wanted &&
+        !each->wish->is_wanted(each->wish->arg, id, (enum weir__git_type)0))
+        return 0;
+    int result = weir__git_loose_read(each->folder->fd, id, each->store->id_size, each->object_max,
+                                      &each->store->inflater, &loose, &why);
+    bool is_type = loose.type && each->wish->types >> loose.type & 1;
+    if (result == 0) {
+        result = is_type ? hand_out(each, id, &loose) : 0;
+        weir__base_free(loose.memory);
+    } else if (result == -WEIR_E_TOO_LARGE && loose.type && visitor->too_large) {
+        each->totals->too_large += is_type;
+        result = is_type ? visitor->too_large(visitor->arg, id, loose.type, loose.length) : 0;
+    } else {
+        result = tell(each, id, -result, why);
+    }
+    return result;
+}
+
+static int see(void *arg, const char *name)
+{
+    struct each *each = arg;
+    size_t digits = 2 * each->store->id_size - 2;
+    char hex[WEIR__GIT_HEX_SIZE], canonical[WEIR__GIT_HEX_SIZE];
+    struct weir__git_id id;
+    if (strlen(name) != digits)
+        return 0;
+    snprintf(hex, sizeof(hex), "%s%s", each->fan, name);
+    if (weir__git_id_from_hex(&id, hex, each->store->id_size) < 0 ||
+        strcmp(weir__git_id_hex(&id, each->store->id_size, canonical), hex) != 0)
+        return 0;
+    each->answer = each->deadline ? weir_deadline_check(each->deadline) : 0;
+    if (each->answer == 0)
+        each->answer = visit(each, &id);
+    return each->answer;
+}
+
+int weir__git_loose_each(struct weir__git_store *store, const struct weir__git_wish *wish,
+                         const struct weir__git_visitor *visitor, uint64_t object_max,
+                         struct weir__git_walk_totals *ret_totals,
+                         const struct weir_deadline *deadline)
+{
+    struct each each = {.store = store,
+                        .wish = wish,
+                        .visitor = visitor,
+                        .totals = ret_totals,
+                        .deadline = deadline,
+                        .object_max = object_max};
+    int result = 0;
+    for (unsigned i = 0; i < store->folders_count && result == 0; i++) {
+        each.folder = &store->folders[i];
+        for (unsigned fan = 0; fan < 256 && result == 0; fan++) {
+            snprintf(each.fan, sizeof(each.fan), "%02x", fan & 0xff);
+            result = weir__git_list_folder(each.folder->fd, each.fan, see, &each);
+            if (result != 0 && each.answer == 0)
+                result = tell(&each, &(struct weir__git_id){{0}}, -result,
+                              "a folder of loose objects cannot be listed");
+        }
+    }
+    return result;
+}

@@ -1,0 +1,52 @@
+/* loose.h - objects that have a file each: objects/ab/cdef...
+ *
+ * The file is one zlib stream of "TYPE LENGTH\0" and the object. Files of other names are not
+ * objects and are passed over.
+ *
+ * Ownership: what is read belongs to the caller, who frees memory with weir__base_free(); visitors
+ * are given it until they return.
+ */
+#ifndef WEIR_SCAN_GIT_LOOSE_H
+#define WEIR_SCAN_GIT_LOOSE_H
+
+#include "store.h"
+#include "walk.h"
+
+struct weir__git_loose {
+    uint8_t *memory;
+    const uint8_t *bytes; /* in memory, behind the head */
+    size_t length;
+    enum weir__git_type type;
+};
+
+bool weir__git_loose_is_there(int objects, const struct weir__git_id *id, size_t id_size);
+
+/* Of an objects folder. NotFound, Corrupt, TooLarge above max (ret_loose then has its type, and its
+ * length), Io, NoMemory; ret_why is a text. */
+WEIR_MUST_USE int weir__git_loose_read(int objects, const struct weir__git_id *id, size_t id_size,
+                                       uint64_t max, struct weir__git_inflater *inflater,
+                                       struct weir__git_loose *ret_loose, const char **ret_why);
+
+/* The same with the bytes of such a file. */
+WEIR_MUST_USE int weir__git_loose_of_bytes(const uint8_t *packed, size_t length, uint64_t max,
+                                           struct weir__git_inflater *inflater,
+                                           struct weir__git_loose *ret_loose, const char **ret_why);
+
+/* The object in pieces, without its head. */
+WEIR_MUST_USE int weir__git_loose_stream(int objects, const struct weir__git_id *id, size_t id_size,
+                                         struct weir__git_inflater *inflater,
+                                         int (*piece)(void *arg, const void *bytes, size_t length),
+                                         void *arg, const char **ret_why);
+
+/* Every loose object of the store, those of alternates included, at depth 0. The wish is asked
+ * before the file is opened, with a type of 0; types are looked at afterwards. What is larger than
+ * object_max is told as too large; trouble names the file's folder in place of a pack. A file that
+ * is gone when it is opened is trouble (NotFound): it was packed or pruned, so list the packs anew.
+ */
+WEIR_MUST_USE int weir__git_loose_each(struct weir__git_store *store,
+                                       const struct weir__git_wish *wish,
+                                       const struct weir__git_visitor *visitor, uint64_t object_max,
+                                       struct weir__git_walk_totals *ret_totals,
+                                       const struct weir_deadline *deadline);
+
+#endif

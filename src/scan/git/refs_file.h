@@ -1,0 +1,26 @@
+/* refs_file.h - small files and folders of a repository, read as a whole and without surprises.
+ *
+ * Promises: a name leads nowhere outside of the folder that it is looked up in (a symlink that does
+ * so is refused with Denied), what is not a regular file is refused with Invalid instead of being
+ * waited for, and no more is read than was allowed (TooLarge).
+ *
+ * Ownership: descriptors and buffers belong to the caller.
+ */
+#ifndef WEIR_SCAN_GIT_REFS_FILE_H
+#define WEIR_SCAN_GIT_REFS_FILE_H
+
+#include "buffer.h"
+
+/* The whole file in place of what the buffer had; at most as much as it may hold. NotFound, Denied,
+ * Invalid, TooLarge, Io, NoMemory. */
+WEIR_MUST_USE int weir__git_file_read(int dir, const char *name, struct weir__buffer *bytes);
+
+/* The names in a folder, but "." and "..", each ended with NUL and begun with the kind of its
+ * entry: 'd' a folder, 'f' a file, 'l' a symlink, 'o' other. Sorted by nothing. The buffer bounds
+ * them (Overflow). NotFound when there is no such folder. */
+WEIR_MUST_USE int weir__git_folder_read(int dir, const char *name, struct weir__buffer *names);
+
+/* A folder by its path; a symlink is followed. */
+WEIR_MUST_USE int weir__git_folder_open(const char *path, int *ret_fd);
+
+#endif

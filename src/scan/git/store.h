@@ -1,0 +1,142 @@
+/* store.h - the objects of a git repository, read without git.
+ *
+ *     weir__git_store_open(&store, "path", NULL, problem)
+ *     weir__git_loose_each(store, ...)                            loose.h; then
+ *     weir__git_store_relist(store)                               and for each pack:
+ *     weir__git_store_pack_open(store, i, &pack), a plan, a walk  pack_plan.h, walk.h
+ *     weir__git_store_get(store, &id, &type, &bytes)              one object
+ *     weir__git_store_close(store)
+ *
+ * Which paths: a working tree with a .git folder or file (a linked working tree, a submodule), such
+ * a folder, a bare repository. Read are objects/, alternates (to 5 levels, cycles ignored, at most
+ * WEIR__GIT_ALTERNATES_MAX), the multi-pack-index where there is one, SHA-1 and SHA-256. Refused in
+ * one line: repository format versions above 1, extensions that are not known, refs in reftables.
+ * Ignored: .keep, bitmaps, grafts and replacements.
+ *
+ * While others write: git moves objects from loose files into packs, and from packs into new
+ * packs, and removes the old ones afterwards. So read loose objects first, then list the packs
+ * anew, then read them; weir__git_store_is_stale() says at the end whether there are others by now.
+ * weir__git_pack_open() answers NotFound when a pack was removed before it was opened: list anew
+ * (numbers of packs change; names do not). weir__git_store_get() does all of this by itself.
+ *
+ * Limits: WEIR__GIT_PACKS_MAX packs; a path of WEIR__GIT_PATH_MAX bytes; config and alternates of
+ * 1 MiB; options. At most open_max packs are open for lookups at once. Memory: about 100 bytes for
+ * each pack, the cache, the table of lookups (weir__git_store_needs()); walks have their own.
+ *
+ * Threads: a store belongs to one at a time; open one for each.
+ *
+ * Ownership: a store owns its descriptors (one for each objects folder), its open packs and its
+ * memory; the texts that it returns are valid until it is closed or, those about packs, listed
+ * anew.
+ */
+#ifndef WEIR_SCAN_GIT_STORE_H
+#define WEIR_SCAN_GIT_STORE_H
+
+#include "pack.h"
+
+#define WEIR__GIT_PACKS_MAX       100000u
+#define WEIR__GIT_ALTERNATES_MAX  64u
+#define WEIR__GIT_ALTERNATES_DEEP 5u
+#define WEIR__GIT_PATH_MAX        4096u
+#define WEIR__GIT_PROBLEM_SIZE    512u
+
+struct weir__git_store;
+
+struct weir__git_store_options {
+    uint64_t cache_bytes;  /* of bases, for get; 16 MiB */
+    uint64_t lookup_bytes; /* of the table of ids, where there are more packs than open_max; 64 MiB;
+                              when it does not fit, packs are asked one by one */
+    unsigned open_max;     /* 32 */
+    uint64_t object_max;   /* of what get builds, bases included; 1 GiB */
+    uint32_t chain_max;    /* 1,000,000 */
+    uint64_t work_max;     /* bytes made for one object; 4 GiB */
+};
+void weir__git_store_options_init(struct weir__git_store_options *options);
+
+/* options may be NULL. NotFound: no repository there. Unsupported: one that cannot be read. The
+ * problem is a line that says what and why. */
+WEIR_MUST_USE int weir__git_store_open(struct weir__git_store **ret_store, const char *path,
+                                       const struct weir__git_store_options *options,
+                                       char problem[WEIR__GIT_PROBLEM_SIZE]);
+/* Accepts NULL. */
+void weir__git_store_close(struct weir__git_store *store);
+
+/* --- what it is --- */
+
+/* WEIR__GIT_SHA1_SIZE or WEIR__GIT_SHA256_SIZE. */
+size_t weir__git_store_id_size(const struct weir__git_store *store);
+/* Where HEAD and the index are; and refs, config, shallow and objects. The same but for a linked
+ * working tree. */
+const char *weir__git_store_gitdir(const struct weir__git_store *store);
+const char *weir__git_store_commondir(const struct weir__git_store *store);
+
+struct weir__git_store_facts {
+    bool is_shallow; /* there is a file 'shallow': parents of some commits are not there */
+    bool is_partial; /* objects may be missing that a remote has promised */
+    unsigned alternates;
+    unsigned alternates_unusable; /* listed and not there, nested too deep, or too many */
+    uint32_t packs;
+    uint32_t packs_promisor;
+    uint32_t packs_unindexed; /* .pack files without an index: nothing can be read from them */
+    uint32_t packs_unread;    /* beyond WEIR__GIT_PACKS_MAX */
+    bool has_midx;
+};
+void weir__git_store_facts(const struct weir__git_store *store,
+                           struct weir__git_store_facts *ret_facts);
+
+/* Of the last call that failed: names the object and the pack, says why. */
+const char *weir__git_store_problem(const struct weir__git_store *store);
+
+/* Bytes of memory, before any of them are taken. */
+struct weir__git_store_needs {
+    uint64_t plan_bytes_max; /* of the plan of the pack with the most objects, at most */
+    uint64_t plan_bytes_all;
+    uint64_t lookup_bytes;   /* table and cache of get, at most */
+    uint64_t pack_bytes_all; /* files to be mapped */
+    uint64_t pack_bytes_max;
+};
+void weir__git_store_needs(const struct weir__git_store *store,
+                           struct weir__git_store_needs *ret_needs);
+
+/* --- packs --- */
+
+struct weir__git_store_pack {
+    const char *stem; /* "pack/pack-..." in its objects folder */
+    uint64_t pack_bytes;
+    uint64_t idx_bytes;
+    uint64_t objects_max; /* by the size of its index; it may have fewer */
+    unsigned folder;      /* 0: the repository's own, else that of an alternate */
+    bool is_promisor;
+};
+
+uint32_t weir__git_store_packs(const struct weir__git_store *store);
+/* i < weir__git_store_packs(). */
+void weir__git_store_pack(const struct weir__git_store *store, uint32_t i,
+                          struct weir__git_store_pack *ret_pack);
+/* For a walk; it belongs to the caller, who closes it. NotFound: it was removed; list anew. */
+WEIR_MUST_USE int weir__git_store_pack_open(struct weir__git_store *store, uint32_t i,
+                                            struct weir__git_pack *ret_pack);
+
+/* Lists the packs anew. When that fails, the old list stays. */
+WEIR_MUST_USE int weir__git_store_relist(struct weir__git_store *store);
+/* Whether a folder of packs was written to since. */
+bool weir__git_store_is_stale(const struct weir__git_store *store);
+
+/* --- objects --- */
+
+/* A weir__git_get_fn, with the store as arg: from packs, loose files and alternates. NotFound: it
+ * is in none of them; in a partial clone, the promisor is not asked. */
+WEIR_MUST_USE int weir__git_store_get(void *store, const struct weir__git_id *id,
+                                      enum weir__git_type *ret_type, struct weir__buffer *bytes);
+
+/* The same in pieces, for what is too large to be held: loose objects and those that are whole in
+ * their pack; of a delta, Unsupported. Anything but 0 from `piece` ends it with that answer. */
+WEIR_MUST_USE int weir__git_store_stream(struct weir__git_store *store,
+                                         const struct weir__git_id *id,
+                                         int (*piece)(void *arg, const void *bytes, size_t length),
+                                         void *arg);
+
+/* 0, NotFound, or what kept it from being looked for. */
+WEIR_MUST_USE int weir__git_store_has(struct weir__git_store *store, const struct weir__git_id *id);
+
+#endif

@@ -1,0 +1,334 @@
+/* store_lookup.c - in which pack an object is.
+ *
+ * First the multi-pack-indexes. Then packs that are in none: the one that had the last object, then
+ * all others through the few that stay open. Where there are more packs than may be open, a table
+ * of the first bytes of all their ids is made once, if there is memory for it, so that a lookup
+ * opens one pack and not thousands. Loose files come last, since most objects are packed.
+ */
+#include "store_part.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "alloc.h"
+#include "idx_read.h"
+#include "loose.h"
+#include "sys.h"
+
+#include "banned.h"
+
+#define NONE WEIR__GIT_NONE
+
+/* --- multi-pack-index --- */
+
+struct midx_look {
+    struct weir__git_store *store;
+    struct weir__git_folder *folder;
+    unsigned number;
+    const struct weir__git_id *id;
+    uint32_t pack;
+    uint64_t offset;
+};
+
+static int look_at_head(void *arg)
+{
+    struct midx_look *look = arg;
+    return weir__git_midx_init(&look->folder->midx, look->folder->midx_map.bytes,
+                               look->folder->midx_map.length, look->store->id_size);
+}
+
+/* The row of "pack-....idx" in that folder; rows of a folder stand together, in order. */
+static uint32_t find_row(const struct weir__git_store *store, unsigned folder, const char *name)
+{
+    uint32_t low = 0, high = store->list.rows_count;
+    size_t length = strlen(name);
+    if (length < 4 || strcmp(name + length - 4, ".idx") != 0)
+        return NONE;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct weir__git_row *row = &store->list.rows[middle];
+        const char *stem = weir__git_store_stem(store, middle) + sizeof("pack/") - 1;
+        int order = (int)row->folder - (int)folder;
+        if (order == 0) {
+            order = strncmp(stem, name, length - 4);
+            order = order == 0 && stem[length - 4] != '\0' ? 1 : order;
+        }
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NONE;
+}
+
+/* Packs whose names cannot be read any more are as good as gone. */
+static int look_at_names(void *arg)
+{
+    struct midx_look *look = arg;
+    const struct weir__git_midx *midx = &look->folder->midx;
+    size_t at = 0;
+    char name[WEIR__GIT_PACK_NAME_SIZE];
+    for (uint32_t i = 0; i < midx->packs_count; i++) {
+        const char *given = weir__git_midx_name(midx, &at);
+        if (!given)
+            return -WEIR_E_CORRUPT;
+        size_t length = strnlen(given, sizeof(name));
+        if (length == sizeof(name))
+            continue;
+        memcpy(name, given, length);
+        name[length] = '\0';
+        look->folder->midx_rows[i] = find_row(look->store, look->number, name);
+    }
+    return 0;
+}
+
+static void close_midx(struct weir__git_folder *folder)
+{
+    weir__mapped_close(&folder->midx_map);
+    weir__base_free(folder->midx_rows);
+    folder->midx_rows = NULL;
+}
+
+/* One that is not there or of no use is done without: every pack has its own index. */
+static void open_midx(struct weir__git_store *store, unsigned number)
+{
+    struct weir__git_folder *folder = &store->folders[number];
+    struct midx_look look = {.store = store, .folder = folder, .number = number};
+    if (weir__mapped_open(&folder->midx_map, folder->fd, "pack/multi-pack-index", SIZE_MAX) < 0)
+        return;
+    int result = weir__mapped_read(&folder->midx_map, look_at_head, &look);
+    if (result == 0) {
+        size_t count = folder->midx.packs_count;
+        folder->midx_rows = weir__base_realloc(NULL, count, sizeof(*folder->midx_rows));
+        if (folder->midx_rows)
+            memset(folder->midx_rows, 0xff, count * sizeof(*folder->midx_rows));
+        result = folder->midx_rows ? weir__mapped_read(&folder->midx_map, look_at_names, &look)
+                                   : -WEIR_E_NO_MEMORY;
+    }
+    if (result < 0) {
+        close_midx(folder);
+        return;
+    }
+    for (uint32_t i = 0; i < folder->midx.packs_count; i++)
+        if (folder->midx_rows[i] != NONE)
+            store->list.rows[folder->midx_rows[i]].is_in_midx = true;
+}
+
+void weir__git_store_open_midx(struct weir__git_store *store)
+{
+    for (unsigned i = 0; i < store->folders_count; i++)
+        open_midx(store, i);
+}
+
+void weir__git_store_forget(struct weir__git_store *store)
+{
+    for (unsigned i = 0; i < store->folders_count; i++)
+        close_midx(&store->folders[i]);
+    weir__git_cache_clear(&store->cache);
+    weir__base_free(store->known);
+    store->known = NULL;
+    store->known_count = 0;
+    store->is_known_tried = false;
+    store->last_row = NONE;
+}
+
+static int look_for(void *arg)
+{
+    struct midx_look *look = arg;
+    return weir__git_midx_find(&look->folder->midx, look->id, &look->pack, &look->offset);
+}
+
+/* --- the table --- */
+
+struct known_look {
+    struct weir__git_store *store;
+    const struct weir__git_pack *pack;
+    uint32_t row;
+    size_t at;
+};
+
+static int look_at_ids(void *arg)
+{
+    struct known_look *look = arg;
+    const struct weir__git_idx *idx = &look->pack->idx;
+    for (uint32_t i = 0; i < idx->count; i++)
+        look->store->known[look->at + i] =
+            (struct weir__git_known){weir__git_get64(weir__git_idx_id(idx, i)), look->row, i};
+    return 0;
+}
+
+static int compare_known(const void *a, const void *b)
+{
+    const struct weir__git_known *one = a, *other = b;
+    if (one->prefix != other->prefix)
+        return one->prefix < other->prefix ? -1 : 1;
+    return one->row < other->row ? -1 : one->row > other->row;
+}
+
+/* A pack that cannot be opened is left out: its objects are told by the walk. */
+static int fill_known(struct weir__git_store *store, size_t room)
+{
+    for (uint32_t row = 0; row < store->list.rows_count; row++) {
+        struct known_look look = {.store = store, .row = row, .at = store->known_count};
+        if (store->list.rows[row].is_in_midx)
+            continue;
+        int result = weir__git_store_opened(store, row, &look.pack);
+        if (result == -WEIR_E_NOT_FOUND || result == -WEIR_E_NO_MEMORY ||
+            result == -WEIR_E_NO_DESCRIPTORS)
+            return result;
+        if (result < 0 || look.pack->idx.count > room - store->known_count)
+            continue;
+        if (weir__mapped_read(&look.pack->_idx_map, look_at_ids, &look) == 0)
+            store->known_count += look.pack->idx.count;
+    }
+    if (store->known_count > 1)
+        qsort(store->known, store->known_count, sizeof(*store->known), compare_known);
+    return 0;
+}
+
+static int make_known(struct weir__git_store *store)
+{
+    uint64_t count = 0;
+    uint32_t packs = 0;
+    store->is_known_tried = true;
+    for (uint32_t row = 0; row < store->list.rows_count; row++)
+        if (!store->list.rows[row].is_in_midx) {
+            count += weir__git_idx_count_max(store->list.rows[row].idx_bytes, store->id_size);
+            packs++;
+        }
+    if (packs <= store->options.open_max ||
+        count > store->options.lookup_bytes / sizeof(*store->known))
+        return 0;
+    store->known = weir__base_realloc(NULL, (size_t)count, sizeof(*store->known));
+    if (!store->known)
+        return -WEIR_E_NO_MEMORY;
+    store->known_count = 0;
+    int result = fill_known(store, (size_t)count);
+    if (result < 0) {
+        weir__base_free(store->known);
+        store->known = NULL;
+        store->known_count = 0;
+        store->is_known_tried = false;
+    }
+    return result;
+}
+
+/* --- finding --- */
+
+static int ask_pack(struct weir__git_store *store, uint32_t row, const struct weir__git_id *id,
+                    struct weir__git_place *ret_place)
+{
+    const struct weir__git_pack *pack;
+    uint32_t idx_at;
+    uint64_t offset;
+    int result = weir__git_store_opened(store, row, &pack);
+    /* Gone: the caller lists anew. */
+    if (result < 0)
+        return result == -WEIR_E_NOT_FOUND ? -WEIR_E_CLOSED : result;
+    result = weir__git_pack_find(pack, id, &idx_at, &offset);
+    if (result == 0) {
+        *ret_place = (struct weir__git_place){.row = row, .offset = offset};
+        store->last_row = row;
+    }
+    return result;
+}
+
+static int ask_known(struct weir__git_store *store, const struct weir__git_id *id,
+                     struct weir__git_place *ret_place)
+{
+    uint64_t prefix = weir__git_get64(id->bytes);
+    size_t low = 0, high = store->known_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (store->known[middle].prefix < prefix)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int result = -WEIR_E_NOT_FOUND;
+    for (; low < store->known_count && store->known[low].prefix == prefix; low++) {
+        int now = ask_pack(store, store->known[low].row, id, ret_place);
+        if (now == 0 || now == -WEIR_E_CLOSED || now == -WEIR_E_NO_MEMORY)
+            return now;
+        if (now != -WEIR_E_NOT_FOUND)
+            result = now;
+    }
+    return result;
+}
+
+/* What is wrong with one pack does not keep the others from being asked. */
+static int ask_packs(struct weir__git_store *store, const struct weir__git_id *id,
+                     struct weir__git_place *ret_place)
+{
+    int result = -WEIR_E_NOT_FOUND;
+    if (store->last_row != NONE)
+        result = ask_pack(store, store->last_row, id, ret_place);
+    if (result == 0 || result == -WEIR_E_CLOSED)
+        return result;
+    if (!store->is_known_tried) {
+        result = make_known(store);
+        if (result < 0)
+            return result == -WEIR_E_NOT_FOUND ? -WEIR_E_CLOSED : result;
+    }
+    if (store->known)
+        return ask_known(store, id, ret_place);
+    result = -WEIR_E_NOT_FOUND;
+    for (uint32_t row = 0; row < store->list.rows_count; row++) {
+        if (store->list.rows[row].is_in_midx || row == store->last_row)
+            continue;
+        int now = ask_pack(store, row, id, ret_place);
+        if (now == 0 || now == -WEIR_E_CLOSED || now == -WEIR_E_NO_MEMORY)
+            return now;
+        if (now != -WEIR_E_NOT_FOUND)
+            result = now;
+    }
+    return result;
+}
+
+static int locate_once(struct weir__git_store *store, const struct weir__git_id *id,
+                       struct weir__git_place *ret_place)
+{
+    for (unsigned i = 0; i < store->folders_count; i++) {
+        struct midx_look look = {.store = store, .folder = &store->folders[i], .id = id};
+        if (!look.folder->midx_rows ||
+            weir__mapped_read(&look.folder->midx_map, look_for, &look) < 0)
+            continue;
+        uint32_t row = look.folder->midx_rows[look.pack];
+        if (row == NONE)
+            return -WEIR_E_CLOSED; /* of a pack that is not there any more */
+        *ret_place = (struct weir__git_place){.row = row, .offset = look.offset};
+        return 0;
+    }
+    int result = ask_packs(store, id, ret_place);
+    if (result == 0 || result == -WEIR_E_CLOSED || result == -WEIR_E_NO_MEMORY)
+        return result;
+    for (unsigned i = 0; i < store->folders_count; i++)
+        if (weir__git_loose_is_there(store->folders[i].fd, id, store->id_size)) {
+            *ret_place = (struct weir__git_place){.is_loose = true, .folder = i};
+            return 0;
+        }
+    return result;
+}
+
+int weir__git_store_locate(struct weir__git_store *store, const struct weir__git_id *id,
+                           struct weir__git_place *ret_place)
+{
+    char hex[WEIR__GIT_HEX_SIZE];
+    int result = locate_once(store, id, ret_place);
+    /* Once more: it may have moved into a pack that was not there when they were listed. */
+    if (result == -WEIR_E_CLOSED ||
+        (result == -WEIR_E_NOT_FOUND && weir__git_store_is_stale(store))) {
+        result = weir__git_store_relist(store);
+        if (result == 0)
+            result = locate_once(store, id, ret_place);
+    }
+    if (result == -WEIR_E_NOT_FOUND || result == -WEIR_E_CLOSED)
+        return weir__git_store_fail(
+            store, WEIR_E_NOT_FOUND, "object '%s' is missing%s",
+            weir__git_id_hex(id, store->id_size, hex),
+            store->is_partial ? ": this is a partial clone, whose remote is not asked" : "");
+    return result;
+}

@@ -1,0 +1,284 @@
+/* walk.c - the loop over families, and what is told of each object. */
+#include "walk.h"
+
+#include "alloc.h"
+#include "walk_part.h"
+
+#include "banned.h"
+
+#define NONE        WEIR__GIT_NONE
+#define NODES_FIRST 64u
+/* The deadline is asked after so many bytes; an object counts for something by itself. */
+#define ASK_BYTES  (UINT64_C(4) << 20)
+#define ASK_OBJECT 4096u
+
+void weir__git_walk_options_init(struct weir__git_walk_options *options)
+{
+    *options = (struct weir__git_walk_options){
+        .delta_bytes = UINT64_C(64) << 20,
+        .object_max = UINT64_C(1) << 30,
+        .chain_max = 1000000,
+        .work_max = UINT64_C(4) << 30,
+        .rebuilt_max = UINT64_C(64) << 30,
+    };
+}
+
+/* --- telling --- */
+
+static int tell(struct weir__git_walking *walk, uint32_t i, int code, const char *why)
+{
+    const struct weir__git_plan *plan = walk->plan;
+    struct weir__git_trouble trouble = {
+        .code = code,
+        .offset = weir__git_plan_offset(plan, i),
+        .pack = plan->pack->name,
+        .why = why,
+    };
+    /* An id that cannot be read is shown as zeros. */
+    if (weir__git_pack_id(plan->pack, plan->_idx_at[i], &trouble.id) < 0)
+        trouble.id = (struct weir__git_id){{0}};
+    walk->totals->troubles++;
+    return walk->visitor->trouble(walk->visitor->arg, &trouble);
+}
+
+static int tell_too_large(struct weir__git_walking *walk, uint32_t i, uint64_t size,
+                          const char *why)
+{
+    struct weir__git_id id;
+    if (!walk->visitor->too_large ||
+        weir__git_pack_id(walk->plan->pack, walk->plan->_idx_at[i], &id) < 0)
+        return tell(walk, i, WEIR_E_TOO_LARGE, why);
+    walk->totals->too_large++;
+    return walk->visitor->too_large(walk->visitor->arg, &id, walk->type, size);
+}
+
+static bool is_wanted(const struct weir__git_walking *walk, uint32_t i)
+{
+    return weir__git_plan_is(walk->plan, i, WEIR__GIT_PLAN_WANTED) &&
+           (!walk->type || walk->plan->types >> walk->type & 1);
+}
+
+static int ask(struct weir__git_walking *walk)
+{
+    walk->unasked += ASK_OBJECT;
+    if (walk->unasked < ASK_BYTES || !walk->deadline)
+        return 0;
+    walk->unasked = 0;
+    return weir_deadline_check(walk->deadline);
+}
+
+/* i could not be made, nor can be what is built from it. */
+static int give_up(struct weir__git_walking *walk, uint32_t i, int code)
+{
+    const struct weir__git_plan *plan = walk->plan;
+    const char *why = walk->why;
+    uint64_t size = walk->size;
+    bool is_too_large = code == WEIR_E_TOO_LARGE && walk->is_too_large;
+    for (uint32_t at = i; at != NONE; at = weir__git_plan_next(plan, i, at)) {
+        int result = ask(walk);
+        if (result == 0 && is_wanted(walk, at)) {
+            if (at != i)
+                size = is_too_large ? weir__git_walk_result_size(walk, at) : 0;
+            result = is_too_large ? tell_too_large(walk, at, size, why)
+                     : at == i    ? tell(walk, at, code, why)
+                                  : tell(walk, at, code, "what it is built from cannot be built");
+        }
+        if (result != 0)
+            return result;
+    }
+    return 0;
+}
+
+static const char *why_broken(const struct weir__git_plan *plan, uint32_t i)
+{
+    struct weir__git_entry entry;
+    const char *why = NULL;
+    uint64_t at = weir__git_plan_offset(plan, i), end = weir__git_plan_end(plan, i);
+    if (at > 0 && at == end)
+        return "another object has the same place in the pack";
+    return weir__git_pack_entry(plan->pack, at, end, NONE, &entry, &why) < 0
+               ? why
+               : "its base is not an object of the pack";
+}
+
+/* --- one object --- */
+
+static uint32_t next_needed(const struct weir__git_plan *plan, uint32_t i)
+{
+    while (i != NONE && !weir__git_plan_is(plan, i, WEIR__GIT_PLAN_NEEDED))
+        i = plan->_next[i];
+    return i;
+}
+
+static int push(struct weir__git_walking *walk, uint32_t i, uint32_t depth)
+{
+    if (depth >= walk->nodes_room) {
+        size_t room = walk->nodes_room ? walk->nodes_room * 2 : NODES_FIRST;
+        struct weir__git_node *nodes = weir__base_realloc(walk->nodes, room, sizeof(*nodes));
+        if (!nodes)
+            return -WEIR_E_NO_MEMORY;
+        walk->nodes = nodes;
+        walk->nodes_room = room;
+    }
+    walk->nodes[depth] =
+        (struct weir__git_node){.i = i, .next = next_needed(walk->plan, walk->plan->_next[i])};
+    return 0;
+}
+
+static int enter(struct weir__git_walking *walk, uint32_t depth)
+{
+    struct weir__git_node *node = &walk->nodes[depth];
+    struct weir__git_object object = {
+        .type = walk->type,
+        .bytes = node->block.bytes,
+        .length = node->length,
+        .depth = depth,
+        .offset = weir__git_plan_offset(walk->plan, node->i),
+    };
+    if (weir__git_pack_id(walk->plan->pack, walk->plan->_idx_at[node->i], &object.id) < 0)
+        return tell(walk, node->i, WEIR_E_IO, "the index became shorter while it was read");
+    if (depth > 0 && node[-1].is_entered) {
+        object.has_base = true;
+        object.base = node[-1].block.bytes;
+        object.base_length = node[-1].length;
+        object.delta = walk->delta.bytes;
+        object.delta_length = walk->delta_length;
+    }
+    node->is_entered = true;
+    walk->totals->objects++;
+    walk->totals->bytes += node->length;
+    return walk->visitor->enter(walk->visitor->arg, &object);
+}
+
+/* Makes it and hands it out. ret_is_base: it is there for those that are built from it. */
+static int visit(struct weir__git_walking *walk, uint32_t depth, bool *ret_is_base)
+{
+    struct weir__git_node *node = &walk->nodes[depth];
+    *ret_is_base = false;
+    int result = ask(walk);
+    if (result < 0)
+        return result;
+    walk->work = walk->size = 0;
+    walk->is_too_large = false;
+    if (weir__git_plan_is(walk->plan, node->i, WEIR__GIT_PLAN_BROKEN)) {
+        walk->why = why_broken(walk->plan, node->i);
+        return give_up(walk, node->i, WEIR_E_CORRUPT);
+    }
+    if (depth > 0)
+        result = weir__git_walk_revive(walk, depth - 1);
+    if (result == 0)
+        result = weir__git_walk_make(walk, depth);
+    if (result == 0) {
+        *ret_is_base = true;
+        if (is_wanted(walk, node->i))
+            result = enter(walk, depth);
+    } else {
+        result = give_up(walk, node->i, -result);
+    }
+    /* It was the last one for its base. */
+    if (depth > 0 && node->next == NONE)
+        weir__git_walk_release(walk, depth - 1);
+    return result;
+}
+
+static void leave(struct weir__git_walking *walk, uint32_t depth)
+{
+    weir__git_walk_release(walk, depth);
+    if (walk->nodes[depth].is_entered && walk->visitor->leave)
+        walk->visitor->leave(walk->visitor->arg, depth);
+}
+
+/* --- families --- */
+
+/* What lies deeper than a path may be is told, not walked. */
+static int give_up_below(struct weir__git_walking *walk, uint32_t i)
+{
+    walk->why = "its chain of deltas is longer than the limit";
+    walk->is_too_large = false;
+    int result = 0;
+    for (; i != NONE && result == 0; i = next_needed(walk->plan, walk->plan->_next[i]))
+        result = give_up(walk, i, WEIR_E_TOO_LARGE);
+    return result;
+}
+
+static int walk_family(struct weir__git_walking *walk, uint32_t root)
+{
+    const struct weir__git_plan *plan = walk->plan;
+    uint32_t i = root, depth = 0;
+    walk->type = weir__git_plan_type(plan, root);
+    walk->spill_used = 0;
+    for (;;) {
+        bool is_base;
+        int result = push(walk, i, depth);
+        if (result < 0) {
+            if (depth > 0)
+                depth--;
+            else
+                return result;
+        } else {
+            result = visit(walk, depth, &is_base);
+            uint32_t child = is_base ? next_needed(plan, plan->_child[i]) : NONE;
+            if (result == 0 && child != NONE) {
+                if (depth + 1 < walk->options->chain_max) {
+                    i = child;
+                    depth++;
+                    continue;
+                }
+                result = give_up_below(walk, child);
+            }
+        }
+        for (;; depth--) {
+            leave(walk, depth);
+            if (result == 0 && walk->nodes[depth].next != NONE)
+                break;
+            if (depth == 0)
+                return result;
+        }
+        i = walk->nodes[depth].next;
+    }
+}
+
+static int walk_roots(struct weir__git_walking *walk, uint32_t from, uint32_t until)
+{
+    const struct weir__git_plan *plan = walk->plan;
+    int result = 0;
+    for (uint32_t i = from; i < until && i < plan->count && result == 0; i++) {
+        if (!weir__git_plan_is(plan, i, WEIR__GIT_PLAN_REACHED)) {
+            result = tell(walk, i, WEIR_E_CORRUPT, "its bases form a cycle");
+            continue;
+        }
+        if (plan->_parent[i] == NONE && weir__git_plan_is(plan, i, WEIR__GIT_PLAN_NEEDED))
+            result = walk_family(walk, i);
+    }
+    return result;
+}
+
+int weir__git_walk(const struct weir__git_plan *plan, uint32_t from, uint32_t until,
+                   const struct weir__git_visitor *visitor,
+                   const struct weir__git_walk_options *options,
+                   struct weir__git_walk_totals *ret_totals, const struct weir_deadline *deadline)
+{
+    struct weir__git_walking walk = {
+        .plan = plan,
+        .visitor = visitor,
+        .options = options,
+        .deadline = deadline,
+        .totals = ret_totals,
+    };
+    int result = weir__git_inflater_init(&walk.inflater);
+    if (result < 0)
+        return result;
+    weir__git_blocks_init(&walk.blocks, options->delta_bytes);
+    weir__buffer_init(&walk.external, options->delta_bytes < SIZE_MAX / 4 && options->delta_bytes
+                                          ? (size_t)options->delta_bytes
+                                          : SIZE_MAX / 4);
+    result = walk_roots(&walk, from, until);
+    weir__git_blocks_give(&walk.blocks, &walk.delta);
+    if (walk.blocks.held_max > ret_totals->alive_max)
+        ret_totals->alive_max = walk.blocks.held_max;
+    weir__git_blocks_fini(&walk.blocks);
+    weir__buffer_fini(&walk.external);
+    weir__base_free(walk.nodes);
+    weir__git_inflater_fini(&walk.inflater);
+    return result;
+}

@@ -1,0 +1,493 @@
+/* test_store.c - repositories of every shape that git makes: the objects that we find are those
+ * that git finds, byte by byte, by walking and by asking for each. */
+#include "git_help.h"
+
+/* A history with deltas, tags, a branch, empty files, a large file and names of all kinds. */
+#define HISTORY                                                                                    \
+    "for i in $(seq 1 25); do "                                                                    \
+    "  seq $((i * 7)) $((i * 7 + 900)) >numbers; mkdir -p d$((i % 4)); echo $i >d$((i % 4))/f; "   \
+    "  seq 1 $((400 + i * 13)) | sed \"s/1/$i/\" >text; : >empty; "                                \
+    "  git add -A; git commit -qm \"change $i\"; "                                                 \
+    "done; git tag -a -m 'a tag' v1; git branch other HEAD~9; "
+
+/* Each object that git has named, asked for by its id. */
+static void get_each(struct weir__git_store *store)
+{
+    struct weir__buffer bytes;
+    weir__buffer_init(&bytes, (size_t)1 << 26);
+    forget(&from_us);
+    for (size_t i = 0; i < from_git.count; i++) {
+        enum weir__git_type type;
+        int result = weir__git_store_get(store, &from_git.rows[i].id, &type, &bytes);
+        if (result < 0)
+            tap_fail(__FILE__, __LINE__, "%s", weir__git_store_problem(store));
+        add_object(&from_us, &from_git.rows[i].id, type, weir__buffer_text(&bytes),
+                   weir__buffer_length(&bytes));
+    }
+    settle(&from_us);
+    same_objects();
+    weir__buffer_fini(&bytes);
+}
+
+/* Compares all objects, found by walking in several ways, and got one by one, with what git has
+ * said. */
+static void compare_again(const char *path)
+{
+    struct weir__git_store *store = open_store(path);
+    CHECK_EQ(weir__git_store_id_size(store), id_size);
+    weir__git_walk_options_init(&help_options);
+    help_options.get = weir__git_store_get;
+    help_options.get_arg = store;
+    walk_store(store);
+    same_objects();
+    help_shards = 3;
+    walk_store(store);
+    same_objects();
+    help_shards = 1;
+    /* With memory for a few objects. */
+    help_options.delta_bytes = 20000;
+    walk_store(store);
+    same_objects();
+    get_each(store);
+    weir__git_store_close(store);
+}
+
+static void compare(const char *path)
+{
+    ask_git(path);
+    compare_again(path);
+}
+
+static void make_once(void)
+{
+    static bool is_made;
+    help_start();
+    if (!is_made)
+        CHECK(help_run("git init -q base && cd base && " HISTORY));
+    is_made = true;
+}
+
+/* A copy of the first repository, changed by a script that runs in it. */
+static void make(const char *name, const char *script)
+{
+    char all[4096];
+    make_once();
+    snprintf(all, sizeof(all), "cp -r base '%s' && cd '%s' && %s", name, name, script);
+    CHECK(help_run(all));
+}
+
+/* A folder that holds nothing but odd files is none of ours. */
+TEST(only_loose)
+{
+    make("loose",
+         "test -z \"$(ls .git/objects/pack)\"; echo odd >.git/objects/odd; "
+         "mkdir .git/objects/zz; echo x >.git/objects/zz/abc; "
+         "for d in .git/objects/??; do echo tmp >$d/tmp_obj_x; done; rm -r .git/objects/zz");
+    compare("loose");
+}
+
+TEST(one_pack)
+{
+    make("packed", "git gc -q");
+    compare("packed");
+}
+
+TEST(deep_deltas)
+{
+    make("deep", "git repack -adfq --depth=200 --window=50");
+    compare("deep");
+    CHECK(totals.objects > 0);
+}
+
+TEST(no_deltas)
+{
+    make("flat", "git -c pack.depth=0 repack -adfq --depth=0");
+    compare("flat");
+}
+
+TEST(deltas_by_reference)
+{
+    make("ref", "git -c repack.useDeltaBaseOffset=false repack -adfq");
+    compare("ref");
+}
+
+TEST(index_of_version_1)
+{
+    make("v1", "git -c pack.indexVersion=1 repack -adfq");
+    compare("v1");
+}
+
+TEST(sha256)
+{
+    make_once();
+    CHECK(help_run("git init -q --object-format=sha256 s256 && cd s256 && " HISTORY));
+    compare("s256");
+    CHECK(help_run("cd s256 && git gc -q && git multi-pack-index write && echo x >y && git add y"));
+    compare("s256");
+    CHECK_EQ(id_size, 32);
+}
+
+TEST(multi_pack_index)
+{
+    struct weir__git_store_facts facts;
+    make("midx",
+         "git config gc.auto 0; git repack -dq; "
+         "for i in 1 2 3 4 5; do echo $i >m$i; git add .; git commit -qm $i; git repack -dq; "
+         "done; git multi-pack-index write; echo last >z; git add z; git commit -qm z; "
+         "git repack -dq");
+    compare("midx");
+    struct weir__git_store *store = open_store("midx");
+    weir__git_store_facts(store, &facts);
+    CHECK(facts.has_midx);
+    CHECK_EQ(facts.packs, 7);
+    weir__git_store_close(store);
+    /* One that is damaged is done without. */
+    CHECK(help_run("cd midx/.git/objects/pack && chmod u+w multi-pack-index && "
+                   "printf x | dd of=multi-pack-index bs=1 seek=20 conv=notrunc"));
+    compare_again("midx");
+}
+
+TEST(reverse_index)
+{
+    make("rev", "git -c pack.writeReverseIndex=true repack -adfq && ls .git/objects/pack/*.rev");
+    compare("rev");
+    /* One that lies is done without; git believes it, so it is not asked again. */
+    CHECK(help_run("cd rev/.git/objects/pack && chmod u+w *.rev && "
+                   "printf '\\0\\0\\0\\0' | dd of=$(ls *.rev) bs=1 seek=16 conv=notrunc"));
+    compare_again("rev");
+}
+
+TEST(bare_and_mirror)
+{
+    make_once();
+    CHECK(help_run("git clone -q --mirror base bare.git && git -C bare.git repack -adq"));
+    compare("bare.git");
+}
+
+TEST(alternates)
+{
+    struct weir__git_store_facts facts;
+    make("lender", "git gc -q");
+    CHECK(help_run("git clone -q --shared lender borrower && cd borrower && echo own >own && "
+                   "git add own && git commit -qm own"));
+    compare("borrower");
+    struct weir__git_store *store = open_store("borrower");
+    weir__git_store_facts(store, &facts);
+    CHECK_EQ(facts.alternates, 1);
+    CHECK_EQ(facts.alternates_unusable, 0);
+    weir__git_store_close(store);
+    /* Relative, in quotes, nested, a cycle, and one that is not there. */
+    CHECK(help_run(
+        "echo '../../../borrower/.git/objects' >lender/.git/objects/info/alternates; "
+        "git init -q third; printf '# comment\\n\"../../../borrower/.git/ob\\\\152ects\"\\n"
+        "/nowhere/at/all\\n' >third/.git/objects/info/alternates"));
+    store = open_store("third");
+    weir__git_store_facts(store, &facts);
+    CHECK_EQ(facts.alternates, 2);
+    CHECK_EQ(facts.alternates_unusable, 1);
+    weir__git_store_close(store);
+    compare("third");
+}
+
+TEST(alternates_have_an_end)
+{
+    struct weir__git_store_facts facts;
+    help_start();
+    CHECK(
+        help_run("for i in 0 1 2 3 4 5 6 7 8; do git init -q n$i; "
+                 "echo ../../../n$((i + 1))/.git/objects >n$i/.git/objects/info/alternates; done; "
+                 "git init -q many; for i in $(seq 100); do mkdir -p o/$i; "
+                 "echo $PWD/o/$i >>many/.git/objects/info/alternates; done"));
+    struct weir__git_store *store = open_store("n0");
+    weir__git_store_facts(store, &facts);
+    CHECK_EQ(facts.alternates, WEIR__GIT_ALTERNATES_DEEP);
+    CHECK_EQ(facts.alternates_unusable, 1);
+    weir__git_store_close(store);
+    store = open_store("many");
+    weir__git_store_facts(store, &facts);
+    CHECK_EQ(facts.alternates, WEIR__GIT_ALTERNATES_MAX);
+    CHECK_EQ(facts.alternates_unusable, 36);
+    weir__git_store_close(store);
+}
+
+TEST(linked_working_tree)
+{
+    make("main", "git gc -q; git worktree add -q ../linked other; cd ../linked; echo w >w; "
+                 "git add w; git commit -qm w");
+    compare("linked");
+    struct weir__git_store *store = open_store("linked/");
+    CHECK_HAS(weir__git_store_gitdir(store), "main/.git/worktrees/linked");
+    CHECK(strstr(weir__git_store_commondir(store), "main/.git"));
+    weir__git_store_close(store);
+    store = open_store("linked/.git");
+    weir__git_store_close(store);
+    store = open_store("main/.git");
+    CHECK_STR(weir__git_store_gitdir(store), "main/.git");
+    CHECK_STR(weir__git_store_commondir(store), "main/.git");
+    weir__git_store_close(store);
+}
+
+TEST(submodule)
+{
+    make_once();
+    CHECK(help_run("git init -q super && cd super && "
+                   "git -c protocol.file.allow=always submodule --quiet add ../base sub && "
+                   "git commit -qm sub"));
+    compare("super/sub");
+    compare("super");
+}
+
+TEST(shallow)
+{
+    struct weir__git_store_facts facts;
+    make_once();
+    CHECK(help_run("git clone -q --depth 3 file://$PWD/base shallow"));
+    compare("shallow");
+    struct weir__git_store *store = open_store("shallow");
+    weir__git_store_facts(store, &facts);
+    CHECK(facts.is_shallow && !facts.is_partial);
+    weir__git_store_close(store);
+}
+
+TEST(partial_clone)
+{
+    struct weir__git_store_facts facts;
+    struct weir__git_id id;
+    struct weir__buffer bytes;
+    make_once();
+    CHECK(help_run("git -C base config uploadpack.allowFilter true && "
+                   "git clone -q --no-checkout --filter=blob:none file://$PWD/base partial"));
+    compare("partial");
+    struct weir__git_store *store = open_store("partial");
+    weir__git_store_facts(store, &facts);
+    CHECK(facts.is_partial && facts.packs_promisor == 1);
+    /* The file 'empty' was not fetched: it is told as missing, and why. */
+    CHECK_EQ(weir__git_id_from_hex(&id, "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", 20), 0);
+    weir__buffer_init(&bytes, 100);
+    CHECK_EQ(weir__git_store_get(store, &id, NULL, &bytes), -WEIR_E_NOT_FOUND);
+    CHECK_HAS(weir__git_store_problem(store), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
+    CHECK_HAS(weir__git_store_problem(store), "partial clone");
+    weir__buffer_fini(&bytes);
+    weir__git_store_close(store);
+}
+
+TEST(many_tiny_packs)
+{
+    struct weir__git_store_facts facts;
+    struct weir__git_store_needs needs;
+    bool is_long = getenv("WEIR_LONG");
+    int count = is_long ? 10000 : 300;
+    char script[1200];
+    help_start();
+    /* One pack each, written by pack-objects from a list of one. */
+    snprintf(script, sizeof(script),
+             "git init -q tiny && cd tiny && for i in $(seq %d); do echo blob $i >f$i; done && "
+             "ls | sort -V | git hash-object -w --stdin-paths >../ids && "
+             "while read id; do echo $id | git pack-objects -q .git/objects/pack/pack >/dev/null; "
+             "done <../ids && git prune-packed -q && rm f*",
+             count);
+    CHECK(help_run(script));
+    compare("tiny");
+    struct weir__git_store *store = open_store("tiny");
+    weir__git_store_facts(store, &facts);
+    CHECK_EQ(facts.packs, count);
+    weir__git_store_needs(store, &needs);
+    CHECK(needs.plan_bytes_max > 0 && needs.plan_bytes_max < 100);
+    CHECK(needs.plan_bytes_all >= (uint64_t)count * 24);
+    weir__git_store_close(store);
+    /* Without the memory for a table of them. */
+    struct weir__git_store_options options;
+    char problem[WEIR__GIT_PROBLEM_SIZE];
+    struct weir__buffer bytes;
+    weir__git_store_options_init(&options);
+    options.lookup_bytes = 0;
+    options.open_max = 3;
+    CHECK_EQ(weir__git_store_open(&store, "tiny", &options, problem), 0);
+    weir__buffer_init(&bytes, 1000);
+    for (size_t i = 0; i < 20; i++)
+        CHECK_EQ(weir__git_store_get(store, &from_git.rows[i * 7].id, NULL, &bytes), 0);
+    weir__buffer_fini(&bytes);
+    weir__git_store_close(store);
+}
+
+TEST(missing_object)
+{
+    struct weir__git_id id;
+    struct weir__buffer bytes;
+    make("missing", "git gc -q");
+    struct weir__git_store *store = open_store("missing");
+    memset(&id, 7, 20);
+    memset(id.bytes + 20, 0, 12);
+    weir__buffer_init(&bytes, 100);
+    CHECK_EQ(weir__git_store_get(store, &id, NULL, &bytes), -WEIR_E_NOT_FOUND);
+    CHECK_HAS(weir__git_store_problem(store), "object '0707070707070707");
+    CHECK_HAS(weir__git_store_problem(store), "is missing");
+    CHECK_EQ(weir__git_store_has(store, &id), -WEIR_E_NOT_FOUND);
+    weir__buffer_fini(&bytes);
+    weir__git_store_close(store);
+}
+
+/* The open store finds what has moved. */
+TEST(repacked_while_it_is_read)
+{
+    make("moving", "git config gc.auto 0; git repack -dq");
+    ask_git("moving");
+    struct weir__git_store *store = open_store("moving");
+    struct weir__git_pack pack;
+    get_each(store);
+    CHECK(help_run("cd moving && echo new >new && git add new && git commit -qm new && "
+                   "git repack -adfq --depth=5 && git prune-packed"));
+    /* A walk that begins now is told that its pack is gone. */
+    CHECK(weir__git_store_is_stale(store));
+    CHECK_EQ(weir__git_store_pack_open(store, 0, &pack), -WEIR_E_NOT_FOUND);
+    CHECK_HAS(weir__git_store_problem(store), ".pack");
+    ask_git("moving");
+    get_each(store);
+    CHECK(!weir__git_store_is_stale(store));
+    /* And from packs to loose files. */
+    CHECK(help_run("cd moving && mv .git/objects/pack/*.pack . && rm -f .git/objects/pack/* && "
+                   "git unpack-objects -q <$(ls *.pack)"));
+    get_each(store);
+    weir__git_store_close(store);
+}
+
+/* While another process repacks again and again, nothing is lost. */
+TEST(repacked_all_the_time)
+{
+    struct weir__buffer bytes;
+    make("busy", "git config gc.auto 0; git repack -dq");
+    ask_git("busy");
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        execl("/bin/sh", "sh", "-c",
+              "cd busy; for i in 1 2 3 4 5 6 7 8; do git repack -adfq --depth=$i; done", (char *)0);
+        _exit(127);
+    }
+    struct weir__git_store *store = open_store("busy");
+    weir__buffer_init(&bytes, (size_t)1 << 26);
+    int status = 0;
+    uint64_t rounds = 0;
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        const struct weir__git_id *id = &from_git.rows[rounds++ % from_git.count].id;
+        int result = weir__git_store_get(store, id, NULL, &bytes);
+        if (result < 0)
+            tap_fail(__FILE__, __LINE__, "%s", weir__git_store_problem(store));
+    }
+    CHECK_EQ(status, 0);
+    printf("# %llu objects\n", (unsigned long long)rounds);
+    weir__buffer_fini(&bytes);
+    weir__git_store_close(store);
+}
+
+static int add_up(void *arg, const void *bytes, size_t length)
+{
+    weir__hash_update(arg, bytes, length);
+    return 0;
+}
+
+TEST(in_pieces)
+{
+    struct weir__buffer bytes;
+    help_start();
+    CHECK(
+        help_run("git init -q big && cd big && seq 1 400000 >f && git add f && git commit -qm f"));
+    for (int round = 0; round < 2; round++) {
+        ask_git("big");
+        struct weir__git_store *store = open_store("big");
+        weir__buffer_init(&bytes, (size_t)1 << 26);
+        for (size_t i = 0; i < from_git.count; i++) {
+            struct weir__hash hash, whole;
+            unsigned char a[WEIR__HASH_SIZE], b[WEIR__HASH_SIZE];
+            weir__hash_init(&hash);
+            weir__hash_init(&whole);
+            CHECK_EQ(weir__git_store_stream(store, &from_git.rows[i].id, add_up, &hash), 0);
+            CHECK_EQ(weir__git_store_get(store, &from_git.rows[i].id, NULL, &bytes), 0);
+            weir__hash_update(&whole, weir__buffer_text(&bytes), weir__buffer_length(&bytes));
+            weir__hash_final(&hash, a);
+            weir__hash_final(&whole, b);
+            CHECK(memcmp(a, b, sizeof(a)) == 0);
+        }
+        /* What is larger than asked for is told, with its size, packed or loose. */
+        weir__git_walk_options_init(&help_options);
+        help_options.object_max = 100000;
+        walk_store(store);
+        CHECK_EQ(told_count, 0);
+        CHECK_EQ(large_count, 1);
+        CHECK_EQ(large_bytes, 2688895);
+        CHECK_EQ(from_us.count, 2);
+        weir__buffer_fini(&bytes);
+        weir__buffer_init(&bytes, 1000);
+        size_t refused = 0;
+        for (size_t i = 0; i < from_git.count; i++)
+            refused +=
+                weir__git_store_get(store, &from_git.rows[i].id, NULL, &bytes) == -WEIR_E_TOO_LARGE;
+        CHECK_EQ(refused, 1);
+        weir__buffer_fini(&bytes);
+        weir__git_store_close(store);
+        CHECK(help_run("cd big && git gc -q"));
+    }
+}
+
+/* --- what is refused --- */
+
+static void refuses(const char *path, int code, const char *text)
+{
+    struct weir__git_store *store = NULL;
+    char problem[WEIR__GIT_PROBLEM_SIZE] = "";
+    CHECK_EQ(weir__git_store_open(&store, path, NULL, problem), -code);
+    CHECK(!store);
+    CHECK_HAS(problem, text);
+    CHECK(!strchr(problem, '\n'));
+}
+
+TEST(refuses_what_it_cannot_read)
+{
+    help_start();
+    CHECK(help_run("mkdir none; git init -q v2; git -C v2 config core.repositoryformatversion 2; "
+                   "git init -q ext; git -C ext config core.repositoryformatversion 1; "
+                   "git -C ext config extensions.novel true; "
+                   "git init -q table; git -C table config core.repositoryformatversion 1; "
+                   "printf '[Extensions]\\n\\trefStorage = \"reftable\" ; comment\\n' "
+                   ">>table/.git/config; git init -q hash; "
+                   "printf '[core]\\nrepositoryformatversion=1\\n[extensions]objectformat=md5\\n' "
+                   ">hash/.git/config; git init -q early; "
+                   "printf '[core]\\n\\trepositoryformatversion = 0\\n[extensions]\\n"
+                   "objectformat = sha256\\n' >early/.git/config; mkdir ptr; "
+                   "echo 'gitdir: ../gone' >ptr/.git; mkdir odd; echo what >odd/.git"));
+    refuses("none", WEIR_E_NOT_FOUND, "'none' is not a git repository");
+    refuses("nowhere", WEIR_E_NOT_FOUND, "is not a git repository");
+    refuses("", WEIR_E_INVALID, "empty");
+    refuses("v2", WEIR_E_UNSUPPORTED, "version '2' is not known");
+    refuses("ext", WEIR_E_UNSUPPORTED, "extension 'novel' is not known");
+    refuses("table", WEIR_E_UNSUPPORTED, "reftables cannot be read");
+    refuses("hash", WEIR_E_UNSUPPORTED, "object format 'md5'");
+    refuses("early", WEIR_E_UNSUPPORTED, "needs repository format version 1");
+    refuses("ptr", WEIR_E_NOT_FOUND, "../gone");
+    refuses("odd", WEIR_E_CORRUPT, "'odd/.git' does not name a folder");
+}
+
+TEST(accepts_odd_configs)
+{
+    help_start();
+    CHECK(help_run("git init -q odd1; printf '; c\\n[core] repositoryFormatVersion = 1 # c\\n"
+                   "[remote \"a]b\"]\\n\\turl = x\\\\\\n  y\\n\\tPROMISOR\\n[extensions]\\nnoop\\n"
+                   "worktreeConfig = true\\nobjectFormat = \"sha256\"' >odd1/.git/config; "
+                   "git init -q odd2; rm odd2/.git/config"));
+    struct weir__git_store_facts facts;
+    struct weir__git_store *store = open_store("odd1");
+    weir__git_store_facts(store, &facts);
+    CHECK(facts.is_partial);
+    CHECK_EQ(weir__git_store_id_size(store), 32);
+    weir__git_store_close(store);
+    store = open_store("odd2");
+    CHECK_EQ(weir__git_store_id_size(store), 20);
+    weir__git_store_close(store);
+}
+
+int main(int argc, char **argv)
+{
+    int status = tap_main(argc, argv);
+    help_done();
+    return status;
+}
