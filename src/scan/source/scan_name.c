@@ -95,7 +95,7 @@ static int look(struct weir__scan_worker *w, size_t from, size_t until)
     const char *path = weir__buffer_text(&names->path);
     struct weir__object object = {.path = path, .decode_depth = w->run->options->decode_depth};
     struct weir__sink sink = {.finding = take_name, .arg = w};
-    struct weir__scan_result ignored;
+    struct weir__scan_result scanned = {0};
     if (!has_word(path + from, until - from))
         return 0;
     names->from = from;
@@ -105,7 +105,9 @@ static int look(struct weir__scan_worker *w, size_t from, size_t until)
         result = weir__scanner_begin(names->scanner, &object);
     if (result == 0)
         result = weir__scanner_feed(names->scanner, path + from, until - from);
-    return result == 0 ? weir__scanner_end(names->scanner, &ignored) : result;
+    if (result == 0)
+        result = weir__scanner_end(names->scanner, &scanned);
+    return result == 0 && scanned.gave_up > 0 ? -WEIR_E_INCOMPLETE : result;
 }
 
 static bool make_room(struct weir__scan_names *names, size_t size)
