@@ -132,7 +132,7 @@ reads_archives() {
     mkdir "$top/scanned"
     echo 'a text' | gzip >"$top/scanned/text.gz"
     XDG_CACHE_HOME=$top "$prefix/bin/weir" scan --summary "$top/scanned" 2>&1 |
-        grep 'archives: 1, with 1 members'
+        grep 'archives: 1, with 1 member$'
 }
 check "what reads archives is in libexec" test -x "$prefix/libexec/weir/weir-unpack"
 check "the program finds it there" reads_archives
