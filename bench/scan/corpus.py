@@ -279,8 +279,8 @@ class Corpus:
         return material
 
     def make_dense(self, root):
-        """Files of about one size: source text; what begins as a token and is too short for one, in
-        each line; one token over and over; a token of its own in each line."""
+        """Files of about one size: source text; what begins as a token and is none, in each line;
+        one token over and over; a token of its own in each line."""
         length = self.full(DENSE_BYTES)
         material = Material(root)
         pool = self.pool()
@@ -291,8 +291,10 @@ class Corpus:
         material.cases["same"] = self.one_file(root, "same", same * (length // len(same)))
         lines = [planter.token(0).encode() + b"\n" for _ in range(length // len(same))]
         material.cases["distinct"] = self.one_file(root, "distinct", b"".join(lines))
-        material.cases["near"] = self.one_file(root, "near", b"".join(line[:-2] + b"\n"
-                                                                      for line in lines))
+        # The beginning of a token is there in each line, and the rest in pieces that no rule takes.
+        near = [b" ".join(line[i:i + 4] for i in range(0, len(line) - 1, 4)) + b"\n"
+                for line in lines]
+        material.cases["near"] = self.one_file(root, "near", b"".join(near)[:length])
         for name in ("same", "distinct"):
             material.cases[name].matches = len(lines)
         return material
