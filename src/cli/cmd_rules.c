@@ -124,6 +124,8 @@ static void put_rule(struct weir__json *json, const struct weir__rule *rule)
     put_text(json, "check", rule->check);
     weir__json_key(json, "entropy");
     weir__json_real(json, rule->entropy);
+    weir__json_key(json, "gives_way");
+    weir__json_bool(json, rule->gives_way);
 }
 
 static void put_number(struct weir__json *json, const char *key, uint64_t number)

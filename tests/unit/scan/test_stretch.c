@@ -194,6 +194,7 @@ static const char rules_text[] =
     "[[rules]]\nid = 'behind'\nregex = '\\b[A-F0-9]{40}\\b.{0,200}?widget'\n"
     "[[rules]]\nid = 'inside'\nregex = '\\b[G-Z]{10}_probe_[G-Z]{20}\\b'\n"
     "[[rules]]\nid = 'shape'\nregex = '\\b[0-9]{36}\\b'\n"
+    "[[rules]]\nid = 'open'\nregex = '[qvwxz]{34}\\B'\n"
     "[[rules]]\nid = 'short'\nregex = 'tok_[a-z]{4}'\n";
 
 /* A match of the widest kind at a place of the text, which is blank but for it. */
@@ -208,8 +209,10 @@ static void check_at(struct weir__scanner *scanner, char *text, size_t length, u
         snprintf(piece, sizeof(piece), "%040X%*swidget", 7u, (int)gap + 1, "");
     else if (kind % 4 == 2)
         snprintf(piece, sizeof(piece), "GHIJKLMNOP_probe_GHIJKLMNOPGHIJKLMNOP");
-    else
+    else if (kind == 3)
         snprintf(piece, sizeof(piece), "%036u", 7u);
+    else /* one more than the match, which asks for it */
+        snprintf(piece, sizeof(piece), "qvwxzqvwxzqvwxzqvwxzqvwxzqvwxzqvwxz");
     struct weir__object object = {.path = "a"};
     size_t size = strlen(piece);
     if (at > length - size)
@@ -234,8 +237,8 @@ TEST(rules_near_a_stretch_are_found_at_every_edge)
         weir__engine_new(&engine, rules, &options, &error) < 0)
         tap_fail(__FILE__, __LINE__, "no engine: %s", error.text);
     CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
-    static const char *const near[] = {"before", "behind", "inside", "shape"};
-    for (unsigned i = 0; i < 4; i++)
+    static const char *const near[] = {"before", "behind", "inside", "shape", "open"};
+    for (unsigned i = 0; i < sizeof(near) / sizeof(*near); i++)
         CHECK(weir__engine_look(engine, near[i], &look) && look.is_near);
     CHECK(weir__engine_look(engine, "short", &look) && !look.is_near);
     /* Around the edge of a block, around that of a segment, at the beginning and at the end. */
