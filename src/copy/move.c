@@ -59,9 +59,11 @@ static void tick(struct weir__move *move)
 int weir__move_begin(struct weir__move *move, size_t bytes)
 {
     tick(move);
+    size_t paid = bytes < move->unused ? bytes : (size_t)move->unused;
+    move->unused -= paid;
     int error = weir_deadline_check(move->deadline);
     if (!error)
-        error = weir__mover_pace(move->mover, bytes, move->deadline);
+        error = weir__mover_pace(move->mover, bytes - paid, move->deadline);
     if (!error)
         return 0;
     errno = errno_of(error);
@@ -172,6 +174,7 @@ enum weir__moved weir__move_plain(struct weir__move *move, uint64_t *at, uint64_
         }
         if (got == 0)
             return WEIR__MOVED_SHORT;
+        move->unused += count - (size_t)got;
         if (write_block(move, buffer, (size_t)got, *at))
             return WEIR__MOVED_FAILED;
         *at += (uint64_t)got;
@@ -194,6 +197,7 @@ enum weir__moved weir__move_range(struct weir__move *move, uint64_t *at, uint64_
             return WEIR__MOVED_FAILED;
         off_t in_at = (off_t)*at, out_at = (off_t)*at;
         ssize_t moved = weir__sys_copy_range(move->in, &in_at, move->out, &out_at, count);
+        move->unused += count - (moved > 0 ? (size_t)moved : 0);
         if (moved <= 0) {
             /* None moved is either the end of the source or a file system that makes up its files
              * while they are read; a read will tell. */

@@ -39,6 +39,7 @@ struct weir__move {
     struct weir__data_result *result;
     const struct weir_deadline *deadline;
     uint64_t ticked; /* bytes of the result that the mover's watcher knows of */
+    uint64_t unused; /* bytes that the rate was asked for and that were not moved: for the next */
 };
 
 enum weir__moved weir__move_plain(struct weir__move *move, uint64_t *at, uint64_t end);
