@@ -24,9 +24,12 @@ static void put_words(struct weir__out *out, const char *const *words)
 
 /* A statement that offers values. */
 static void put_offer(struct weir__out *out, const struct weir__program *program,
-                      enum weir__hint hint, const char *const *words)
+                      enum weir__hint hint, const char *const *words, const char *offered_by)
 {
-    if (words || hint == WEIR__HINT_COMMAND) {
+    if (offered_by) {
+        weir__out_printf(out, "_%s_printed '%s' \"$cur\"%s", program->name, offered_by,
+                         hint == WEIR__HINT_FILE ? " -f" : "");
+    } else if (words || hint == WEIR__HINT_COMMAND) {
         weir__out_printf(out, "_%s_words '", program->name);
         if (words)
             put_words(out, words);
@@ -62,8 +65,16 @@ static void put_helpers(struct weir__out *out, const char *name)
                      "_%s_paths() {\n"
                      "    compopt -o filenames 2>/dev/null\n"
                      "    mapfile -t COMPREPLY < <(compgen \"$1\" -- \"$2\")\n"
+                     "}\n\n"
+                     "# The first words of what the program prints, and files if asked for.\n"
+                     "_%s_printed() {\n"
+                     "    local words\n"
+                     "    words=$(\"${COMP_WORDS[0]/#\\~/$HOME}\" $1 2>/dev/null </dev/null |\n"
+                     "        while read -r word _; do echo \"$word\"; done)\n"
+                     "    [[ -z $3 ]] || compopt -o filenames 2>/dev/null\n"
+                     "    mapfile -t COMPREPLY < <(compgen -W \"$words\" $3 -- \"$2\")\n"
                      "}\n\n",
-                     name, name, name, name);
+                     name, name, name, name, name);
 }
 
 /* Finds the command, and the number of operands before the cursor. */
@@ -135,7 +146,7 @@ static void put_operands(struct weir__out *out, const struct weir__program *prog
             weir__out_printf(out, i ? "|%u" : "        %u", at++);
         if (o->max > 0)
             weir__out_puts(out, ") ");
-        put_offer(out, program, o->hint, o->words);
+        put_offer(out, program, o->hint, o->words, o->offered_by);
         weir__out_puts(out, " ;;\n");
         if (o->max == 0)
             break;
@@ -157,7 +168,7 @@ static void put_command(struct weir__out *out, const struct weir__program *progr
         weir__out_puts(out, "        ");
         put_pattern(out, o, "");
         weir__out_puts(out, o->implied ? ") ((equals)) && { " : ") ");
-        put_offer(out, program, o->hint, o->words);
+        put_offer(out, program, o->hint, o->words, o->offered_by);
         weir__out_puts(out, o->implied ? "; return; } ;;\n" : "; return ;;\n");
     }
     if (has_values)

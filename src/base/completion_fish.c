@@ -34,8 +34,10 @@ static void put_commands(struct weir__out *out, const struct weir__program *prog
 
 /* The switches that say what may follow: nothing but these words, files, directories, anything. */
 static void put_value(struct weir__out *out, const struct weir__program *program,
-                      enum weir__hint hint, const char *const *words)
+                      enum weir__hint hint, const char *const *words, const char *offered_by)
 {
+    if (offered_by)
+        weir__out_printf(out, " -a '(__%s_printed %s)'", program->name, offered_by);
     if (words) {
         weir__out_puts(out, " -a '");
         for (size_t i = 0; words[i]; i++)
@@ -89,7 +91,7 @@ static void put_option(struct weir__out *out, const struct weir__program *progra
         /* -x: a value is needed, and it is not a file unless -F says so. */
         bool is_file = option->hint == WEIR__HINT_FILE;
         weir__out_puts(out, option->implied ? (is_file ? "" : " -f") : is_file ? " -r" : " -x");
-        put_value(out, program, option->hint, option->words);
+        put_value(out, program, option->hint, option->words, option->offered_by);
     }
     put_help(out, option);
     if (weir__option_is_negatable(option))
@@ -106,10 +108,10 @@ static void put_usage(struct weir__out *out, const struct weir__program *program
     put_complete(out, program, command);
     weir__out_puts(out, " -l help -d '" WEIR__HELP_OPTION_LONG "'\n");
     for (const struct weir__operand *o = usage->operands; o && o->name; o++) {
-        if (!o->words && o->hint == WEIR__HINT_NONE)
+        if (!o->words && !o->offered_by && o->hint == WEIR__HINT_NONE)
             continue;
         put_complete(out, program, command);
-        put_value(out, program, o->hint, o->words);
+        put_value(out, program, o->hint, o->words, o->offered_by);
         weir__out_puts(out, "\n");
     }
 }
@@ -129,8 +131,13 @@ void weir__completion_fish(struct weir__out *out, const struct weir__program *pr
                      "    end\n"
                      "    test \"$command\" = \"$argv\"\n"
                      "end\n\n"
+                     "# The first words of what the program prints.\n"
+                     "function __%s_printed\n"
+                     "    set -l itself (commandline -opc)[1]\n"
+                     "    $itself $argv 2>/dev/null </dev/null | string replace -r '\\s.*' ''\n"
+                     "end\n\n"
                      "complete -c %s -f\n",
-                     program->name, program->name, program->name, program->name);
+                     program->name, program->name, program->name, program->name, program->name);
     for (const struct weir__command *c = program->commands; c->name; c++) {
         put_complete(out, program, NULL);
         weir__out_printf(out, " -a %s -d ", c->name);

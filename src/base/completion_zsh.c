@@ -26,12 +26,16 @@ static void put_quoted(struct weir__out *out, const char *text, const char *spec
 
 /* ":NAME:action" */
 static void put_value(struct weir__out *out, const struct weir__program *program, const char *name,
-                      enum weir__hint hint, const char *const *words)
+                      enum weir__hint hint, const char *const *words, const char *offered_by)
 {
     weir__out_puts(out, ":");
     put_quoted(out, name, SPECIAL);
     weir__out_puts(out, ":");
-    if (words) {
+    if (offered_by) {
+        /* The space keeps _arguments from adding words of its own. */
+        weir__out_printf(out, " _%s_printed %s%s", program->name,
+                         hint == WEIR__HINT_FILE ? "-f " : "", offered_by);
+    } else if (words) {
         weir__out_puts(out, "(");
         for (size_t i = 0; words[i]; i++)
             weir__out_printf(out, "%s%s", i ? " " : "", words[i]);
@@ -86,7 +90,8 @@ static void put_optional(struct weir__out *out, const struct weir__program *prog
     weir__out_printf(out, "'--%s=-", option->name);
     put_help(out, option);
     weir__out_puts(out, ":");
-    put_value(out, program, weir__option_value_name(option), option->hint, option->words);
+    put_value(out, program, weir__option_value_name(option), option->hint, option->words,
+              option->offered_by);
     weir__out_puts(out, "' \\\n");
 }
 
@@ -102,7 +107,8 @@ static void put_spec(struct weir__out *out, const struct weir__program *program,
         weir__out_printf(out, "'--%s%s", option->name, takes_value ? "=" : "");
     put_help(out, option);
     if (takes_value)
-        put_value(out, program, weir__option_value_name(option), option->hint, option->words);
+        put_value(out, program, weir__option_value_name(option), option->hint, option->words,
+                  option->offered_by);
     weir__out_puts(out, "' \\\n");
 }
 
@@ -141,12 +147,14 @@ static void put_operands(struct weir__out *out, const struct weir__program *prog
     for (; operand && operand->name; operand++) {
         for (unsigned i = 0; i < operand->max; i++) {
             weir__out_printf(out, " \\\n            '%s", i < operand->min ? "" : ":");
-            put_value(out, program, operand->name, operand->hint, operand->words);
+            put_value(out, program, operand->name, operand->hint, operand->words,
+                      operand->offered_by);
             weir__out_puts(out, "'");
         }
         if (operand->max == 0) {
             weir__out_puts(out, " \\\n            '*");
-            put_value(out, program, operand->name, operand->hint, operand->words);
+            put_value(out, program, operand->name, operand->hint, operand->words,
+                      operand->offered_by);
             weir__out_puts(out, "'");
             return;
         }
@@ -169,6 +177,16 @@ static void put_commands(struct weir__out *out, const struct weir__program *prog
     weir__out_puts(out, "    )\n"
                         "    _describe -t commands command commands\n"
                         "}\n\n");
+    weir__out_printf(
+        out,
+        "# The first words of what the program prints, and files if asked for.\n"
+        "_%s_printed() {\n"
+        "    local -a printed\n"
+        "    [[ $1 == -f ]] && shift && _files\n"
+        "    printed=(${${(f)\"$(${~_%s_itself} $* 2>/dev/null </dev/null)\"}%%%%[[:space:]]*})\n"
+        "    compadd -a printed\n"
+        "}\n\n",
+        program->name, program->name);
 }
 
 void weir__completion_zsh(struct weir__out *out, const struct weir__program *program)
@@ -177,12 +195,12 @@ void weir__completion_zsh(struct weir__out *out, const struct weir__program *pro
     weir__out_printf(
         out,
         "_%s() {\n"
-        "    local curcontext=$curcontext state line\n"
+        "    local curcontext=$curcontext state line _%s_itself=$words[1]\n"
         "    typeset -A opt_args\n"
         "    # a -- before the command changes nothing\n"
         "    [[ $words[2] == -- ]] && ((CURRENT > 2)) && words[2]=() && ((--CURRENT))\n"
         "    _arguments -C \\\n",
-        program->name);
+        program->name, program->name);
     put_usage(out, program, NULL);
     weir__out_printf(out,
                      " \\\n            '1:command:_%s_commands' \\\n"

@@ -89,10 +89,23 @@ static void put_escaped(struct weir__json *json, unsigned char byte)
         note(json, weir__buffer_printf(json->_buffer, "\\u%04x", (unsigned)byte));
 }
 
+/* What stands for itself: put as a whole, since most texts are nothing else. */
+static bool is_plain(unsigned char byte)
+{
+    return byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
 static void put_text(struct weir__json *json, const unsigned char *text, size_t length)
 {
     put(json, "\"", 1);
     for (size_t i = 0; i < length && json->_error == 0;) {
+        size_t plain = 0;
+        while (plain < length - i && is_plain(text[i + plain]))
+            plain++;
+        put(json, (const char *)text + i, plain);
+        i += plain;
+        if (i == length)
+            break;
         size_t step = weir__text_utf8_length(text + i, length - i);
         if (step == 0)
             put(json, "\xef\xbf\xbd", 3);

@@ -19,7 +19,7 @@
 
 enum weir__lines_end {
     WEIR__LINES_LF,
-    WEIR__LINES_CRLF, /* LF, and a CR before it goes with it */
+    WEIR__LINES_CRLF, /* LF, and a CR before it or at the end of the file goes with it */
     WEIR__LINES_NUL
 };
 

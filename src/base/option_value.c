@@ -188,6 +188,25 @@ static int store_list(const struct weir__option *option, const char *text, void 
     return 0;
 }
 
+/* Of two files one would be left out: who names both wants both. */
+static int store_path(const struct weir__option *option, const char *text, void *values,
+                      char *problem, size_t problem_size)
+{
+    const char *before;
+    memcpy(&before, field_of(option, values), sizeof(before));
+    if (*text == '\0') {
+        snprintf(problem, problem_size, "'' is not a path: expected a name that is not empty");
+        return -WEIR_E_USAGE;
+    }
+    if (before && before != option->preset) {
+        snprintf(problem, problem_size, "'%s' is one too many: it may be given once",
+                 WEIR__CLIPPED(text));
+        return -WEIR_E_USAGE;
+    }
+    memcpy(field_of(option, values), &text, sizeof(text));
+    return 0;
+}
+
 int weir__option_store(const struct weir__option *option, const char *text, void *values,
                        char *problem, size_t problem_size)
 {
@@ -196,12 +215,9 @@ int weir__option_store(const struct weir__option *option, const char *text, void
         return store_word(option, text, values, problem, problem_size);
     case WEIR__KIND_LIST:
         return store_list(option, text, values, problem, problem_size);
-    case WEIR__KIND_STRING:
     case WEIR__KIND_PATH:
-        if (option->kind == WEIR__KIND_PATH && *text == '\0') {
-            snprintf(problem, problem_size, "'' is not a path: expected a name that is not empty");
-            return -WEIR_E_USAGE;
-        }
+        return store_path(option, text, values, problem, problem_size);
+    case WEIR__KIND_STRING:
         memcpy(field_of(option, values), &text, sizeof(text));
         return 0;
     case WEIR__KIND_FLAG:

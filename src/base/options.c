@@ -95,6 +95,57 @@ static const char *find_refused_long(const struct weir__usage *usage, const char
     return find_refused(usage, positive, (size_t)size);
 }
 
+/* Names that somebody may have meant who wrote a part of them. */
+struct near {
+    const char *word;
+    size_t length;
+    bool is_inside; /* the word is a later part of the name, as "memory" of "max-memory" */
+    size_t count;
+    char names[WEIR__PARSE_ERROR_MAX * 3 / 4];
+    size_t used;
+};
+
+static bool is_near(const struct near *near, const char *name)
+{
+    if (!near->is_inside)
+        return strncmp(name, near->word, near->length) == 0;
+    for (const char *dash = strchr(name, '-'); dash; dash = strchr(dash + 1, '-'))
+        if (strncmp(dash + 1, near->word, near->length) == 0 &&
+            (dash[1 + near->length] == '-' || dash[1 + near->length] == '\0'))
+            return true;
+    return false;
+}
+
+static void offer_name(struct near *near, struct weir__suggestion *suggestion, const char *name)
+{
+    if (suggestion)
+        weir__suggest_offer(suggestion, near->word, name);
+    if (near->length == 0 || !is_near(near, name))
+        return;
+    size_t room = sizeof(near->names) - near->used;
+    int length =
+        snprintf(near->names + near->used, room, "%s'--%s'", near->count > 0 ? ", " : "", name);
+    if ((size_t)length < room)
+        near->used += (size_t)length;
+    else
+        near->names[near->used] = '\0';
+    near->count++;
+}
+
+static void offer_names(const struct weir__usage *usage, struct near *near,
+                        struct weir__suggestion *suggestion)
+{
+    for (const struct weir__option *o = usage->options; o && o->name; o++) {
+        offer_name(near, suggestion, o->name);
+        if (weir__option_is_negatable(o) && !near->is_inside) {
+            char negated[WEIR__SUGGEST_MAX + 4];
+            snprintf(negated, sizeof(negated), "no-%s", o->name);
+            offer_name(near, suggestion, negated);
+        }
+    }
+    offer_name(near, suggestion, "help");
+}
+
 static int unknown_long(struct reader *reader, const char *name, size_t length)
 {
     const char *why = find_refused_long(reader->usage, name - 2, length + 2);
@@ -104,17 +155,20 @@ static int unknown_long(struct reader *reader, const char *name, size_t length)
     snprintf(word, sizeof(word), "%.*s", (int)(length < sizeof(word) ? length : sizeof(word)),
              name);
     struct weir__suggestion suggestion = {.word = ""};
-    for (const struct weir__option *o = reader->usage->options; o && o->name; o++) {
-        weir__suggest_offer(&suggestion, word, o->name);
-        if (weir__option_is_negatable(o)) {
-            char negated[WEIR__SUGGEST_MAX + 4];
-            snprintf(negated, sizeof(negated), "no-%s", o->name);
-            weir__suggest_offer(&suggestion, word, negated);
-        }
+    struct near near = {.word = word, .length = strlen(word)};
+    offer_names(reader->usage, &near, &suggestion);
+    if (near.count == 0 && suggestion.word[0] == '\0') {
+        near.is_inside = true;
+        offer_names(reader->usage, &near, NULL);
     }
-    weir__suggest_offer(&suggestion, word, "help");
     char shown[WEIR__CLIP_SIZE];
     weir__text_clip(shown, sizeof(shown), name, length);
+    if (near.count > 1)
+        return complain(reader->parsed, "unknown option '--%s': did you mean one of %s?", shown,
+                        near.names);
+    if (near.count == 1)
+        return complain(reader->parsed, "unknown option '--%s': did you mean %s?", shown,
+                        near.names);
     if (suggestion.word[0] != '\0')
         return complain(reader->parsed, "unknown option '--%s': did you mean '--%s'?", shown,
                         suggestion.word);

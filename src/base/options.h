@@ -20,8 +20,8 @@
  * Understood: --name=value, --name value, -n value, -nvalue, -abc for flags, --no-name for toggles
  * and groups (and --no-n for their letters), operands anywhere, "--" before operands that begin
  * with a dash, "-" as an operand. Names are never abbreviated. The last of a repeated option wins,
- * except in lists; a group counts as its members do, so of -a --no-owner and --owner the last wins.
- * A flag may mean more when it is repeated (-vv).
+ * except in lists, and of paths, which are given once; a group counts as its members do, so of
+ * -a --no-owner and --owner the last wins. A flag may mean more when it is repeated (-vv).
  *
  * An option with an .implied value may stand alone; then its value comes by "=" only
  * (--sparse=make) and its letter takes none, since what follows could as well be an operand or
@@ -84,6 +84,8 @@ struct weir__option {
     const char *value_name;   /* "SIZE"; NULL: after the kind */
     const char *preset;       /* the default as a user would write it; NULL: all zero */
     const char *const *words; /* of WEIR__KIND_WORD, ended by NULL */
+    const char *offered_by;   /* a shell offers the first words of what the program prints then, as
+                               * "rules list"; or NULL */
     uint64_t min;             /* of numbers; of nothing else */
     uint64_t max;        /* of numbers (0: no limit), and of list entries (0: WEIR__LIST_MAX) */
     uint64_t initial;    /* of numbers: the default, instead of .preset; UINT64_MAX is not shown */
@@ -106,6 +108,7 @@ struct weir__operand {
     enum weir__hint hint;
     const char *const *words; /* the only values allowed, or NULL */
     bool is_open;             /* the words are offered, but the command allows others too */
+    const char *offered_by;   /* as of an option; what .hint says is offered besides */
     const char *help;
 };
 

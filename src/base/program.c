@@ -31,7 +31,7 @@ void weir__program_catch_signals(void)
     /* SA_RESETHAND: whoever presses Ctrl-C twice is not asked again. */
     struct sigaction action = {.sa_handler = remember, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
-    static const int numbers[] = {SIGINT, SIGTERM};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         struct sigaction old;
         /* A signal that our parent had us ignore (nohup, a background job) stays ignored. */
@@ -179,6 +179,7 @@ int weir__program_main(const struct weir__program *program, int argc, char **arg
 {
     open_standard_descriptors();
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     weir__log_subject(program->name, NULL);
     struct weir__out out;
     weir__out_init(&out, STDOUT_FILENO);

@@ -7,6 +7,7 @@
  * - Output that cannot be written is reported and is status 3; a reader that went away is no error.
  * - Descriptors 0, 1 and 2 are open when a command runs, so no file of its own can land there.
  * - SIGPIPE is ignored; a command that starts other programs gives them the default back.
+ * - SIGXFSZ is ignored: a file that may not grow any more is an error of the write.
  *
  * Ownership: all tables are static and outlive the program; a call lives as long as the command
  * runs.
@@ -57,9 +58,9 @@ const struct weir__command *weir__program_find(const struct weir__program *progr
 /* Logs that there is no such command, with the nearest one, and returns -WEIR_E_USAGE. */
 int weir__program_unknown(const struct weir__program *program, const char *name);
 
-/* From here on the first SIGINT or SIGTERM is only remembered, so that the command can put things
- * in order; a second one ends the program at once. When the command has returned, the program dies
- * of the remembered signal. */
+/* From here on the first SIGINT, SIGTERM or SIGHUP is only remembered, so that the command can put
+ * things in order; a second one ends the program at once. When the command has returned, the
+ * program dies of the remembered signal. */
 void weir__program_catch_signals(void);
 
 /* The remembered signal, or 0. */

@@ -44,3 +44,22 @@ size_t weir__text_escape(char piece[WEIR__TEXT_PIECE_MAX], const char *text)
     }
     return length;
 }
+
+bool weir__text_find_user(const char *text, size_t length, const char *ends, size_t *ret_from,
+                          size_t *ret_until)
+{
+    const char *sign = memrchr(text, '@', length);
+    if (sign) {
+        *ret_from = 0;
+        *ret_until = (size_t)(sign - text);
+        return true;
+    }
+    size_t host = strcspn(text, ends);
+    const char *colon = memchr(text, ':', host);
+    size_t from = colon ? (size_t)(colon - text) + 1 : host;
+    if (strspn(text + from, "0123456789") >= host - from)
+        return false; /* a port, or nothing */
+    *ret_from = from;
+    *ret_until = host;
+    return true;
+}

@@ -40,6 +40,13 @@ static inline const char *weir__text_clip(char *text, size_t size, const char *g
     return text;
 }
 
+/* Which bytes of what follows the "://" of a URL must not be shown, since a user or a password may
+ * be there: all before the last '@' of the first length bytes; without one, what stands behind a
+ * ':' where a port would be, up to one of ends, if it is no number. For URLs that are not well
+ * formed: nobody knows where a password would end. False: there is nothing of that kind. */
+bool weir__text_find_user(const char *text, size_t length, const char *ends, size_t *ret_from,
+                          size_t *ret_until);
+
 /* An argument in a message: a line must stay readable whatever is typed. */
 #define WEIR__CLIP_SIZE 84
 

@@ -12,6 +12,7 @@
 #include "progress.h"
 #include "resources.h"
 #include "scan_fetch.h"
+#include "scan_output.h"
 #include "scan_print.h"
 #include "scan_setup.h"
 #include "term.h"
@@ -35,9 +36,14 @@ COMMAND(scan);
 /* What an archive takes: its decoder, and members of it in work. */
 #define DECODER_MIN (WEIR__ARCHIVE_MEMORY_MIN + WEIR__SCAN_MEMBERS_BYTES)
 #define DECODER_MAX (WEIR__ARCHIVE_MEMORY_DEFAULT + WEIR__SCAN_MEMBERS_BYTES)
-/* As the help says; findings take a quarter. */
-#define MEMORY_OPENS (UINT64_C(200) << 20)
-_Static_assert((MEMORY_OPENS - FIXED_BYTES) / 4 * 3 >= THREAD_BYTES + DECODER_MIN, "it fits");
+/* What one that has nothing to do may hold. */
+#define DECODER_IDLE (UINT64_C(8) << 20)
+/* As the help says; findings take an eighth. */
+#define FINDINGS_SHARE 8u
+#define MEMORY_OPENS   (UINT64_C(200) << 20)
+_Static_assert((MEMORY_OPENS - FIXED_BYTES) / FINDINGS_SHARE * (FINDINGS_SHARE - 1) >=
+                   THREAD_BYTES + DECODER_MIN,
+               "it fits");
 #define MEMORY_MAX (UINT64_C(1) << 40)
 
 enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
@@ -92,7 +98,7 @@ static const struct weir__option options[] = {
     {WEIR__OPTION_FILE(V, config), .name = "config", .letter = 'c', .value_name = "FILE",
      .section = "what is looked for", .help = "rules of a file (TOML, as gitleaks has it)",
      .detail = "They take the place of the built-in rules unless the file extends them."},
-    {WEIR__OPTION_LIST(V, rules), .name = "rule", .value_name = "ID",
+    {WEIR__OPTION_LIST(V, rules), .name = "rule", .value_name = "ID", .offered_by = "rules list",
      .help = "use this rule alone; may be given several times"},
     {WEIR__OPTION_FLAG(V, trust_config), .name = "trust-config",
      .help = "use configuration found in what is scanned",
@@ -195,8 +201,8 @@ static const struct weir__example examples[] = {
 const struct weir__usage usage_scan = {
     .description =
         "Finds secrets (keys, tokens, passwords) in files, trees and streams, also where they are "
-        "encoded in base64, hexadecimal, percent or unicode escapes or UTF-16. Each secret is told "
-        "once, with all of its places, and redacted.\n\n"
+        "encoded in base64, hexadecimal or decimal numbers, percent or unicode escapes, UTF-16 or "
+        "UTF-32. Each secret is told once, with all of its places, and redacted.\n\n"
         "Every regular file is read, binary or not, ignored by git or not. Symlinks are not "
         "followed, special files not read; both are counted. Whatever could not be scanned, or not "
         "completely, is named.\n\n"
@@ -223,6 +229,8 @@ static int check(const struct weir__call *call)
     unsigned readers = v->files_from && strcmp(v->files_from, "-") == 0;
     bool has_object = false;
     for (int i = 0; i < call->operands_count; i++) {
+        if (call->operands[i][0] == '\0')
+            return refuse("a path is empty: name a file or a directory; '.' is the current one");
         readers += strcmp(call->operands[i], "-") == 0;
         has_object |= strncmp(call->operands[i], "b3:", 3) == 0;
     }
@@ -293,11 +301,18 @@ static void limit_decoders(struct weir__scan_options *o, uint64_t bytes)
 /* Shares the memory out. */
 static void limit_memory(const V *v, struct weir__scan_options *o, uint64_t *ret_findings)
 {
+    uint64_t wanted = o->threads ? o->threads : weir__resources_cores();
     *ret_findings = 0;
+    /* Enough for a decoder of a given size is that size, this, and the share of findings. */
+    o->archives.memory_besides =
+        FIXED_BYTES + (wanted * (THREAD_BYTES + DECODER_IDLE) + WEIR__SCAN_MEMBERS_BYTES) /
+                          (FINDINGS_SHARE - 1) * FINDINGS_SHARE;
     if (v->memory == 0)
         return;
     uint64_t rest = v->memory - FIXED_BYTES; /* for one thread and findings at least */
-    uint64_t findings = rest / 4 > FINDINGS_BYTES ? rest / 4 : FINDINGS_BYTES;
+    uint64_t findings = rest / FINDINGS_SHARE;
+    if (findings < FINDINGS_BYTES)
+        findings = FINDINGS_BYTES;
     if (findings > rest - THREAD_BYTES)
         findings = rest - THREAD_BYTES;
     *ret_findings = findings < WEIR__FINDINGS_BYTES ? findings : WEIR__FINDINGS_BYTES;
@@ -306,7 +321,6 @@ static void limit_memory(const V *v, struct weir__scan_options *o, uint64_t *ret
     uint64_t decoder =
         o->archives.depth_max == 0 || rest < THREAD_BYTES + DECODER_MIN ? 0 : DECODER_MIN;
     uint64_t threads = (rest - decoder) / THREAD_BYTES;
-    uint64_t wanted = o->threads ? o->threads : weir__resources_cores();
     o->threads = (unsigned)(threads < wanted ? threads : wanted);
     o->bytes_max = (uint64_t)o->threads * WEIR__SCAN_READ_SIZE;
     limit_decoders(o, rest - o->threads * THREAD_BYTES);
@@ -383,6 +397,12 @@ static int prepare(struct job *job, const char *const **ret_only)
         o->paths_count = 0;
     limit_memory(v, o, &wishes.findings_bytes);
     result = weir__scan_setup_init(&job->setup, &wishes);
+    /* From here on whoever wants it to stop gets a report of what there is. */
+    weir__program_catch_signals();
+    if (result == 0 && v->output)
+        result = weir__scan_try_output(v->output);
+    if (result == 0)
+        result = weir__scan_setup_engine(&job->setup, &wishes);
     o->engine = job->setup.engine;
     return result;
 }
@@ -435,15 +455,14 @@ static bool stream(struct job *job)
 static void watch(struct job *job, struct weir__scan *run)
 {
     uint64_t stopped_ns = 0;
-    for (;;) {
-        struct weir_deadline deadline = weir_deadline_in(WATCH_EVERY_NS, NULL);
-        if (weir__scan_wait(run, &deadline) != -WEIR_E_TIMEOUT)
-            break;
-        bool is_read = stream(job);
+    for (bool is_read = true;; is_read = stream(job)) {
         if (stopped_ns == 0 && (weir__program_signal() != 0 || !is_read)) {
             weir__scan_stop(run);
             stopped_ns = weir_now_ns();
         }
+        struct weir_deadline deadline = weir_deadline_in(WATCH_EVERY_NS, NULL);
+        if (weir__scan_wait(run, &deadline) != -WEIR_E_TIMEOUT)
+            break;
         if (stopped_ns > 0 && weir_now_ns() - stopped_ns > STOP_NS)
             break;
         show_progress(job, run, false);
@@ -466,7 +485,6 @@ static int run_scan(struct job *job, struct weir__scan_stats *ret_stats)
     job->options.has_totals = mode != WEIR__PROGRESS_QUIET;
     weir__progress_init(&job->progress, mode, WEIR__UNIT_SIZE, job->start_ns);
     weir__log_over_progress(mode == WEIR__PROGRESS_LINE);
-    weir__program_catch_signals();
     int result = weir__scan_start(&run, &job->options, &hooks);
     if (result < 0) {
         weir__log(WEIR__LOG_ERROR, "cannot start: %s", weir_error_text(result));
@@ -504,6 +522,7 @@ static struct weir__summary summarise(const struct job *job, const struct weir__
         .allowed = stats->allowed,
         .ignored = weir__findings_ignored(setup->findings),
         .unlisted = unlisted,
+        .unlisted_places = weir__places_unlisted(setup->findings),
         .configs = setup->configs,
         .engine = weir__engine_identity(setup->engine),
         .version = job->call->program->version,
@@ -523,7 +542,7 @@ static bool is_shown(const V *v)
     return !v->output && !v->json && v->format == WEIR__REPORT_HUMAN;
 }
 
-/* Whether the form of the report has room for what was not scanned. */
+/* Whether the form of the report has room for what was not scanned or is not listed. */
 static bool has_gaps(const V *v)
 {
     return v->format != WEIR__REPORT_CSV && v->format != WEIR__REPORT_GITLEAKS;
@@ -551,8 +570,8 @@ static int tell(const struct job *job, const struct weir__scan_stats *stats)
     size_t secrets = weir__findings_count(setup->findings);
     if (v->summary || v->verbose)
         weir__scan_log_summary(&summary, stats, secrets, weir__engine_is_cached(setup->engine));
-    else if (!summary.is_complete && !is_shown(v) && !weir__out_is_done(job->call->out))
-        weir__scan_log_missing(&summary);
+    else if (!is_shown(v) && !weir__out_is_done(job->call->out))
+        weir__scan_log_missing(&summary, !has_gaps(v));
     if (summary.is_interrupted)
         return -WEIR_E_INTERRUPTED;
     if ((secrets > 0 || summary.unlisted > 0) && !v->exit_zero)
@@ -570,8 +589,6 @@ int cmd_scan(const struct weir__call *call)
     struct weir__scan_stats stats = {0};
     const char *const *only = NULL;
     int result = check(call);
-    if (result == 0 && v->output)
-        result = weir__scan_try_output(v->output);
     if (result < 0)
         return result;
     weir_lock_init(&job.lock, &job_class);

@@ -1,4 +1,4 @@
-/* scan_print.c - gaps, the report in its file, the summary. */
+/* scan_print.c - gaps, the report, the summary. */
 #include "scan_print.h"
 
 #include <errno.h>
@@ -13,8 +13,7 @@
 #include "alloc.h"
 #include "buffer.h"
 #include "log.h"
-#include "sys.h"
-#include "temporary.h"
+#include "scan_output.h"
 #include "text.h"
 #include "values.h"
 
@@ -122,91 +121,6 @@ int weir__scan_print_found(struct weir__findings *findings, struct weir__out *ou
     return result;
 }
 
-static int write_fd(void *arg, const char *bytes, size_t length)
-{
-    return weir__whole_write(*(int *)arg, bytes, length);
-}
-
-static int cannot_write(const char *path, const char *why)
-{
-    weir__log(WEIR__LOG_ERROR, "cannot write '%s': %s", WEIR__CLIPPED(path), why);
-    return -WEIR_E_INCOMPLETE;
-}
-
-/* What is not a regular file (a pipe, /dev/stdout) cannot be replaced. */
-static bool is_replaced(const char *path)
-{
-    struct stat st;
-    return weir__sys_fstatat(AT_FDCWD, path, &st, 0) < 0 || S_ISREG(st.st_mode);
-}
-
-static int name_temporary(struct weir__buffer *temporary, const char *path)
-{
-    weir__buffer_init(temporary, 65536);
-    return weir__buffer_printf(temporary, "%s.%x-%" PRIx64 ".tmp", path, (unsigned)getpid(),
-                               weir_now_ns());
-}
-
-int weir__scan_try_output(const char *path)
-{
-    struct stat st;
-    if (weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0 && S_ISDIR(st.st_mode))
-        return cannot_write(path, weir__log_reason(EISDIR));
-    if (!is_replaced(path))
-        return 0;
-    WEIR_CLEANUP(weir__buffer_fini)
-    struct weir__buffer temporary;
-    if (name_temporary(&temporary, path) < 0)
-        return cannot_write(path, "its name is too long");
-    const char *name = weir__buffer_text(&temporary);
-    int fd = weir__sys_openat(AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return cannot_write(path, weir__log_reason(errno));
-    weir__sys_close(fd);
-    weir__sys_unlinkat(AT_FDCWD, name, 0);
-    return 0;
-}
-
-static int write_report(int fd, const struct weir__findings *findings,
-                        const struct weir__summary *summary,
-                        const struct weir__report_options *options)
-{
-    struct weir__report_out out = {.write = write_fd, .arg = &fd};
-    return weir__report(findings, summary, options, &out);
-}
-
-static int print_direct(const char *path, const struct weir__findings *findings,
-                        const struct weir__summary *summary,
-                        const struct weir__report_options *options)
-{
-    int fd = weir__sys_openat(AT_FDCWD, path, O_WRONLY | O_NOCTTY, 0);
-    if (fd < 0)
-        return cannot_write(path, weir__log_reason(errno));
-    int result = write_report(fd, findings, summary, options);
-    weir__sys_close(fd);
-    return result < 0 ? cannot_write(path, weir_error_text(result)) : 0;
-}
-
-static int print_replacing(const char *path, const char *temporary, bool is_private,
-                           const struct weir__findings *findings,
-                           const struct weir__summary *summary,
-                           const struct weir__report_options *options)
-{
-    int fd = weir__sys_openat(AT_FDCWD, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
-                              is_private ? 0600 : 0666);
-    if (fd < 0)
-        return cannot_write(path, weir__log_reason(errno));
-    int result = write_report(fd, findings, summary, options);
-    weir__sys_close(fd);
-    if (result < 0)
-        result = cannot_write(path, weir_error_text(result));
-    else if (weir__sys_renameat2(AT_FDCWD, temporary, AT_FDCWD, path, 0) < 0)
-        result = cannot_write(path, weir__log_reason(errno));
-    if (result < 0)
-        weir__sys_unlinkat(AT_FDCWD, temporary, 0);
-    return result;
-}
-
 int weir__scan_print(const struct weir__findings *findings, const struct weir__summary *summary,
                      const struct weir__report_options *options, const char *path, bool is_private,
                      struct weir__out *out)
@@ -218,14 +132,7 @@ int weir__scan_print(const struct weir__findings *findings, const struct weir__s
             weir__log(WEIR__LOG_ERROR, "cannot print the report: %s", weir_error_text(result));
         return result;
     }
-    if (!is_replaced(path))
-        return print_direct(path, findings, summary, options);
-    WEIR_CLEANUP(weir__buffer_fini)
-    struct weir__buffer temporary;
-    if (name_temporary(&temporary, path) < 0)
-        return cannot_write(path, "its name is too long");
-    return print_replacing(path, weir__buffer_text(&temporary), is_private, findings, summary,
-                           options);
+    return weir__scan_output(path, is_private, findings, summary, options);
 }
 
 /* --- the summary --- */
@@ -259,9 +166,13 @@ static void log_missing(enum weir__log_level level, const struct weir__summary *
     weir__log(level, "incomplete: %s", weir__buffer_text(&text));
 }
 
-void weir__scan_log_missing(const struct weir__summary *summary)
+void weir__scan_log_missing(const struct weir__summary *summary, bool with_places)
 {
-    log_missing(WEIR__LOG_WARNING, summary);
+    if (with_places && summary->unlisted_places > 0)
+        weir__log(WEIR__LOG_WARNING, "places that are not listed: %" PRIu64,
+                  summary->unlisted_places);
+    if (!summary->is_complete)
+        log_missing(WEIR__LOG_WARNING, summary);
 }
 
 void weir__scan_log_summary(const struct weir__summary *summary,
@@ -279,6 +190,7 @@ void weir__scan_log_summary(const struct weir__summary *summary,
     log_count("allowed by comments and allow lists", summary->allowed);
     log_count("known from a baseline or an ignore file", summary->ignored);
     log_count("found and not listed, for want of memory", summary->unlisted);
+    log_count("places that are not listed", summary->unlisted_places);
     log_count("symlinks, not followed", summary->symlinks);
     log_count("special files, not read", summary->special);
     log_count("files that an allow list keeps out", summary->allowed_paths);

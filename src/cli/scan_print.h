@@ -38,17 +38,15 @@ void weir__tally_log(const struct weir__tally *tally);
 /* JSON Lines: tells on out what was found since the last call, while the scan goes on. */
 WEIR_MUST_USE int weir__scan_print_found(struct weir__findings *findings, struct weir__out *out);
 
-/* Whether a report can be put there: says so before the work and not after it. 0 or Incomplete. */
-WEIR_MUST_USE int weir__scan_try_output(const char *path);
-/* Writes the report to the file, under another name until it is complete, or for NULL to out. Logs
- * what fails. */
+/* Writes the report to the file as scan_output.h says, or for NULL to out. Logs what fails. */
 WEIR_MUST_USE int weir__scan_print(const struct weir__findings *findings,
                                    const struct weir__summary *summary,
                                    const struct weir__report_options *options, const char *path,
                                    bool is_private, struct weir__out *out);
 
-/* One line on standard error: what makes the scan incomplete. */
-void weir__scan_log_missing(const struct weir__summary *summary);
+/* Lines on standard error: how many places are not listed, if that is wanted, and what makes the
+ * scan incomplete. */
+void weir__scan_log_missing(const struct weir__summary *summary, bool with_places);
 /* Several lines on standard error. */
 void weir__scan_log_summary(const struct weir__summary *summary,
                             const struct weir__scan_stats *stats, size_t secrets, bool is_cached);

@@ -2,6 +2,7 @@
 #include "scan_setup.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "alloc.h"
 #include "engine/rules_pack.h"
 #include "log.h"
+#include "report/known.h"
 #include "suggest.h"
 #include "sys.h"
 #include "text.h"
@@ -21,6 +23,8 @@
 #define IGNORE_BYTES   (64u << 20)
 #define BASELINE_BYTES (256u << 20)
 #define BLOCK          65536u
+#define PATH_SIZE      256u
+#define BAD_LINES_MAX  8u /* that are told of one ignore file */
 
 /* --- files --- */
 
@@ -30,7 +34,8 @@ static int cannot_read(const char *path, const char *why)
     return -WEIR_E_INCOMPLETE;
 }
 
-static int read_open(int fd, const char *path, struct weir__buffer *buffer)
+/* 0, or an error with the reason. */
+static int read_open(int fd, struct weir__buffer *buffer, const char **ret_why)
 {
     char *block = weir__base_alloc(1, BLOCK);
     int result = block ? 0 : -WEIR_E_NO_MEMORY;
@@ -38,46 +43,76 @@ static int read_open(int fd, const char *path, struct weir__buffer *buffer)
     while (result == 0 && (n = weir__sys_read(fd, block, BLOCK)) > 0)
         result = weir__buffer_append(buffer, block, (size_t)n);
     weir__base_free(block);
-    if (n < 0)
-        return cannot_read(path, weir__log_reason(errno));
-    if (result == -WEIR_E_OVERFLOW)
-        return cannot_read(path, "it is too large for such a file");
-    return result < 0 ? cannot_read(path, weir_error_text(result)) : 0;
+    if (result == 0 && n == 0)
+        return 0;
+    *ret_why = n < 0                        ? weir__log_reason(errno)
+               : result == -WEIR_E_OVERFLOW ? "it is too large for such a file"
+                                            : weir_error_text(result);
+    return -WEIR_E_INCOMPLETE;
 }
 
-int weir__scan_read_text(const char *path, size_t max, bool is_optional, char **ret_text,
-                         size_t *ret_length)
+/* Of what the user did not name nothing may keep us waiting: others may have put it there. */
+static int open_text(const char *path, enum weir__scan_source source, const char **ret_why)
 {
-    struct weir__buffer buffer;
-    int fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_NOCTTY, 0);
-    if (fd < 0 && errno == ENOENT && is_optional)
-        return -WEIR_E_NOT_FOUND;
-    if (fd < 0)
-        return cannot_read(path, weir__log_reason(errno));
-    weir__buffer_init(&buffer, max);
-    int result = read_open(fd, path, &buffer);
-    weir__sys_close(fd);
-    size_t length = weir__buffer_length(&buffer);
-    char *text = result == 0 ? weir__base_alloc(1, length + 1) : NULL;
-    if (text) {
-        memcpy(text, weir__buffer_text(&buffer), length);
-        *ret_text = text;
-        *ret_length = length;
-    } else if (result == 0) {
-        result = cannot_read(path, weir_error_text(WEIR_E_NO_MEMORY));
+    struct stat st;
+    int flags = source == WEIR__SCAN_GIVEN ? 0 : O_NONBLOCK;
+    int fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_NOCTTY | flags, 0);
+    *ret_why = fd < 0 ? weir__log_reason(errno) : NULL;
+    if (fd >= 0 && flags && (weir__sys_fstat(fd, &st) < 0 || S_ISFIFO(st.st_mode))) {
+        *ret_why = "it is a pipe, and must be a file; only an option can name a pipe";
+        weir__sys_close_at(&fd);
     }
-    weir__buffer_fini(&buffer);
-    return result;
+    return fd;
+}
+
+/* The same as below, without the line. */
+static int read_quietly(const char *path, size_t max, enum weir__scan_source source,
+                        char **ret_text, size_t *ret_length, const char **ret_why)
+{
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer buffer;
+    weir__buffer_init(&buffer, max);
+    int fd = open_text(path, source, ret_why);
+    int result = fd < 0 ? -WEIR_E_INCOMPLETE : read_open(fd, &buffer, ret_why);
+    weir__sys_close(fd);
+    if (result < 0)
+        return result;
+    size_t length = weir__buffer_length(&buffer);
+    char *text = weir__base_alloc(1, length + 1);
+    if (!text) {
+        *ret_why = weir_error_text(WEIR_E_NO_MEMORY);
+        return -WEIR_E_INCOMPLETE;
+    }
+    memcpy(text, weir__buffer_text(&buffer), length);
+    *ret_text = text;
+    *ret_length = length;
+    return 0;
+}
+
+int weir__scan_read_text(const char *path, size_t max, enum weir__scan_source source,
+                         char **ret_text, size_t *ret_length)
+{
+    const char *why = NULL;
+    int result = read_quietly(path, max, source, ret_text, ret_length, &why);
+    return result < 0 ? cannot_read(path, why) : 0;
 }
 
 /* --- rules --- */
 
-/* What [extend] asks for. Paths are those of the current folder. */
+/* What [extend] asks for, and why it could not be had. Paths are those of the current folder. */
+struct extended {
+    char path[PATH_SIZE];
+    const char *why;
+};
+
 static int read_extended(void *arg, const char *path, char **ret_text, size_t *ret_length)
 {
-    (void)arg;
-    if (path)
-        return weir__scan_read_text(path, RULES_BYTES, false, ret_text, ret_length);
+    struct extended *extended = arg;
+    if (path) {
+        weir__text_clip(extended->path, sizeof(extended->path), path, SIZE_MAX);
+        return read_quietly(path, RULES_BYTES, WEIR__SCAN_FOUND, ret_text, ret_length,
+                            &extended->why);
+    }
     size_t length;
     const char *text = weir__rules_builtin_text(&length);
     char *copy = weir__base_alloc(1, length + 1);
@@ -92,15 +127,20 @@ static int read_extended(void *arg, const char *path, char **ret_text, size_t *r
 static int load_text(struct weir__rules **ret_rules, const char *name, const char *text,
                      size_t length)
 {
-    struct weir__rules_reader reader = {.read = read_extended};
+    struct extended extended = {.why = NULL};
+    struct weir__rules_reader reader = {.read = read_extended, .arg = &extended};
     struct weir__rules_error error = {.text = ""};
     int result = weir__rules_load(ret_rules, name, text, length, &reader, &error);
-    if (result < 0)
+    if (result < 0 && extended.why)
+        weir__log(WEIR__LOG_ERROR, "%s: [extend]: cannot read '%s': %s", WEIR__CLIPPED(name),
+                  extended.path, extended.why);
+    else if (result < 0)
         weir__log(WEIR__LOG_ERROR, "%s", error.text[0] ? error.text : weir_error_text(result));
     return result == -WEIR_E_INVALID ? -WEIR_E_USAGE : result;
 }
 
-int weir__scan_load_rules(struct weir__rules **ret_rules, const char *path, bool with_examples)
+int weir__scan_load_rules(struct weir__rules **ret_rules, const char *path,
+                          enum weir__scan_source source, bool with_examples)
 {
     size_t length;
     char *text;
@@ -116,7 +156,7 @@ int weir__scan_load_rules(struct weir__rules **ret_rules, const char *path, bool
                       weir_error_text(result));
         return result;
     }
-    result = weir__scan_read_text(path, RULES_BYTES, false, &text, &length);
+    result = weir__scan_read_text(path, RULES_BYTES, source, &text, &length);
     if (result < 0)
         return result;
     result = load_text(ret_rules, path, text, length);
@@ -148,14 +188,38 @@ static bool leads_up(const char *path)
     return false;
 }
 
-static bool is_here(const char *path)
+static bool is_same_folder(const char *path)
 {
     struct stat here, there;
-    if (path[0] != '/' && !leads_up(path))
-        return true;
     return weir__sys_fstatat(AT_FDCWD, ".", &here, 0) == 0 &&
            weir__sys_fstatat(AT_FDCWD, path, &there, 0) == 0 && here.st_dev == there.st_dev &&
            here.st_ino == there.st_ino;
+}
+
+/* What is behind a folder in a path of something in it, both without links; NULL: it is not in it.
+ */
+static const char *behind_folder(const char *folder, const char *path)
+{
+    size_t length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+    if (strncmp(path, folder, length) != 0 || (path[length] != '/' && path[length] != '\0'))
+        return NULL;
+    return path + length + (path[length] == '/');
+}
+
+static bool is_below(const char *path)
+{
+    char here[PATH_MAX], whole[PATH_MAX];
+    return realpath(".", here) && realpath(path, whole) && behind_folder(here, whole);
+}
+
+static bool is_plain(const char *path)
+{
+    return path[0] != '/' && !leads_up(path);
+}
+
+static bool is_here(const char *path)
+{
+    return is_plain(path) || is_same_folder(path) || is_below(path);
 }
 
 /* The folder whose files of configuration apply; NULL: none. */
@@ -171,6 +235,38 @@ static const char *folder_of(const struct weir__scan_wishes *wishes)
     return is_inside || wishes->trust_config ? "." : NULL;
 }
 
+/* The files of configuration, those of rules first. */
+static const char *const config_names[] = {".weir.toml", ".gitleaks.toml", ".weirignore",
+                                           ".gitleaksignore"};
+
+/* Whether a folder has a file of configuration that an option has not replaced. */
+static bool has_config(const struct weir__scan_wishes *wishes, const char *folder)
+{
+    struct stat st;
+    bool has = false;
+    int fd = weir__sys_openat(AT_FDCWD, folder, O_PATH | O_DIRECTORY, 0);
+    for (size_t i = wishes->config ? 2 : 0; i < (wishes->ignore_file ? 2 : 4) && !has; i++)
+        has = fd >= 0 && weir__sys_fstatat(fd, config_names[i], &st, 0) == 0;
+    weir__sys_close(fd);
+    return has;
+}
+
+/* Of several trees each may have its own files, and there is one set of rules in a run. */
+static int check_trusted(const struct weir__scan_wishes *wishes)
+{
+    for (size_t i = 0; i < wishes->paths_count && wishes->trust_config && wishes->paths_count > 1;
+         i++)
+        if (!is_same_folder(wishes->paths[i]) && has_config(wishes, wishes->paths[i])) {
+            weir__log(WEIR__LOG_ERROR,
+                      "--trust-config: '%s' has files of configuration, which would be used for "
+                      "the other paths too; scan it by itself, or name files by --config and "
+                      "--ignore-file",
+                      WEIR__CLIPPED(wishes->paths[i]));
+            return -WEIR_E_USAGE;
+        }
+    return 0;
+}
+
 /* The name of a file that is there, kept by the setup; NULL: it is not. */
 static const char *find_file(struct weir__scan_setup *setup, const char *folder, const char *name)
 {
@@ -180,10 +276,10 @@ static const char *find_file(struct weir__scan_setup *setup, const char *folder,
     if (!folder || setup->_count == WEIR__SCAN_CONFIGS_MAX)
         return NULL;
     weir__buffer_init(&path, 65536);
-    bool is_plain = strcmp(folder, ".") == 0;
-    if (weir__buffer_printf(&path, "%s%s%s", is_plain ? "" : folder, is_plain ? "" : "/", name) ==
-            0 &&
-        weir__sys_fstatat(AT_FDCWD, weir__buffer_text(&path), &st, 0) == 0 && S_ISREG(st.st_mode)) {
+    bool is_current = strcmp(folder, ".") == 0;
+    if (weir__buffer_printf(&path, "%s%s%s", is_current ? "" : folder, is_current ? "" : "/",
+                            name) == 0 &&
+        weir__sys_fstatat(AT_FDCWD, weir__buffer_text(&path), &st, 0) == 0) {
         size_t size = weir__buffer_length(&path) + 1;
         char *copy = weir__base_alloc(1, size);
         if (copy) {
@@ -205,37 +301,164 @@ static void add_config(struct weir__scan_setup *setup, const char *name)
         }
 }
 
+/* --- how paths are shown --- */
+
+/* Takes off the names that both end with, as long as what is left is still that folder: of
+ * "/x/i/sub/a" and "sub/a" stay "/x/i" and "". Many paths then have one beginning. */
+static void shorten(char *shown, char *inside, const char *folder)
+{
+    char whole[PATH_MAX], wanted[PATH_MAX];
+    char *end = strrchr(shown, '/'), *last = strrchr(inside, '/');
+    const char *name = last ? last + 1 : inside;
+    while (end && end != shown && name[0] != '\0' && strcmp(end + 1, name) == 0) {
+        *end = '\0';
+        size_t length = last ? (size_t)(last - inside) : 0;
+        int size =
+            snprintf(wanted, sizeof(wanted), "%s%s%.*s", strcmp(folder, "/") == 0 ? "" : folder,
+                     length > 0 ? "/" : "", (int)length, inside);
+        bool is_it = size > 0 && size < (int)sizeof(wanted) && realpath(shown, whole) &&
+                     strcmp(whole, wanted[0] ? wanted : "/") == 0;
+        if (!is_it) {
+            *end = '/';
+            return;
+        }
+        inside[length] = '\0';
+        end = strrchr(shown, '/');
+        last = strrchr(inside, '/');
+        name = last ? last + 1 : inside;
+    }
+}
+
+/* Whether what is in it is shown as the current folder has it. */
+static bool is_tidy(const char *path)
+{
+    for (path = weir__path_plain(path); *path; path += *path == '/') {
+        size_t length = strcspn(path, "/");
+        if (length == 0 || (length == 1 && path[0] == '.') ||
+            (length == 2 && path[0] == '.' && path[1] == '.'))
+            return false;
+        path += length;
+    }
+    return true;
+}
+
+/* One path that is scanned: 0, or why what it has in it is looked at as it is shown alone. */
+static int add_shown(struct weir__origin *origin, const char *folder, const char *path)
+{
+    char whole[PATH_MAX], shown[PATH_MAX], inside[PATH_MAX];
+    if (!realpath(path, whole))
+        return 0; /* what is not there has nothing in it */
+    const char *rest = behind_folder(folder, whole);
+    path = weir__path_plain(path);
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (!rest || length == 0 || length >= sizeof(shown))
+        return 0;
+    memcpy(shown, path, length);
+    shown[length] = '\0';
+    memcpy(inside, rest, strlen(rest) + 1);
+    shorten(shown, inside, folder);
+    return strcmp(shown, inside) == 0 ? 0 : weir__origin_add(origin, shown, inside);
+}
+
+/* How a folder, and what is scanned of it, is shown. */
+static int find_origin(struct weir__origin *origin, const struct weir__scan_wishes *wishes,
+                       const char *folder)
+{
+    char whole[PATH_MAX];
+    if (!folder || wishes->is_elsewhere || !realpath(folder, whole))
+        return 0;
+    bool is_current = strcmp(folder, ".") == 0;
+    int result = weir__origin_add(origin, whole, "");
+    for (size_t i = 0; i < wishes->paths_count && result == 0; i++)
+        if (!is_current || !is_tidy(wishes->paths[i]))
+            result = add_shown(origin, whole, wishes->paths[i]);
+    if (result == -WEIR_E_TOO_LARGE) {
+        weir__log(WEIR__LOG_WARNING,
+                  "the paths have more than %u different beginnings: entries of files of "
+                  "configuration are compared with some of them only as they are shown",
+                  WEIR__ORIGIN_MAX);
+        result = 0;
+    }
+    if (result < 0)
+        weir__log(WEIR__LOG_ERROR, "cannot start: %s", weir_error_text(result));
+    return result;
+}
+
+static int init_origins(struct weir__scan_setup *setup, const struct weir__scan_wishes *wishes,
+                        const char *folder)
+{
+    bool has_given = wishes->config || wishes->ignore_file || wishes->baseline;
+    bool has_found = folder && has_config(wishes, folder);
+    int result = has_given ? find_origin(&setup->here, wishes, ".") : 0;
+    return result == 0 && has_found ? find_origin(&setup->there, wishes, folder) : result;
+}
+
 /* --- what is known --- */
 
-static int read_ignore(struct weir__scan_setup *setup, const char *path)
+/* The text behind so many lines. */
+static const char *behind_lines(const char *text, size_t length, unsigned lines)
+{
+    const char *end = text + length;
+    for (; lines > 0 && text < end; lines--) {
+        const char *line_end = memchr(text, '\n', (size_t)(end - text));
+        text = line_end ? line_end + 1 : end;
+    }
+    return text;
+}
+
+/* Adds what is good in it. A bad line hides nothing that should be seen: in a file that was found
+ * it is told and passed over, in one that the user named it is a mistake to be mended. */
+static int take_ignore(struct weir__scan_setup *setup, const char *path,
+                       enum weir__scan_source source, const char *text, size_t length)
+{
+    const char *end = text + length;
+    unsigned line = 0, told = 0, bad = 0;
+    int result;
+    bool is_error = source == WEIR__SCAN_GIVEN;
+    int (*ignore)(struct weir__findings *, const char *, size_t, unsigned *) =
+        is_error ? weir__findings_ignore : weir__findings_ignore_found;
+    while ((result = ignore(setup->findings, text, (size_t)(end - text), &bad)) ==
+           -WEIR_E_INVALID) {
+        line += bad;
+        if (told++ == BAD_LINES_MAX) {
+            weir__log(WEIR__LOG_WARNING, "%s: and more such lines from line %u on", path, line);
+            return 0;
+        }
+        weir__log(is_error ? WEIR__LOG_ERROR : WEIR__LOG_WARNING,
+                  "%s:%u: not a fingerprint: it is 32 hexadecimal digits or 'path:rule:line'%s",
+                  path, line, is_error ? "" : "; the line was passed over");
+        if (is_error)
+            return -WEIR_E_USAGE;
+        text = behind_lines(text, (size_t)(end - text), bad);
+    }
+    if (result < 0)
+        weir__log(WEIR__LOG_ERROR, "cannot use '%s': %s", WEIR__CLIPPED(path),
+                  weir_error_text(result));
+    return result;
+}
+
+static int read_ignore(struct weir__scan_setup *setup, const char *path,
+                       enum weir__scan_source source)
 {
     char *text;
     size_t length;
-    unsigned line = 0;
-    int result = weir__scan_read_text(path, IGNORE_BYTES, false, &text, &length);
+    int result = weir__scan_read_text(path, IGNORE_BYTES, source, &text, &length);
     if (result < 0)
         return result;
-    result = weir__findings_ignore(setup->findings, text, length, &line);
+    result = take_ignore(setup, path, source, text, length);
     weir__base_free(text);
-    if (result == 0) {
+    if (result == 0)
         add_config(setup, path);
-        return 0;
-    }
-    if (result == -WEIR_E_INVALID)
-        weir__log(WEIR__LOG_ERROR,
-                  "%s:%u: not a fingerprint: it is 32 hexadecimal digits or 'path:rule:line'", path,
-                  line);
-    else
-        weir__log(WEIR__LOG_ERROR, "cannot use '%s': %s", WEIR__CLIPPED(path),
-                  weir_error_text(result));
-    return result == -WEIR_E_INVALID ? -WEIR_E_USAGE : result;
+    return result;
 }
 
 static int read_baseline(struct weir__scan_setup *setup, const char *path)
 {
     char *text, reason[160] = "";
     size_t length;
-    int result = weir__scan_read_text(path, BASELINE_BYTES, false, &text, &length);
+    int result = weir__scan_read_text(path, BASELINE_BYTES, WEIR__SCAN_GIVEN, &text, &length);
     if (result < 0)
         return result;
     result = weir__findings_baseline(setup->findings, text, length, reason, sizeof(reason));
@@ -251,20 +474,21 @@ static int read_baseline(struct weir__scan_setup *setup, const char *path)
 static int init_findings(struct weir__scan_setup *setup, const struct weir__scan_wishes *wishes,
                          const char *folder)
 {
-    static const char *const names[] = {".weirignore", ".gitleaksignore"};
     struct weir__findings_options options = {.bytes_max = wishes->findings_bytes,
-                                             .show_secrets = wishes->show_secrets};
+                                             .show_secrets = wishes->show_secrets,
+                                             .given_origin = &setup->here,
+                                             .found_origin = &setup->there};
     int result = weir__findings_new(&setup->findings, &options);
     if (result < 0) {
         weir__log(WEIR__LOG_ERROR, "cannot start: %s", weir_error_text(result));
         return result;
     }
     if (wishes->ignore_file)
-        result = read_ignore(setup, wishes->ignore_file);
-    for (size_t i = 0; i < 2 && result == 0 && !wishes->ignore_file; i++) {
-        const char *path = find_file(setup, folder, names[i]);
+        result = read_ignore(setup, wishes->ignore_file, WEIR__SCAN_GIVEN);
+    for (size_t i = 2; i < 4 && result == 0 && !wishes->ignore_file; i++) {
+        const char *path = find_file(setup, folder, config_names[i]);
         if (path)
-            result = read_ignore(setup, path);
+            result = read_ignore(setup, path, WEIR__SCAN_FOUND);
     }
     if (result == 0 && wishes->baseline)
         result = read_baseline(setup, wishes->baseline);
@@ -277,11 +501,10 @@ static int init_rules(struct weir__scan_setup *setup, const struct weir__scan_wi
                       const char *folder)
 {
     const char *config = wishes->config;
-    if (!config)
-        config = find_file(setup, folder, ".weir.toml");
-    if (!config)
-        config = find_file(setup, folder, ".gitleaks.toml");
-    int result = weir__scan_load_rules(&setup->rules, config, false);
+    for (size_t i = 0; i < 2 && !config; i++)
+        config = find_file(setup, folder, config_names[i]);
+    int result = weir__scan_load_rules(&setup->rules, config,
+                                       wishes->config ? WEIR__SCAN_GIVEN : WEIR__SCAN_FOUND, false);
     if (result < 0)
         return result;
     for (size_t i = 0; config && i < setup->rules->files.count; i++) /* also those it extends */
@@ -296,12 +519,26 @@ static int init_rules(struct weir__scan_setup *setup, const struct weir__scan_wi
         return -WEIR_E_USAGE;
     }
     for (const char *const *id = wishes->only; id && *id; id++)
-        if (!weir__rules_find(setup->rules, *id))
+        if (!weir__rules_next(setup->rules, *id, NULL))
             return weir__scan_unknown_rule(setup->rules, *id);
     return 0;
 }
 
-static int init_engine(struct weir__scan_setup *setup, const struct weir__scan_wishes *wishes)
+int weir__scan_setup_init(struct weir__scan_setup *setup, const struct weir__scan_wishes *wishes)
+{
+    *setup = (struct weir__scan_setup){.cache = {._fd = -1, ._installed = -1}};
+    const char *folder = folder_of(wishes);
+    int result = check_trusted(wishes);
+    if (result == 0)
+        result = init_origins(setup, wishes, folder);
+    if (result == 0)
+        result = init_rules(setup, wishes, folder);
+    if (result == 0)
+        result = init_findings(setup, wishes, folder);
+    return result;
+}
+
+int weir__scan_setup_engine(struct weir__scan_setup *setup, const struct weir__scan_wishes *wishes)
 {
     struct weir__rules_error error = {.text = ""};
     weir__cache_init(&setup->cache, getenv("XDG_CACHE_HOME"), getenv("HOME"));
@@ -310,21 +547,12 @@ static int init_engine(struct weir__scan_setup *setup, const struct weir__scan_w
         .cache = weir__cache_hooks(&setup->cache),
         .only = wishes->only,
         .ignore_allow_comments = wishes->ignore_allow_comments,
+        .origin = wishes->config ? &setup->here : &setup->there,
     };
     int result = weir__engine_new(&setup->engine, setup->rules, &options, &error);
     if (result < 0)
         weir__log(WEIR__LOG_ERROR, "%s", error.text[0] ? error.text : weir_error_text(result));
     return result == -WEIR_E_INVALID ? -WEIR_E_USAGE : result;
-}
-
-int weir__scan_setup_init(struct weir__scan_setup *setup, const struct weir__scan_wishes *wishes)
-{
-    *setup = (struct weir__scan_setup){.cache = {._fd = -1, ._installed = -1}};
-    const char *folder = folder_of(wishes);
-    int result = init_rules(setup, wishes, folder);
-    if (result == 0)
-        result = init_findings(setup, wishes, folder);
-    return result < 0 ? result : init_engine(setup, wishes);
 }
 
 void weir__scan_setup_fini(struct weir__scan_setup *setup)
@@ -333,6 +561,8 @@ void weir__scan_setup_fini(struct weir__scan_setup *setup)
     weir__engine_free(setup->engine);
     weir__rules_free(setup->rules);
     weir__cache_fini(&setup->cache);
+    weir__origin_fini(&setup->here);
+    weir__origin_fini(&setup->there);
     for (size_t i = 0; i < setup->_count; i++)
         weir__base_free(setup->_names[i]);
 }

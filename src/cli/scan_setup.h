@@ -35,21 +35,32 @@ struct weir__scan_setup {
     struct weir__engine *engine;
     struct weir__findings *findings;
     struct weir__cache cache;
+    /* For what options name: the current folder. For what was found: where that was. */
+    struct weir__origin here, there;
     const char *configs[WEIR__SCAN_CONFIGS_MAX + 1]; /* files that are used; NULL at the end */
     char *_names[WEIR__SCAN_CONFIGS_MAX];
     size_t _count;
 };
 
+/* Reads all files. Those that options name may be pipes, and nothing but a signal ends the wait for
+ * them: so it comes before signals are caught. */
 WEIR_MUST_USE int weir__scan_setup_init(struct weir__scan_setup *setup,
                                         const struct weir__scan_wishes *wishes);
+/* Then: makes the engine, which may take seconds. */
+WEIR_MUST_USE int weir__scan_setup_engine(struct weir__scan_setup *setup,
+                                          const struct weir__scan_wishes *wishes);
 void weir__scan_setup_fini(struct weir__scan_setup *setup);
+
+/* Who named a file: an option, so that it may be a pipe and is waited for; or nobody (it was found,
+ * or another file names it), and then a pipe is refused. */
+enum weir__scan_source { WEIR__SCAN_GIVEN, WEIR__SCAN_FOUND };
 
 /* Rules of a file, or for NULL those built in, with their examples if they are wanted. */
 WEIR_MUST_USE int weir__scan_load_rules(struct weir__rules **ret_rules, const char *path,
-                                        bool with_examples);
-/* The text of a file of at most so many bytes; freed by weir__base_free(). 0, or what was logged.
- * is_optional: a file that is not there is NotFound and not logged. */
-WEIR_MUST_USE int weir__scan_read_text(const char *path, size_t max, bool is_optional,
+                                        enum weir__scan_source source, bool with_examples);
+/* The text of a file of at most so many bytes; freed by weir__base_free(). 0, or what was
+ * logged. */
+WEIR_MUST_USE int weir__scan_read_text(const char *path, size_t max, enum weir__scan_source source,
                                        char **ret_text, size_t *ret_length);
 /* Logs that there is no such rule, with the nearest one; returns -WEIR_E_USAGE. */
 int weir__scan_unknown_rule(const struct weir__rules *rules, const char *id);

@@ -5,6 +5,8 @@
 
 #include <weir/error.h>
 
+#include "text.h"
+
 #include "banned.h"
 
 #define HIDDEN "***"
@@ -253,23 +255,22 @@ static int show_target(const struct weir__url *url, struct weir__buffer *buffer)
 static int show_strange(const char *text, struct weir__buffer *buffer)
 {
     bool is_https;
-    size_t scheme = scheme_length(text, &is_https), length = strlen(text), from = length;
-    while (from > scheme && text[from - 1] != '@')
-        from--;
-    size_t shown = strcspn(text + from, "?#"), host = strcspn(text + from, "/?#");
-    /* Without the '@' a password looks like a port. */
-    const char *colon = from == scheme ? memchr(text + from, ':', host) : NULL;
-    size_t name = colon ? (size_t)(colon - text) - from + 1 : 0;
-    bool is_port = !colon || strspn(colon + 1, "0123456789") == host - name;
+    size_t scheme = scheme_length(text, &is_https), from = 0, until = 0;
+    const char *rest = text + scheme;
+    bool has_user = weir__text_find_user(rest, strlen(rest), "/?#", &from, &until);
     int result = weir__buffer_append(buffer, text, scheme);
+    if (has_user && from == 0) {
+        rest += until + 1;
+    } else if (has_user && result == 0) {
+        result = weir__buffer_append(buffer, rest, from);
+        rest += until;
+        if (result == 0)
+            result = weir__buffer_puts(buffer, HIDDEN);
+    }
+    size_t shown = strcspn(rest, "?#");
     if (result == 0)
-        result = weir__buffer_append(buffer, text + from, is_port ? shown : name);
-    if (result == 0 && !is_port)
-        result = weir__buffer_puts(buffer, HIDDEN);
-    if (result == 0 && !is_port)
-        result = weir__buffer_append(buffer, text + from + host, shown - host);
-    return result < 0 || text[from + shown] == '\0' ? result
-                                                    : weir__buffer_puts(buffer, "?" HIDDEN);
+        result = weir__buffer_append(buffer, rest, shown);
+    return result < 0 || rest[shown] == '\0' ? result : weir__buffer_puts(buffer, "?" HIDDEN);
 }
 
 int weir__url_show(const char *text, struct weir__buffer *buffer)

@@ -65,6 +65,18 @@ run "$WEIR" rules show generic-secret
 expect 'with allow lists that it shares' 0 '*allow list*What is no value*What is no key*' ''
 run "$WEIR" rules show --config=good.toml acme
 expect 'a rule of a file' 0 'acme*from*good.toml, line 1*' ''
+run "$WEIR" rules show aws-access-token
+expect 'a name that gitleaks gives' 0 \
+    'aws-access-token stands for aws-access-key-id, *aws-access-key-id*also called*aws-access-token*' ''
+run "$WEIR" rules show looker-client-id
+expect 'a name for which no rule stands alone' 0 'looker-client-id may be found by generic-secret' ''
+run "$WEIR" rules show --json aws-access-token
+is 'the same as JSON' "$(jq -r 'select(.name) | .stands_for[0]' out) $(jq -r 'select(.id) | .id' out | head -1)" \
+    'aws-access-key-id aws-access-key-id'
+run "$WEIR" rules list aws-access-token
+is 'list knows it' "$(cut -d' ' -f1 out | head -1)" aws-access-key-id
+run "$WEIR" rules test aws-access-token
+expect 'test knows it' 0 '[2-9] rules, * 0 failed, 0 without examples' ''
 run "$WEIR" rules show
 expect 'no rule' 2 '' '*which rule*'
 run "$WEIR" rules show github-pad
@@ -103,11 +115,29 @@ printf 'not toml' >broken.toml
 run "$WEIR" rules lint broken.toml
 expect 'a file that does not load' 2 '' '*broken.toml:1*'
 
+printf '[[rules]]\nid = "wide"\ndescription = "d"\nregex = "STARTQ.*?ENDQ"\n' >wide.toml
+run "$WEIR" rules lint wide.toml
+expect 'a regex without an end is told' 1 '*may match more than 16384 bytes*' ''
+run "$WEIR" rules show wide --config=wide.toml
+expect 'and shown' 0 '*16384 bytes at most, though the regex may go on*' ''
+printf 'max-width = 300\n' >>wide.toml
+run "$WEIR" rules lint wide.toml
+expect 'unless its width is given' 0 '*' '*'
+
 # --- compile ---
 
 run "$WEIR" rules compile compiled --config=good.toml
 expect 'rules are compiled into a folder that is made' 0 '' ''
 is 'which has them then' "$(find compiled -type f | wc -l)" 1
+(umask 077 && "$WEIR" rules compile private --config=good.toml)
+is 'for all users to read, whatever the umask' "$(find private -printf '%m\n' | tr '\n' ' ')" '755 644 '
+mkdir -m 711 kept
+(umask 077 && "$WEIR" rules compile kept --config=good.toml)
+is 'a folder that was there keeps its mode' "$(find kept -printf '%m\n' | tr '\n' ' ')" '711 644 '
+status=0
+(ulimit -f 1 && "$WEIR" rules compile small --config=good.toml) 2>"$dir/err" || status=$?
+is 'a file that may not grow is an error' "$status" 3
+is 'and nothing is left of it' "$(find small -type f | wc -l)" 0
 run "$WEIR" rules compile compiled --config=good.toml --json
 is 'and can tell programs which' "$status $(jq -c '[.folder, (.rules > 0), (.engine | length)]' "$dir/out")" '0 ["compiled",true,32]'
 touch file

@@ -57,8 +57,14 @@ expect 'findings come before what is missing' 1 '*' "*cannot find 'no-such-thing
 is 'and the report says both' "$(summary complete)" false
 run "$WEIR" scan --no-such-option
 expect 'an unknown option: status 2' 2 '' '*unknown option*'
+run "$WEIR" scan --max=1
+expect 'all that begin so are named' 2 '' "*did you mean one of '--max-archive-entries', *'--max-memory'*"
+run "$WEIR" scan --memory=1G
+expect 'or have it in them' 2 '' "*did you mean '--max-memory'?"
 run "$WEIR" scan --max-memory=1M
 expect 'too little memory is refused' 2 '' "*max-memory*"
+run "$WEIR" scan ''
+expect 'a path that is empty is refused' 2 '' '*a path is empty*'
 run "$WEIR" scan - -
 expect 'standard input is read once' 2 '' '*once*'
 
@@ -152,6 +158,17 @@ is 'names of a list' "$(places)" "$(printf 'a:1:1:0\nb c:1:1:0')"
 is 'a link in a list is not followed' "$(summary symlinks)" 1
 run "$WEIR" scan --json -0 --files-from=../names0
 is 'names that end with NUL' "$(places | wc -l)" 2
+printf 'a\0\0b c\0\0' >../names0
+run "$WEIR" scan --json -0 --files-from=../names0
+is 'a name that is empty is told, with its number, and the others are scanned' \
+    "$(places | wc -l) $(summary failed) $(jq -r '.summary.unscanned[].reason' "$dir/out")" \
+    '2 1 cannot scan all of: name 2 and 1 more are empty: what prints them has lost some'
+rm a 'b c'
+head -c 100000 /dev/zero >../names0
+run "$WEIR" scan -0 --files-from=../names0
+expect 'names that are all empty: status 3, one line' 3 \
+    '*names0: cannot scan all of: name 1 and 99999 more are empty*incomplete: 1 could not be scanned' ''
+echo "$pat" >a
 run "$WEIR" scan --json --files-from=../no-list
 expect 'a list that is not there: status 3' 3 '*' "*cannot open '../no-list'*"
 status=0
@@ -322,6 +339,11 @@ is 'but replaced' "$(stat -c %a "$dir"/cache/weir/*)" 600
 printf 'x' | dd of="$(echo "$dir"/cache/weir/*)" bs=1 seek=100000 conv=notrunc status=none
 run "$WEIR" scan --summary
 expect 'what was altered is not used' 0 '*' '*compiled now*'
+rm "$dir"/cache/weir/*
+status=0
+(ulimit -f 100 && "$WEIR" scan --summary) >"$dir/out" 2>"$dir/err" || status=$?
+is 'what cannot be kept is no matter' "$status $(grep -c 'compiled now' "$dir/err")" '0 1'
+is 'and nothing is left of it' "$(find "$dir/cache/weir" -type f | wc -l)" 0
 chmod 777 "$dir/cache/weir"
 run "$WEIR" scan --summary
 expect 'nor a folder that others may write' 0 '*' '*compiled now*'
@@ -342,6 +364,91 @@ kill -TERM $pid
 wait $pid || status=$?
 exec 9>&-
 is 'a scan that waits for input can be stopped' "$status" 143
+
+# One signal, whenever it comes, and the report is there; as soon as signals are caught, that is.
+tree
+mkdir many
+for i in {1..60}; do { seq $((i * 20000)) $((i * 20000 + 20000)); echo "$pat"; } >"many/$i"; done
+catches() { # pid, number of a signal
+    local mask
+    mask=$(sed -n 's/^SigCgt:\t*//p' "/proc/$1/status" 2>/dev/null) && [[ -n $mask ]] &&
+        (((16#$mask >> ($2 - 1)) & 1))
+}
+RANDOM=${WEIR_SEED:-$RANDOM}
+note "WEIR_SEED=$RANDOM"
+lost=() seen_part=0
+for i in {1..50}; do
+    signal=$((i % 3 == 0 ? 1 : i % 3 == 1 ? 2 : 15))
+    caches=$dir/cache
+    ((i % 10 != 0)) || caches=$dir/cache-$i # nothing is compiled yet, and that takes its time
+    mkdir -p "$caches"
+    rm -f ../report
+    # A job of a script ignores SIGINT unless it says otherwise, which a shell cannot.
+    XDG_CACHE_HOME=$caches python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$WEIR" scan --json --output=../report --threads=1 >/dev/null 2>&1 &
+    pid=$!
+    until catches $pid $signal && [[ $(readlink /proc/$pid/exe) == "$(readlink -f "$WEIR")" ]] || ! kill -0 $pid 2>/dev/null; do :; done
+    sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
+    kill -$signal $pid 2>/dev/null || true
+    status=0
+    wait $pid || status=$?
+    complete=$(jq -r .summary.complete ../report 2>&1) || complete=none
+    [[ $status:$complete == 1:true || $status:$complete == $((128 + signal)):@(true|false) ]] ||
+        lost+=("signal $signal: status $status, complete: $complete")
+    [[ $complete != false ]] || seen_part=$((seen_part + 1))
+done
+is 'after one signal there is a report, 50 times' "${#lost[@]} ${lost[*]}" '0 '
+is 'and some of them say that they are not complete' "$((seen_part > 0))" 1
+is 'nothing is left beside them' "$(find "$dir" -name 'report.*.tmp' | wc -l)" 0
+status=0
+mkfifo "$dir/hangup"
+(exec "$WEIR" scan --json - <"$dir/hangup" >"$dir/out" 2>"$dir/err") &
+pid=$!
+exec 9>"$dir/hangup"
+printf 'key = %s\n' "$pat" >&9
+for _ in {1..200}; do ! catches $pid 1 || break; sleep 0.05; done
+sleep 0.3
+kill -HUP $pid
+wait $pid || status=$?
+exec 9>&-
+is 'a terminal that goes away ends a scan as SIGTERM does' \
+    "$status $(summary interrupted) $(summary complete)" '129 true false'
+# Nobody reads the report: that is no failure, and no half file is left.
+status=0
+"$WEIR" scan --json --show-secrets many 2>"$dir/err" | head -c 1 >/dev/null || status=${PIPESTATUS[0]}
+is 'a reader that leaves is no error' "$status $(cat "$dir/err")" '1 '
+mkfifo "$dir/reader"
+head -c 1 <"$dir/reader" >/dev/null &
+run "$WEIR" scan --json --output="$dir/reader" many
+wait $!
+is 'nor does a pipe that is left become a file' "$status $([[ -p $dir/reader ]] && echo pipe)" '1 pipe'
+
+# Files of options may be pipes that nobody opens: one signal is enough.
+stopped_by_one() { # options -> the signal, or late
+    python3 -c 'import signal, subprocess, sys, time
+run = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+time.sleep(1)
+run.send_signal(signal.SIGINT)
+try:
+    print(run.wait(15)) # four seconds, on a machine that has nothing else to do
+except subprocess.TimeoutExpired:
+    run.kill()
+    print("late")' "$WEIR" scan "$@" many/1
+}
+mkfifo "$dir/nobody"
+for option in baseline config ignore-file output; do
+    is "a pipe of --$option that nobody opens does not outlive a signal" \
+        "$(stopped_by_one "--$option=$dir/nobody")" -2
+done
+is 'and stays a pipe' "$([[ -p $dir/nobody ]] && echo pipe)" pipe
+(exec 8<"$dir/nobody" && exec sleep 60) >/dev/null 2>&1 & # who reads nothing of a report that does not fit
+sleeper=$!
+for i in {1..900}; do printf '%s %0200d\n' "$pat" "$i"; done >many/1
+is 'nor does one that is full' "$(stopped_by_one --json "--output=$dir/nobody")" -2
+kill $sleeper
+wait $sleeper 2>/dev/null || true
 
 # --- what would be in vain is refused before it ---
 
@@ -379,6 +486,35 @@ run "$WEIR" rules lint ../rules.toml
 expect 'rules lint' 1 '*problems' ''
 run "$WEIR" rules dance
 expect 'an action that there is none of' 2 '' '*dance*'
+# --- what shells offer ---
+
+for shell in bash zsh fish; do "$WEIR" completion $shell >"$dir/completion.$shell"; done
+is 'bash offers rules' "$(offers "$dir/completion.bash" "$dir" "$WEIR" scan --rule github-p)" github-pat
+is 'behind = as well' "$(offers "$dir/completion.bash" "$dir" "$WEIR" scan --rule = github-p)" github-pat
+is 'to rules show, too' "$(offers "$dir/completion.bash" "$dir" "$WEIR" rules show github-p)" github-pat
+is 'and forms' "$(offers "$dir/completion.bash" "$dir" "$WEIR" scan --format '')" \
+    'human json jsonl sarif csv junit github gitleaks html'
+if command -v fish >/dev/null; then
+    run fish --no-config -c "source '$dir/completion.fish'; complete -C '$WEIR scan --rule github-p'"
+    expect 'fish offers rules' 0 '*github-pat*' '*'
+    run fish --no-config -c "source '$dir/completion.fish'; complete -C '$WEIR scan --format s'"
+    expect 'and forms' 0 'sarif*' '*'
+else
+    skip 'fish offers rules' 'fish is not installed'
+    skip 'and forms' 'fish is not installed'
+fi
+if command -v zsh >/dev/null; then
+    run zsh -n "$dir/completion.zsh"
+    expect 'zsh reads it' 0 '' ''
+    # What compadd would be given.
+    run zsh -f -c "source <(sed '/^if .*funcstack/,\$d' '$dir/completion.zsh')
+        compadd() { print -l \$printed }; _weir_itself='$WEIR'; _weir_printed rules list"
+    is 'zsh offers rules' "$(grep -c '^github-pat$' "$dir/out") $(grep -c ' ' "$dir/out")" '1 0'
+else
+    skip 'zsh reads it' 'zsh is not installed'
+    skip 'zsh offers rules' 'zsh is not installed'
+fi
+
 run "$WEIR" scan -h
 expect 'help begins with examples' 0 '*weir scan*' ''
 

@@ -150,7 +150,7 @@ no-ending|tar xz|tar -cJf $out f.txt|no-ending!f.txt
 END
 }
 
-make() { # makes all, and writes what is expected into $dir/wanted
+make() { # a table: makes all of it, and writes what is expected into $dir/wanted
     local name tools how wanted out digest tool has
     while IFS= read -r row; do
         row=${row//'\|'/$'\1'}
@@ -165,17 +165,18 @@ make() { # makes all, and writes what is expected into $dir/wanted
         rm -rf "$dir/make"
         mkdir "$dir/make"
         cd "$dir/make" || exit 1
-        printf 'a line\ntoken = %s\n' "$pat" >f.txt
+        printf 'a line\ntoken = %s\n' "$pat" >t.txt
+        if [[ $1 == table ]]; then cp t.txt f.txt; else echo 'a line' >f.txt; fi
         # shellcheck disable=SC2034 # it is what the row says
         out=$dir/tree/$name digest=
         eval "$how"
         printf '%s\n' "${wanted/DIGEST/$digest}" >>"$dir/wanted"
-    done < <(table)
+    done < <("$1")
     cd "$dir/tree" || exit 1
 }
 tree
 : >"$dir/wanted"
-make
+make table
 cp -r "$dir/tree" "$dir/formats"
 run "$WEIR" scan --json
 while IFS= read -r path; do
@@ -222,6 +223,146 @@ for name in *; do
         fail "half of $name is told" "$(said)"
     fi
 done
+
+# --- what a container has beside its members ---
+
+# What no tool here puts there, by hand: the kind, and the token.
+cat >"$dir/beside.py" <<'PY'
+import io, struct, sys, tarfile, zipfile, zlib
+kind, token = sys.argv[1], sys.argv[2].encode()
+out, text = io.BytesIO(), b"a member that has nothing\n"
+
+def gz(flags, fields):
+    pack = zlib.compressobj(9, zlib.DEFLATED, -15)
+    body = pack.compress(text) + pack.flush()
+    return b"\x1f\x8b\x08" + bytes([flags]) + bytes(6) + fields + body + \
+        struct.pack("<II", zlib.crc32(text), len(text))
+
+def tar(padding=b"", end=b"", **pax):
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT, pax_headers=pax) as t:
+        one = tarfile.TarInfo("f.txt")
+        one.size = len(text)
+        t.addfile(one, io.BytesIO(text))
+    data = bytearray(out.getvalue())
+    at = data.index(text) + len(text)
+    data[at:at + len(padding)] = padding
+    data[len(data) - len(end):] = end
+    return bytes(data)
+
+def zipped(extra=b"", comment=b""):
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+        one = zipfile.ZipInfo("f.txt")
+        one.extra, one.comment = extra, comment
+        z.writestr(one, text)
+    return out.getvalue()
+
+def local_only(data): # not in the directory as well
+    at = data.rindex(token)
+    return data[:at] + bytes(len(token)) + data[at + len(token):]
+
+def hidden():
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+        z.writestr("a.txt", text)
+        z.writestr("gone.txt", b"token = " + token + b"\n")
+        z.writestr("f.txt", text)
+        del z.NameToInfo["gone.txt"]
+        z.filelist = [one for one in z.filelist if one.filename != "gone.txt"]
+    return out.getvalue()
+
+def iso_area(path):
+    data = bytearray(open(path, "rb").read())
+    data[1000:1000 + len(token)] = token
+    return bytes(data)
+
+made = {
+    "gz-name": lambda: gz(8, b"name-" + token + b"\0"),
+    "gz-comment": lambda: gz(16, b"a comment: " + token + b"\0"),
+    "gz-extra": lambda: gz(4, struct.pack("<H", 9 + len(token)) + b"WR" + struct.pack("<H", 5 + len(token)) +
+                           b"x: =" + token + b" "),
+    "tar-padding": lambda: tar(padding=b" token " + token),
+    "tar-end": lambda: tar(end=b" token " + token),
+    "tar-pax": lambda: tar(comment="a note " + token.decode()),
+    "zip-extra": lambda: local_only(zipped(extra=struct.pack("<HH", 0x7777, 1 + len(token)) + token + b" ")),
+    "zip-entry": lambda: zipped(comment=b"note " + token + b" "),
+    "zip-hidden": hidden,
+    "zip-wide": lambda: zipped(comment=(" token " + token.decode() + " ").encode("utf-16-le")),
+    "iso-area": lambda: iso_area(sys.argv[3]),
+}
+sys.stdout.buffer.write(made[kind]())
+PY
+by_hand() { python3 "$dir/beside.py" "$1" "$pat" "${@:2}"; }
+skippable() { printf 'P\x2a\x4d\x18\x40\0\0\0%-64s' "skip $pat"; } # a frame that readers pass over
+make_package() { # out, what is added to the spec
+    # shellcheck disable=SC2059 # it is one
+    printf "${spec//%/%%}$2" >w.spec
+    HOME=$PWD rpmbuild --quiet -bb --define "_topdir $PWD/r" w.spec >/dev/null 2>&1
+    mv r/RPMS/noarch/w-*.rpm "$1"
+}
+# The same four columns. The member f.txt has no token here.
+table_beside() {
+    cat <<'END'
+comment.zip|zip|zip -q $out f.txt; echo "note $pat" \| zip -qz $out >/dev/null|comment.zip
+entry.zip|python3|by_hand zip-entry >$out|entry.zip
+wide.zip|python3|by_hand zip-wide >$out|wide.zip
+extra.zip|python3|by_hand zip-extra >$out|extra.zip
+hidden.zip|python3|by_hand zip-hidden >$out|hidden.zip!gone.txt
+joined.zip|zip|zip -q a.zip f.txt; zip -q b.zip t.txt; cat b.zip a.zip >$out|joined.zip!t.txt
+three.zip|zip|zip -q a.zip f.txt; zip -q b.zip t.txt; cat b.zip a.zip a.zip >$out|three.zip!t.txt
+behind.zip|zip|zip -q $out f.txt; echo "token $pat" >>$out|behind.zip
+behind.7z|7z|7z a -bd a.7z f.txt >/dev/null; cat a.7z t.txt >$out|behind.7z
+behind.iso|genisoimage|make_iso a.iso -R; cat a.iso t.txt >$out|behind.iso
+area.iso|genisoimage python3|make_iso a.iso -R; by_hand iso-area a.iso >$out|area.iso
+behind.tar|tar|tar -cf $out f.txt; head -c 512 /dev/zero >>$out; cat t.txt >>$out|behind.tar
+behind.gz|gzip|gzip -c f.txt >$out; cat t.txt >>$out|behind.gz
+behind.xz|xz|xz -c f.txt >$out; head -c 4 /dev/zero >>$out; cat t.txt >>$out|behind.xz
+behind.cpio|cpio|echo f.txt \| cpio -o -H newc --quiet >$out; cat t.txt >>$out|behind.cpio
+behind.rpm|rpmbuild|make_package $out ''; cat t.txt >>$out|behind.rpm
+name.gz|python3|by_hand gz-name >$out|name.gz
+comment.gz|python3|by_hand gz-comment >$out|comment.gz
+extra.gz|python3|by_hand gz-extra >$out|extra.gz
+in.tar|tar|tar -cf b.tar f.txt; tar -cf $out b.tar; head -c 512 /dev/zero >>$out; cat t.txt >>$out|in.tar
+padding.tar|python3|by_hand tar-padding >$out|padding.tar
+padding.tar.gz|python3 gzip|by_hand tar-padding \| gzip >$out|padding.tar.gz
+end.tar.gz|python3 gzip|by_hand tar-end \| gzip >$out|end.tar.gz
+pax.tar|python3|by_hand tar-pax >$out|pax.tar
+pax.tar.gz|python3 gzip|by_hand tar-pax \| gzip >$out|pax.tar.gz
+link.tar|tar|ln -s /x/$pat/y l; tar -cf $out f.txt l|link.tar
+link.tar.gz|tar gzip|ln -s /x/$pat/y l; tar -czf $out f.txt l|link.tar.gz
+link.cpio.gz|cpio gzip|ln -s /x/$pat/y l; printf 'f.txt\nl\n' \| cpio -o -H newc --quiet \| gzip >$out|link.cpio.gz!l
+link.7z|7z|ln -s /x/$pat/y l; 7z a -bd -snl a.7z f.txt l >/dev/null; mv a.7z $out|link.7z!l
+xattr.tar.gz|tar gzip setfattr|setfattr -n user.note -v "key $pat" f.txt; tar --xattrs -czf $out f.txt|xattr.tar.gz
+skip.zst|zstd|{ skippable; zstd -qc f.txt; } >$out|skip.zst
+skipped.zst|zstd|{ zstd -qc f.txt; skippable; zstd -qc f.txt; } >$out|skipped.zst
+skip.lz4|lz4|{ lz4 -qc f.txt; skippable; lz4 -qc f.txt; } >$out|skip.lz4
+script.rpm|rpmbuild|make_package $out "%%post\ncurl -H 'token $pat' x\n"|script.rpm
+changes.rpm|rpmbuild|make_package $out "%%changelog\n* Mon Jan 01 2024 w <w@w> - 1-1\n- token $pat\n"|changes.rpm
+text.rpm|rpmbuild|spec=${spec/nd/nkey $pat}; make_package $out ''|text.rpm
+END
+}
+tree
+: >"$dir/wanted"
+make table_beside
+run "$WEIR" scan --json
+while IFS= read -r path; do
+    is "beside members, once: $path" "$(places | grep -cxF -- "$path")" 1
+done <"$dir/wanted"
+is 'and nothing else' "$(places)" "$(sort "$dir/wanted")"
+is 'what stands behind the end of a tar or an xz is told as well' \
+    "$(gaps | grep -v '^\(behind\|in\|end\)\.\(tar\|xz\)' || true)" ''
+# The same within another one: what is read as it passes by, in memory, and in a temporary file.
+cp -r "$dir/tree" "$dir/inner"
+inner() { # how it is packed, its name
+    tree
+    bash -c "cd '$dir/inner' && $1"
+    run "$WEIR" scan --json
+    is "within a $2" "$(places)" "$(sed "s/^/all.$2!/" "$dir/wanted" | sort)"
+}
+inner "tar -czf ../tree/all.tgz -- *" tgz
+inner "zip -q ../tree/all.zip -- *" zip
+inner "zip -q0 ../tree/all.zip -- *" zip
+run "$WEIR" scan --format=jsonl
+is 'and each secret once as lines' "$(jq -r 'select(.type == "found") | .id' "$dir/out")" 1
+is 'with all its places' "$(jq -r 'select(.type == "finding") | .places_total' "$dir/out")" "$(wc -l <"$dir/wanted")"
 
 # --- encrypted ---
 
@@ -358,6 +499,105 @@ has_gap 'and without a folder for it' '-: *no temporary file can be made*TMPDIR'
 run "$WEIR" scan --max-memory=120M
 expect 'nor with too little memory' 3 '*a.gz*too little memory*' ''
 
+# --- behind something else ---
+
+tree
+mkdir "$dir/hide"
+cd "$dir/hide"
+printf 'token = %s\n' "$pat" >f.txt
+zip -q f.zip f.txt
+tar -czf f.tgz f.txt
+tar -cf f.tar f.txt
+# shellcheck disable=SC2016 # of the script
+printf '#!/bin/sh\ntail -n +3 "$0" | tar -xz; exit\n' >script
+(head -c 300000 /dev/zero | tr '\0' '#' && echo) | cat script - >script.long
+printf 'MZ\220\0' >program
+head -c 300000 /dev/urandom >>program
+printf 'GIF89a\1\0\1\0' >picture
+# name, what is in front, what is behind
+while read -r name front behind; do
+    cat "$front" "$behind" >"$name"
+    cp "$name" "$dir/tree/"
+    cd "$dir/tree"
+    run "$WEIR" scan --json
+    is "$name: $behind behind a $front" "$status $(places) $(gaps)" "1 $name!f.txt "
+    if [[ $name != long.jar ]]; then
+        # shellcheck disable=SC2002 # it is to be a pipe
+        cat "$name" | { "$WEIR" scan --json - >"$dir/out" 2>"$dir/err" || true; }
+        is 'from a pipe' "$(places) $(gaps)" '-!f.txt '
+    fi
+    tar -cf a.tar "$name"
+    rm "$name"
+    run "$WEIR" scan --json
+    is 'in another archive' "$(places) $(gaps)" "a.tar!$name!f.txt "
+    rm a.tar
+    cd "$dir/hide"
+done <<'TABLE'
+a.jar script f.zip
+long.jar script.long f.zip
+a.run script f.tgz
+plain.run script f.tar
+a.exe program f.zip
+a.gif picture f.zip
+TABLE
+cp program script "$dir/tree/"
+python3 -m zipapp . -m f:main -p '/usr/bin/env python3' -o "$dir/tree/a.pyz" 2>/dev/null || true
+if command -v 7z >/dev/null; then
+    7z a -bd f.7z f.txt >/dev/null
+    cat program f.7z >"$dir/tree/sfx.exe"
+    cat script f.7z >"$dir/tree/sfx.run"
+fi
+# A program that only knows the signature.
+(cat program && printf '7z\274\257\047\034\0\4aaaa' && cat program) >"$dir/tree/knows"
+cd "$dir/tree"
+run "$WEIR" scan --json a.pyz
+is 'an application of python, with a shebang' "$(places | grep -cx 'a.pyz!f.txt')" 1
+rm a.pyz
+run "$WEIR" scan --json
+if command -v 7z >/dev/null; then
+    is 'a 7z behind a program or a script' "$(places) $(gaps)" $'sfx.exe!f.txt\nsfx.run!f.txt '
+fi
+tar -czf nothing.tgz knows
+printf '# %s\n' "$pat" | cat script - nothing.tgz >both.run
+run "$WEIR" scan --json both.run
+is 'what stands in front is scanned as well' "$(places) $(summary archives)" 'both.run 1'
+run "$WEIR" scan --json --archive-depth=0 both.run
+has_gap 'without leave it is told' 'both.run: *archive not opened (gzip)*'
+
+# --- cut off ---
+
+tree
+for i in $(seq 60); do head -c 3000 /dev/urandom >"f$i"; done
+zip -q0 whole.zip f*
+tar -cf whole.tar f1 f2
+rm f*
+size=$(stat -c %s whole.zip)
+head -c $((size / 2)) whole.zip >half.zip
+head -c $((size - 40)) whole.zip >directory.zip
+head -c 3584 whole.tar >one.tar
+run "$WEIR" scan --json half.zip
+has_gap 'the rest of a zip that is cut off is told' \
+    '*half.zip: cannot unpack all of: broken: it ends, or cannot be read on, behind member *'
+run "$WEIR" scan --json directory.zip
+has_gap 'so is one that is cut in its directory' 'directory.zip: *no end of a directory*'
+run "$WEIR" scan --json one.tar
+has_gap 'and a tar without a mark at its end' 'one.tar: *it has no mark at its end, and may be cut off'
+run "$WEIR" scan --json whole.tar whole.zip
+is 'those that are whole are not' "$(summary complete) $(gaps)" 'true '
+tar -cf - whole.tar | gzip >a.tgz
+gzip one.tar
+run "$WEIR" scan --json a.tgz
+is 'nor when it is packed' "$(summary complete) $(gaps)" 'true '
+run "$WEIR" scan --json one.tar.gz
+has_gap 'the same when it is packed' 'one.tar.gz: *it has no mark at its end, and may be cut off'
+if command -v 7z >/dev/null; then
+    printf '%s\n' "$pat" >f
+    seq 9999 >>f
+    7z a -bd -m0=Deflate64 a.7z f >/dev/null
+    run "$WEIR" scan --json a.7z
+    has_gap 'what has no decoder is not called damaged' 'a.7z!f: *in a way that has no decoder*'
+fi
+
 # --- what is large ---
 
 tree
@@ -377,11 +617,18 @@ fi
 is 'no temporary file is left' "$(ls -A "$TMPDIR")" ''
 
 tree
-truncate -s 2G zeros
-echo >>zeros
-printf '%s\n' "$pat" >last
-tar -Scf a.tar zeros last
-rm zeros last
+python3 - "$pat" <<'PY'
+import io, sys, tarfile
+# Zeros that are no hole for the tar, and one for the disk.
+def head(name, size):
+    info = tarfile.TarInfo(name)
+    info.size = size
+    return info.tobuf(tarfile.GNU_FORMAT)
+with open("a.tar", "wb") as out:
+    out.write(head("zeros", 2 << 30))
+    out.seek(2 << 30, io.SEEK_CUR)
+    out.write(head("last", 512) + sys.argv[1].encode().ljust(512, b"\n") + bytes(1024))
+PY
 limits=(--max-entry-bytes=3G --max-archive-ratio=1000000000)
 peak=0
 "$WEIR" scan --json --max-memory=256M "${limits[@]}" >"$dir/out" 2>"$dir/err" &
@@ -443,6 +690,7 @@ truncate -s $((2 * MiB)) a.tar
 kill -CONT "$child"
 wait $pid || true
 has_gap 'an archive that shrinks is told' 'a.tar*: cannot unpack all of: broken: *'
+is 'itself, not only the member that it was at' "$(gaps | grep -c '^a.tar: .*broken: ')" 1
 
 # --- many at once, and members handed around ---
 

@@ -307,10 +307,10 @@ rm d/z
 everywhere 'such a name alone' 1 d
 run "$WEIR" scan --json d
 is 'a secret in a name is a finding, once' \
-    "$(jq -c '[.findings[] | .rule, .places_total, .places[0].in_name]' "$dir/out")" '["github-pat",1,true]'
+    "$(jq -c '[.findings[] | .rule, .places[0].in_name]' "$dir/out")" '["github-pat",true]'
 is 'and the name is among what was not scanned' "$(jq '.summary.unscanned | length > 0' "$dir/out")" true
 run "$WEIR" scan --json --show-secrets d
-is 'shown on request' "$(jq -r '.findings[0].places[0].path, .summary.unscanned[0].path' "$dir/out" | sort -u)" "d/$pat.gz"
+is 'shown on request' "$(jq -r '.findings[0].places[0].path, .summary.unscanned[0].path' "$dir/out" | sed 's/!.*//' | sort -u)" "d/$pat.gz"
 run "$WEIR" scan -f csv d
 hides 'what was not scanned is said without it' "$dir/err"
 like_name='cannot unpack all of *ghp_*eZiJ.gz*'
@@ -377,6 +377,116 @@ run "$WEIR" scan -f gitleaks
 cp "$dir/out" "$dir/redacted.json"
 run "$WEIR" scan --baseline="$dir/redacted.json"
 expect 'a redacted report knows a file whose name is hidden' 0 '*2 known before*' ''
+tree
+printf 't=%s\n' "$other" >"cache_${pat}_v2" # no rule finds it there
+printf 't=%s\n' "$pat" >z
+run "$WEIR" scan -f gitleaks
+cp "$dir/out" "$dir/redacted.json"
+is 'a name is hidden for what is found elsewhere' "$(jq -r '.[].File' "$dir/out" | sort | head -1)" \
+    'cache_ghp_********************************eZiJ_v2'
+run "$WEIR" scan --baseline="$dir/redacted.json"
+expect 'and a redacted report knows it, too' 0 '*2 known before*' ''
+jq -r '.[].Fingerprint' "$dir/redacted.json" >.gitleaksignore
+run "$WEIR" scan
+expect 'as an ignore file does' 0 '*2 known before*' ''
+rm .gitleaksignore
+mv "cache_${pat}_v2" "cache_${pat}_v3"
+run "$WEIR" scan --json --baseline="$dir/redacted.json"
+is 'but not another' "$status $(jq .summary.secrets "$dir/out")" '1 1'
+
+# --- progress, and narrow terminals ---
+
+tree
+mkfifo slow
+printf '\t%s \033[2J\033]0;title\007 \xe5\xaf\x86\xe9\x92\xa5\n' "$pat" >f
+for columns in 40 100; do
+    # A stream that comes late, so that there is something to wait for.
+    (sleep 1.2; echo plain >slow) &
+    script -qec "stty cols $columns; env TERM=xterm $(printf '%q' "$WEIR") scan f slow" "$dir/typescript" >/dev/null </dev/null || true
+    wait $!
+    is "$columns columns: progress, and lines that fit" "$(python3 - "$dir/typescript" $columns <<'PY'
+import re, sys, unicodedata
+text = open(sys.argv[1], encoding="utf-8", newline="").read().split("\n", 1)[1]
+drawn = re.findall("\r([^\r\n\x1b]+)\x1b\\[K", text)
+report = text[text.rindex("\r\x1b[K") + 4:].split("Script done")[0]
+plain = re.sub("\x1b\\[[0-9;]*m", "", report)
+cells = lambda line: sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+wide = [l for l in drawn if len(l) >= int(sys.argv[2])]
+wide += [l for l in plain.split("\r\n") if l.startswith("      ") and "checked" not in l and cells(l) > int(sys.argv[2])]
+controls = set(re.findall("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]", plain))
+print(bool(drawn) and "file" in drawn[0] and "secret" in drawn[-1], "github-pat" in plain, wide, sorted(controls))
+PY
+)" 'True True [] []'
+done
+run "$WEIR" scan f
+is 'nothing of it on a pipe' "$err" ''
+
+# --- how much of a secret is shown ---
+
+tree
+long=Zq8sKw2nPfx7Lr4tVbc9Mh1y
+printf 'postgres://u:%s@h/db\n' "$long" >url
+printf 'password = "correct-Horse7battery!staple9x"\n' >word
+printf '%s\n' "$pat" >token
+run "$WEIR" scan --json
+is 'of a password nothing' "$(jq -r '.findings[] | select(.places[0].path != "token") | .secret' "$dir/out" | sort -u)" '********'
+is 'nor in its line' "$(jq -r '.findings[].places[0].text' "$dir/out" | grep -c 'Zq\|1y@\|corr\|9x"')" 0
+is 'of a token what every such token begins with, and its end' \
+    "$(jq -r '.findings[] | select(.places[0].path == "token") | .secret' "$dir/out")" "ghp_********************${pat: -4}"
+
+# --- names that are not UTF-8, and names that look as if they were ---
+
+tree
+odd=($'a\xff' $'a\xfe' 'a\xff' 'a\\xff' $'b\n' 'b\n' $'c\u202e' 'c\u{202e}' $'d\t' 'd\t' "=e" "'=e" $'f\x1b' 'f\x1b' 'g\h')
+for name in "${odd[@]}"; do printf '%s\n' "$pat" >"$name"; done
+for form in "${forms[@]}"; do run "$WEIR" scan --format="$form" --output="$dir/odd.$form"; done
+for i in "${!odd[@]}"; do # each alone, so that each is a first place
+    run "$WEIR" scan "./${odd[i]}"
+    head -1 "$dir/out"
+    run "$WEIR" scan --format=github "./${odd[i]}"
+    sed -n 's/^::error file=\([^,]*\),.*/\1/p' "$dir/out" >>"$dir/odd.github-names"
+done >"$dir/odd.human-names"
+wanted=${#odd[@]}
+is 'human: no two look the same' "$(sort -u "$dir/odd.human-names" | wc -l)" "$wanted"
+is 'github: no two look the same' "$(sort -u "$dir/odd.github-names" | wc -l)" "$wanted"
+for form in csv junit html sarif json; do
+    is "$form: each name can be had back" "$(python3 - "$form" "$dir/odd.$form" . <<'PY'
+import csv, html, json, os, re, sys, urllib.parse, xml.etree.ElementTree as tree
+form, path, folder = sys.argv[1:]
+text = open(path, encoding="utf-8", newline="").read()
+def back(name):
+    # What our escapes stand for; a name without any is as it is.
+    if not re.search(r"\\(\\|[nrt]|x[0-9a-f]{2}|u\{)", name):
+        return name.encode()
+    out, at = b"", 0
+    for m in re.finditer(r"\\(?:(\\)|([nrt])|x([0-9a-f]{2})|u\{([0-9a-f]+)\})", name):
+        out += name[at:m.start()].encode()
+        out += (b"\\" if m[1] else {"n": b"\n", "r": b"\r", "t": b"\t"}[m[2]] if m[2] else
+                bytes([int(m[3], 16)]) if m[3] else chr(int(m[4], 16)).encode())
+        at = m.end()
+    return out + name[at:].encode()
+def json_back(name):
+    if not re.search(r"\\x[0-9a-f]{2}", name):
+        return name.encode()
+    return re.sub(rb"\\(\\|x[0-9a-f]{2})", lambda m: b"\\" if m[1] == b"\\" else bytes([int(m[1][1:], 16)]), name.encode())
+if form == "csv":
+    names = [back(r[3][1:] if r[3][0] == "'" else r[3]) for r in list(csv.reader(text.splitlines(True)))[1:]]
+elif form == "junit":
+    body = tree.fromstring(text).find(".//failure").text
+    names = [back(n) for n in re.findall(r"^(.*):1:1$", body, re.M)]
+elif form == "html":
+    names = [back(html.unescape(n)) for n in re.findall(r"<li>(.*):1:1</li>", text)]
+elif form == "sarif":
+    r = json.loads(text)["runs"][0]["results"][0]
+    names = [urllib.parse.unquote_to_bytes(l["physicalLocation"]["artifactLocation"]["uri"])
+             for l in r["locations"] + r["relatedLocations"]]
+else:
+    names = [json_back(p["path"]) for p in json.loads(text)["findings"][0]["places"]]
+wanted = sorted(os.listdir(os.fsencode(folder)))
+print("same" if sorted(names) == wanted else (sorted(names), wanted))
+PY
+)" same
+done
 
 tree
 secret_word=Pa5sWorD
@@ -443,6 +553,80 @@ run "$WEIR" scan
 expect 'those of our own gitleaks report' 0 '*2 known before*' ''
 echo 'no fingerprint' >.gitleaksignore
 run "$WEIR" scan
-expect 'what is none is named by its line' 2 '' "*.gitleaksignore:1*"
+expect 'what is none is named by its line' 1 '*github-pat*' "*.gitleaksignore:1*"
+
+# --- where --output leads ---
+
+# Links are made here: what is tried on those of the system would damage it.
+tree
+echo "$pat" >f
+mkdir links elsewhere
+ln -s /proc/self/fd/1 links/stdout
+status=0
+"$WEIR" scan -f csv -o links/stdout f >written 2>"$dir/err" || status=$?
+is 'a link to standard output is written through' \
+    "$status $(readlink links/stdout) $(grep -c github-pat written) $(cat "$dir/err")" '1 /proc/self/fd/1 1 '
+echo before >written
+{ "$WEIR" scan -f csv -o links/stdout f || true; echo behind; } >>written
+is 'in its place among what others write' \
+    "$(head -1 written) $(grep -c github-pat written) $(tail -1 written)" 'before 1 behind'
+is 'also when it is a pipe' "$("$WEIR" scan -f csv -o links/stdout f | grep -c github-pat)" 1
+run bash -c '"$0" scan -f csv -o /proc/self/fd/5 f 5>>written' "$WEIR"
+is 'and any other descriptor' "$(head -1 written) $(grep -c github-pat written)" 'before 2'
+
+echo old >elsewhere/file
+ln elsewhere/file elsewhere/same
+ln -s ../elsewhere/file links/one
+ln -s "$PWD/links/one" links/two
+run "$WEIR" scan -f csv -o links/two f
+is 'a link to a file stays one, and the file is replaced' \
+    "$status $(readlink links/two links/one | tr '\n' ' ')$(grep -c github-pat elsewhere/file) $(cat elsewhere/same)" \
+    "1 $PWD/links/one ../elsewhere/file 1 old"
+ln -s ../elsewhere/new links/new
+run "$WEIR" scan -f csv -o links/new f
+is 'one that leads to nothing makes the file' "$(readlink links/new) $(grep -c github-pat elsewhere/new)" '../elsewhere/new 1'
+is 'nothing is left beside them' "$(echo elsewhere/* links/*)" \
+    'elsewhere/file elsewhere/new elsewhere/same links/new links/one links/stdout links/two'
+mkfifo pipe
+ln -s ../pipe links/pipe
+cat pipe >read &
+run "$WEIR" scan -f csv -o links/pipe f
+wait $!
+is 'a link to a pipe is written through' "$status $([[ -p pipe && -L links/pipe ]] && grep -c github-pat read)" '1 1'
+ln -s round links/round
+run "$WEIR" scan -o links/round f
+expect 'one that leads nowhere is told' 3 '' "weir scan: cannot write 'links/round': too many levels of symbolic links"
+run "$WEIR" scan -o links f
+expect 'a folder is none' 3 '' "weir scan: cannot write 'links': is a directory"
+for option in output baseline config files-from ignore-file; do
+    run "$WEIR" scan --$option=f --$option=g
+    expect "--$option is given once" 2 '' "weir scan: option '--$option': 'g' is one too many: it may be given once"
+done
+
+# --- places beyond those that are listed ---
+
+tree
+for i in 1 2 3; do seq 500 | sed "s/^/$pat /" >"$i"; done
+for form in gitleaks csv; do
+    run "$WEIR" scan -f $form
+    expect "$form: what is not listed is told" 1 '*' 'weir scan: warning: places that are not listed: 500'
+done
+run "$WEIR" scan -f json
+is 'json has it itself' "$(jq -c .summary.unlisted_places "$dir/out") $(cat "$dir/err")" '500 '
+run "$WEIR" scan -f gitleaks --summary
+expect 'so does the summary' 1 '*' $'*\nweir scan: places that are not listed: 500\n*\nweir scan: complete'
+
+# --- our own reports ---
+
+tree
+printf 'echo "root:%s" | chpasswd\npsexec \\\\10.0.0.4 -u CORP\\admin -p %s cmd\n' LFOB07EBfs HX25LHG69S >script
+printf 'asana_key = "%s"\n' 9c1f0e5b7a3d48e2b6c4f81d05a7e93b >>script
+run "$WEIR" scan --json script
+is 'there is something to hide' "$(jq '.findings | length' "$dir/out")" 3
+mkdir reports
+for form in "${forms[@]}"; do run "$WEIR" scan -f "$form" -o "reports/$form" script; done
+run "$WEIR" scan --json reports
+is 'what is hidden in a report is no secret, nor are fingerprints' \
+    "$(jq -c '[.findings[] | [.rule, .places[].path]]' "$dir/out")" '[]'
 
 finish

@@ -87,6 +87,37 @@ is 'one that leads nowhere is told' "$status $(unscanned | xargs)" \
 run "$WEIR" scan --json socket
 is 'a socket that is given is counted' "$status $(summary special)" '0 1'
 
+# --- what is not opened has a name, and a symlink a target ---
+
+tree
+ln -s "https://host/$pat" target
+ln -s nowhere "link-$other"
+mkfifo "pipe-$other"
+mkdir -p "empty-$other" full ignoring
+: >full/file
+echo '*' >ignoring/.gitignore
+ln -s elsewhere key.p12
+run "$WEIR" scan --json
+is 'secrets in names of what is not opened' \
+    "$status $(jq -r '.findings[].places[] | select(.in_name) | .path' "$dir/out" | sed 's/ghp_.*Qe/T/' | sort | xargs)" \
+    '1 empty-T link-T pipe-T'
+is 'and in the target of a symlink, at its place' \
+    "$(jq -r '.findings[].places[] | select(.in_name | not) | "\(.path):\(.line):\(.column)"' "$dir/out")" target:1:14
+is 'they are counted as what they are' "$(summary symlinks) $(summary special) $(summary files) $(summary complete)" '3 1 2 true'
+find . -type l -print0 -o -type p -print0 >../list
+run "$WEIR" scan --json -0 --files-from=../list
+is 'those of a list, too' "$(jq '[.findings[].places[]] | length' "$dir/out") $(summary symlinks) $(summary special)" '3 3 1'
+mkdir "full/ignored-$other"
+echo 'ignored*' >full/.gitignore
+run "$WEIR" scan --json --respect-gitignore full
+is 'what git ignores is left out with its name' "$status $(summary ignored_paths)" '0 1'
+run "$WEIR" scan --json full
+is 'an empty directory in another' "$status $(summary secrets)" '1 1'
+for i in {1..300}; do ln -s "/some/where/$i" "l$i"; done
+ln -s "/x/$other" l-last
+run "$WEIR" scan --json --threads=3
+is 'among many links' "$(summary symlinks) $(jq -r '.findings[].places[].path' "$dir/out" | grep -c l-last)" '304 1'
+
 # --- by table: name, how its content is made, where the token is then found (line:column) ---
 
 tree

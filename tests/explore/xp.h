@@ -132,4 +132,7 @@ void xp_name(const void *memory, size_t size, const char *name);
 /* True in --tso runs. */
 bool xp_is_tso(void);
 
+/* Pieces of base's memory that nobody has freed: as many in check as before setup. */
+size_t xp_pieces(void);
+
 #endif

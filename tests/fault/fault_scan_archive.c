@@ -2,11 +2,11 @@
  * scanning process fails, including those that start, feed and hear the decoders' process.
  *
  * Whatever fails: the run ends, no process and no descriptor is left, and it answers 0 only if it
- * found everything. What it did not find, it has told.
+ * found everything where it is: in members. An archive that was not opened, and whose bytes were
+ * looked at instead, was not scanned in silence. What it did not find, it has told.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,31 +18,13 @@
 
 #include "alloc.h"
 #include "scan.h"
+#include "scan_sweep.h"
 #include "sweep.h"
 #include "sys.h"
 #include "tap.h"
+#include "token_help.h"
 
-#define TOKEN     "tok_abcdef0123456789"
-#define RULE_TEXT "[[rules]]\nid = 'token'\nregex = '\\btok_[a-z0-9]{16}\\b'\n"
-#define MEMBERS   3u
-
-static char base[] = "/tmp/weir-fault-XXXXXX";
-static struct weir__rules *rules;
-static struct weir__engine *engine;
-static unsigned found, told;
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
-static void clean_up(void)
-{
-    nftw(base, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
-}
+#define MEMBERS 3u
 
 /* A header and a block: numbers are octal, and the checksum counts itself as spaces. */
 static void write_member(int fd, unsigned number)
@@ -50,7 +32,13 @@ static void write_member(int fd, unsigned number)
     static char block[1024];
     unsigned sum = 0;
     memset(block, 0, sizeof(block));
+    /* Each name is longer than the last, so that there is memory to be had for every one. */
     snprintf(block, 100, "member-%u", number);
+    memcpy(block + 257,
+           "ustar\0"
+           "00",
+           8);
+    memset(block + 345, 'd', (size_t)number * 75);
     snprintf(block + 100, 8, "0000644");
     snprintf(block + 124, 12, "%011o", (unsigned)sizeof(TOKEN) - 1);
     block[156] = '0';
@@ -62,17 +50,19 @@ static void write_member(int fd, unsigned number)
     CHECK_EQ(write(fd, block, sizeof(block)), (ssize_t)sizeof(block));
 }
 
+static bool is_in_member(const char *path)
+{
+    return strchr(path, '!') != NULL;
+}
+
 static void make_archive(void)
 {
     static const char end[1024];
-    struct weir__rules_error error;
-    struct weir__engine_options none = {0};
-    static bool is_made; /* the name says nothing: what mkdtemp() chooses may end like that, too */
-    if (is_made)
+    if (!help_enter("fault"))
         return;
-    is_made = true;
     CHECK(setenv("WEIR_LIBEXEC", UNPACK_FOLDER, 0) == 0);
-    CHECK(mkdtemp(base) && chdir(base) == 0 && mkdir("t", 0700) == 0);
+    CHECK_EQ(mkdir("t", 0700), 0);
+    sweep_is_wanted = is_in_member;
     CHECK(setenv("TMPDIR", base, 1) == 0);
     int fd = open("t/a.tar", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     CHECK(fd >= 0);
@@ -80,49 +70,16 @@ static void make_archive(void)
         write_member(fd, i);
     CHECK_EQ(write(fd, end, sizeof(end)), (ssize_t)sizeof(end));
     close(fd);
-    CHECK_EQ(weir__rules_load(&rules, "rules", RULE_TEXT, strlen(RULE_TEXT), NULL, &error), 0);
-    CHECK_EQ(weir__engine_new(&engine, rules, &none, &error), 0);
-    CHECK_EQ(atexit(clean_up), 0);
-}
-
-static void on_finding(void *arg, const char *path, const struct weir__finding *finding)
-{
-    (void)arg, (void)path, (void)finding;
-    found++;
-}
-
-static void on_gap(void *arg, const struct weir__scan_gap *gap)
-{
-    (void)arg, (void)gap;
-    told++;
 }
 
 static void scan_path(const char *path)
 {
     struct weir__scan_options options;
-    struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap};
-    struct weir__scan_stats stats;
-    struct weir__scan *run = NULL;
     weir__scan_options_init(&options);
     options.engine = engine;
     options.paths = &path;
     options.paths_count = 1;
-    options.threads = 1;
-    found = told = 0;
-    int result = weir__scan_start(&run, &options, &hooks);
-    if (result < 0) {
-        CHECK(!run);
-        return;
-    }
-    struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, NULL);
-    CHECK_EQ(weir__scan_wait(run, &deadline), 0);
-    result = weir__scan_finish(run, &stats);
-    CHECK(result == 0 || result == -WEIR_E_INCOMPLETE);
-    CHECK_EQ(told, stats.failed + stats.partial);
-    if (result == 0)
-        CHECK_EQ(found, MEMBERS);
-    else
-        CHECK(told > 0);
+    sweep_scan(&options, MEMBERS, true);
     CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
 }
 

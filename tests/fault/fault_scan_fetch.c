@@ -12,51 +12,24 @@
 #include <weir/error.h>
 
 #include "scan_fetch.h"
+#include "scan_sweep.h"
 #include "server_help.h"
 #include "sweep.h"
 #include "sys.h"
 #include "tap.h"
+#include "token_help.h"
 
-#define TOKEN     "tok_abcdef0123456789"
-#define RULE_TEXT "[[rules]]\nid = 'token'\nregex = '\\btok_[a-z0-9]{16}\\b'\n"
-
-static struct weir__rules *rules;
-static struct weir__engine *engine;
 static char url[128], missing[128];
-static unsigned found, told;
-
-static void clean_up(void)
-{
-    weir__engine_free(engine);
-    weir__rules_free(rules);
-}
-
-static void on_finding(void *arg, const char *path, const struct weir__finding *finding)
-{
-    (void)arg, (void)path, (void)finding;
-    found++;
-}
-
-static void on_gap(void *arg, const struct weir__scan_gap *gap)
-{
-    (void)arg;
-    CHECK(gap->what[0] && gap->why[0] && gap->path[0]);
-    told++;
-}
 
 static void scan_once(const char *path, unsigned wanted)
 {
     struct weir__scan_options options;
-    struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap};
     struct weir__scan_web_options web_options = {.paths = &path,
                                                  .paths_count = 1,
                                                  .bytes_max = WEIR__FETCH_BYTES,
                                                  .timeout_ns = 30 * WEIR_NS_PER_S,
                                                  .version = "test"};
     struct weir__scan_web *web = NULL;
-    struct weir__scan_stats stats;
-    struct weir__scan *run = NULL;
-    found = told = 0;
     if (weir__scan_web_new(&web, &web_options) < 0) {
         CHECK(!web);
         return;
@@ -66,19 +39,7 @@ static void scan_once(const char *path, unsigned wanted)
     options.fetcher = weir__scan_web_fetcher(web);
     options.paths = &path;
     options.paths_count = 1;
-    options.threads = 1;
-    int result = weir__scan_start(&run, &options, &hooks);
-    if (result == 0) {
-        struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, NULL);
-        CHECK_EQ(weir__scan_wait(run, &deadline), 0);
-        result = weir__scan_finish(run, &stats);
-        CHECK(result == 0 || result == -WEIR_E_INCOMPLETE);
-        CHECK_EQ(told, stats.failed + stats.partial);
-        if (result == 0)
-            CHECK_EQ(found, wanted);
-        else
-            CHECK(told > 0);
-    }
+    sweep_scan(&options, wanted, true);
     weir__scan_web_free(web);
 }
 
@@ -94,9 +55,7 @@ static void scan_missing(void)
 
 static void start(void)
 {
-    struct weir__rules_error error;
-    struct weir__engine_options none = {0};
-    if (engine)
+    if (!help_engine())
         return;
     unsetenv("http_proxy");
     unsetenv("all_proxy");
@@ -106,9 +65,6 @@ static void start(void)
     unsigned port = start_server();
     snprintf(url, sizeof(url), "http://127.0.0.1:%u/text/a/" TOKEN, port);
     snprintf(missing, sizeof(missing), "http://127.0.0.1:%u/status/404", port);
-    CHECK_EQ(weir__rules_load(&rules, "rules", RULE_TEXT, strlen(RULE_TEXT), NULL, &error), 0);
-    CHECK_EQ(weir__engine_new(&engine, rules, &none, &error), 0);
-    CHECK_EQ(atexit(clean_up), 0);
     scan_url(); /* the library is loaded once, and stays */
     CHECK_EQ(found, 2);
 }

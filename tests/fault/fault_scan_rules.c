@@ -24,7 +24,10 @@ static const char base_text[] = "title = 'base'\n"
                                 "id = 'two'\n"
                                 "context = ['two of', 'two']\n"
                                 "names = ['key']\n"
-                                "value = '[0-9]{3}'\n";
+                                "value = '[0-9]{3}'\n"
+                                "[aliases]\n"
+                                "theirs = ['one', '?two']\n"
+                                "others = ['one', 'two']\n";
 
 /* One string is longer than a block of the set's memory. */
 #define OWN_TEXT                                                                                   \
@@ -45,7 +48,12 @@ static const char base_text[] = "title = 'base'\n"
     "[[rules]]\n"                                                                                  \
     "id = 'three'\n"                                                                               \
     "description = '%040000d'\n"                                                                   \
-    "regex = 'x'\n"
+    "regex = 'x'\n"                                                                                \
+    "[[rules]]\n"                                                                                  \
+    "id = 'theirs'\n"                                                                              \
+    "keywords = ['k3']\n"                                                                          \
+    "[aliases]\n"                                                                                  \
+    "mine = ['three', 'two']\n"
 
 static char text[50000];
 

@@ -1,11 +1,10 @@
 /* fault_scan_run.c - a whole scan in which the n-th allocation, system call or thread start fails.
  *
  * Whatever fails: the run ends, leaks nothing, and answers 0 only if it found everything. What it
- * did not find, it has told. One thread scans, so that the n-th call is the same one each time.
+ * did not find, it has told.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,31 +15,13 @@
 #include "alloc.h"
 #include "cache.h"
 #include "scan.h"
+#include "scan_sweep.h"
 #include "sweep.h"
 #include "sys.h"
 #include "tap.h"
+#include "token_help.h"
 
-#define TOKEN     "tok_abcdef0123456789"
-#define FILES     12u
-#define RULE_TEXT "[[rules]]\nid = 'token'\nregex = '\\btok_[a-z0-9]{16}\\b'\n"
-
-static char base[] = "/tmp/weir-fault-XXXXXX";
-static struct weir__rules *rules;
-static struct weir__engine *engine;
-static unsigned found, told, in_part;
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
-static void clean_up(void)
-{
-    nftw(base, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
-}
+#define FILES 12u
 
 static void write_at(const char *path, off_t at, const char *text)
 {
@@ -53,13 +34,8 @@ static void write_at(const char *path, off_t at, const char *text)
 static void make_tree(void)
 {
     static const char *const dirs[] = {"t", "t/a", "t/a/b", "t/a/b/c", "t/d", "t/e"};
-    struct weir__rules_error error;
-    struct weir__engine_options none = {0};
-    static bool is_made; /* the name says nothing: what mkdtemp() chooses may end like that, too */
-    if (is_made)
+    if (!help_enter("fault"))
         return;
-    is_made = true;
-    CHECK(mkdtemp(base) && chdir(base) == 0);
     char name[64];
     for (unsigned i = 0; i < FILES; i++) {
         if (i < 6)
@@ -69,52 +45,18 @@ static void make_tree(void)
     }
     CHECK_EQ(symlink("a", "t/link"), 0);
     write_at("list", 0, "t/a/1\nt/d\n");
-    CHECK_EQ(weir__rules_load(&rules, "rules", RULE_TEXT, strlen(RULE_TEXT), NULL, &error), 0);
-    CHECK_EQ(weir__engine_new(&engine, rules, &none, &error), 0);
-    CHECK_EQ(atexit(clean_up), 0);
-}
-
-static void on_finding(void *arg, const char *path, const struct weir__finding *finding)
-{
-    (void)arg, (void)path, (void)finding;
-    found++;
-}
-
-static void on_gap(void *arg, const struct weir__scan_gap *gap)
-{
-    (void)arg;
-    told++;
-    in_part += strcmp(gap->what, "cannot read all of") == 0;
 }
 
 static void scan_once(const char *path, const char *list, unsigned wanted)
 {
     const char *const paths[] = {path};
     struct weir__scan_options options;
-    struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap};
-    struct weir__scan_stats stats;
-    struct weir__scan *run = NULL;
     weir__scan_options_init(&options);
     options.engine = engine;
     options.paths = paths;
     options.paths_count = path ? 1 : 0;
     options.files_from = list;
-    options.threads = 1;
-    found = told = in_part = 0;
-    int result = weir__scan_start(&run, &options, &hooks);
-    if (result < 0) {
-        CHECK(!run);
-        return;
-    }
-    struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, NULL);
-    CHECK_EQ(weir__scan_wait(run, &deadline), 0);
-    result = weir__scan_finish(run, &stats);
-    CHECK(result == 0 || result == -WEIR_E_INCOMPLETE);
-    CHECK_EQ(told, stats.failed + stats.partial);
-    if (result == 0)
-        CHECK_EQ(found, wanted);
-    else
-        CHECK(told > 0);
+    sweep_scan(&options, wanted, true);
 }
 
 static void scan_tree(void)

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,31 +15,13 @@
 #include <weir/error.h>
 
 #include "scan.h"
+#include "scan_sweep.h"
 #include "sweep.h"
 #include "sys.h"
 #include "tap.h"
+#include "token_help.h"
 
-#define TOKEN     "tok_abcdef0123456789"
-#define RULE_TEXT "[[rules]]\nid = 'token'\nregex = '\\btok_[a-z0-9]{16}\\b'\n"
-
-static char base[] = "/tmp/weir-fault-XXXXXX";
-static struct weir__rules *rules;
-static struct weir__engine *engine;
-static unsigned found, told;
 static bool has_all_rules = true; /* they are used, or told */
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
-static void clean_up(void)
-{
-    nftw(base, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
-}
 
 static void put(const char *path, const char *text)
 {
@@ -52,13 +33,8 @@ static void put(const char *path, const char *text)
 /* A repository with two files that are ignored, by a rule at its top and by one below. */
 static void make_tree(void)
 {
-    struct weir__rules_error error;
-    struct weir__engine_options none = {0};
-    static bool is_made;
-    if (is_made)
+    if (!help_enter("fault"))
         return;
-    is_made = true;
-    CHECK(mkdtemp(base) && chdir(base) == 0);
     CHECK(mkdir("t", 0700) == 0 && mkdir("t/.git", 0700) == 0 && mkdir("t/a", 0700) == 0);
     CHECK(mkdir("t/a/b", 0700) == 0 && mkdir("t/c", 0700) == 0);
     put("t/.gitignore", "*.o\n");
@@ -66,45 +42,12 @@ static void make_tree(void)
     static const char *const files[] = {"t/1.o", "t/2", "t/a/x", "t/a/b/3", "t/c/4", "t/.git/x"};
     for (size_t i = 0; i < 6; i++)
         put(files[i], " " TOKEN "\n");
-    CHECK_EQ(weir__rules_load(&rules, "rules", RULE_TEXT, strlen(RULE_TEXT), NULL, &error), 0);
-    CHECK_EQ(weir__engine_new(&engine, rules, &none, &error), 0);
-    CHECK_EQ(atexit(clean_up), 0);
-}
-
-static void on_finding(void *arg, const char *path, const struct weir__finding *finding)
-{
-    (void)arg, (void)path, (void)finding;
-    found++;
-}
-
-static void on_gap(void *arg, const struct weir__scan_gap *gap)
-{
-    (void)arg, (void)gap;
-    told++;
 }
 
 static void scan(struct weir__scan_options *options, unsigned wanted, bool is_exact)
 {
-    struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap};
-    struct weir__scan_stats stats;
-    struct weir__scan *run = NULL;
     options->engine = engine;
-    options->threads = 1;
-    found = told = 0;
-    int result = weir__scan_start(&run, options, &hooks);
-    if (result < 0) {
-        CHECK(!run);
-        return;
-    }
-    struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, NULL);
-    CHECK_EQ(weir__scan_wait(run, &deadline), 0);
-    result = weir__scan_finish(run, &stats);
-    CHECK(result == 0 || result == -WEIR_E_INCOMPLETE);
-    CHECK_EQ(told, stats.failed + stats.partial);
-    if (result == 0)
-        CHECK(is_exact ? found == wanted : found >= wanted);
-    else
-        CHECK(told > 0);
+    sweep_scan(options, wanted, is_exact);
 }
 
 static void scan_ignoring(void)

@@ -21,8 +21,8 @@
 
 #define HOLDS(condition) WEIR__REQUIRE(condition, "fuzz", "frames", #condition)
 
-static bool is_in_member;
-static uint64_t bytes_count, member_bytes, members_count;
+static bool is_in_member, is_own;
+static uint64_t bytes_count, member_bytes, members_count, own_bytes;
 static const struct weir__archive_options options = {
     .entries_max = 8, .entry_bytes_max = 1000, .archive_bytes_max = 3000};
 
@@ -43,6 +43,11 @@ static int on_bytes(void *arg, const char *bytes, size_t length)
     HOLDS(is_in_member && length > 0);
     for (size_t i = 0; i < length; i++)
         sum = (char)(sum ^ bytes[i]);
+    if (is_own) {
+        own_bytes += length;
+        HOLDS(own_bytes <= options.archive_bytes_max);
+        return 0;
+    }
     bytes_count += length;
     member_bytes += length;
     HOLDS(member_bytes <= options.entry_bytes_max && bytes_count <= options.archive_bytes_max);
@@ -53,7 +58,22 @@ static int on_end(void *arg, bool is_complete)
 {
     (void)arg, (void)is_complete;
     HOLDS(is_in_member);
-    is_in_member = false;
+    is_in_member = is_own = false;
+    return 0;
+}
+
+static int on_own(void *arg, const char *path)
+{
+    (void)arg;
+    HOLDS(!is_in_member && path[0] == 'f' && (path[1] == '\0' || path[1] == '!'));
+    is_in_member = is_own = true;
+    return 0;
+}
+
+static int on_skip(void *arg, uint64_t length)
+{
+    (void)arg;
+    HOLDS(is_in_member && length > 0 && length <= INT64_MAX);
     return 0;
 }
 
@@ -117,10 +137,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct weir__archive_hooks hooks = {on_begin, on_bytes, on_end, on_unscanned, NULL};
+    const struct weir__archive_hooks hooks = {.begin = on_begin,
+                                              .bytes = on_bytes,
+                                              .end = on_end,
+                                              .unscanned = on_unscanned,
+                                              .own = on_own,
+                                              .skip = on_skip};
     struct weir__archive_taker taker;
-    is_in_member = false;
-    bytes_count = members_count = 0;
+    is_in_member = is_own = false;
+    bytes_count = members_count = own_bytes = 0;
     HOLDS(weir__archive_taker_init(&taker, "f", &options, &hooks) == 0);
     weir__archive_taker_start(&taker, 1, 0);
     while (size >= 3) {
@@ -134,6 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             HOLDS(weir__archive_taker_tell(&taker, false, "died") == 0 && !is_in_member);
             if (!(choices & CHOICE_RESTART))
                 break;
+            own_bytes = 0;
             weir__archive_taker_start(&taker, taker.walk + 1, taker.from);
         }
         data += 3 + length;

@@ -1,7 +1,8 @@
 /* fuzz_decode.c - any bytes, decoded within any limits.
  *
  * The input is two bytes of choices (which kinds, how much room) and the source. What must hold
- * whatever it is: runs of one kind ascend and do not overlap, their bytes stand in the output one
+ * whatever it is: runs of one kind ascend and do not overlap (but escapes, in what is plain), their
+ * bytes stand in the output one
  * behind the other with a NUL between, nothing goes beyond the room, and what did not fit is told;
  * with all the room there is, the runs are at least those that did fit; and the place of every byte
  * lies within the run, ascends with it, and holds bytes that decode to it.
@@ -25,17 +26,39 @@
 
 static struct weir__decoded runs[RUNS_MAX];
 
+/* The characters of one byte without what breaks their line: that begins with a byte which is no
+ * character and ends with one, or with a letter behind a backslash; between them may be some. */
+static size_t without_break(const char *source, size_t start, size_t end, char *out)
+{
+    size_t first = start, last = end, count = 0;
+    while (first < end && base64_index(source[first]) >= 0)
+        first++;
+    while (last > first && base64_index(source[last - 1]) >= 0)
+        last--;
+    if (last > first && source[last - 1] == '\\')
+        last++;
+    for (size_t i = start; i < end; i++)
+        if (i < first || i >= last)
+            out[count++] = source[i];
+    return count;
+}
+
 /* The bytes of the source at the place decode to the byte. */
 static void check_byte(const char *source, const struct weir__decoded *run, size_t at, char wanted,
                        size_t start, size_t end)
 {
-    char bytes[8];
+    char bytes[8], plain[1024];
     size_t count = 0, unit;
     bool is_there = false;
     HOLDS(start < end);
     if (run->encoding == WEIR__BASE64) {
-        count = reference_base64(source, start, end, (unsigned)(at % 3), bytes);
+        HOLDS(end - start <= sizeof(plain));
+        count = reference_base64(plain, 0, without_break(source, start, end, plain),
+                                 (unsigned)(at % 3), bytes);
         HOLDS(count == 1);
+    } else if (run->encoding == WEIR__HEX_LIST || run->encoding == WEIR__DECIMALS) {
+        unit = weir__decode_unit(run->encoding, source, start, end, bytes, &count);
+        HOLDS(unit == end - start);
     } else if (run->encoding == WEIR__HEX) {
         HOLDS(end - start == 2);
         bytes[count++] = (char)strtol((char[]){source[start], source[start + 1], 0}, NULL, 16);
@@ -69,24 +92,30 @@ static void check_run(const char *source, size_t length, const struct weir__deco
 static size_t check(const char *source, size_t length, unsigned encodings, size_t room,
                     size_t runs_max, bool *ret_is_truncated)
 {
-    struct weir__decode_options options = {.runs_max = runs_max, .encodings = encodings};
-    struct weir__buffer out;
+    struct weir__buffer out, marks;
+    struct weir__decode_options options = {
+        .runs_max = runs_max, .encodings = encodings, .marks = &marks};
     size_t ends[WEIR__ENCODINGS] = {0}, out_end = 0;
     weir__buffer_init(&out, room);
+    weir__buffer_init(&marks, room); /* sometimes too small */
     size_t count = weir__decode(source, length, &options, &out, runs, ret_is_truncated);
     HOLDS(count <= runs_max && weir__buffer_length(&out) <= room);
     for (size_t i = 0; i < count; i++) {
         const char *decoded = weir__buffer_text(&out) + runs[i].out_from;
         HOLDS(encodings >> runs[i].encoding & 1);
-        HOLDS(runs[i].from >= ends[runs[i].encoding]);
+        bool is_escaped = runs[i].encoding == WEIR__PERCENT || runs[i].encoding == WEIR__ESCAPES;
+        /* Several readings of lines. */
+        bool is_in_lines = runs[i].encoding == WEIR__BASE64 || runs[i].encoding == WEIR__HEX;
+        HOLDS(runs[i].from >= ends[runs[i].encoding] || is_escaped);
         HOLDS(runs[i].out_from == out_end);
-        ends[runs[i].encoding] = runs[i].until;
+        ends[runs[i].encoding] = is_in_lines ? runs[i].from : runs[i].until;
         out_end = runs[i].out_until + 1;
         HOLDS(decoded[runs[i].out_until - runs[i].out_from] == '\0');
         check_run(source, length, &runs[i], decoded);
     }
     HOLDS(out_end == weir__buffer_length(&out));
     weir__buffer_fini(&out);
+    weir__buffer_fini(&marks);
     return count;
 }
 
@@ -98,7 +127,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2 || size - 2 > SOURCE_MAX)
         return 0;
     size_t length = size - 2;
-    unsigned encodings = data[0] & DECODE_ALL;
+    /* The other kinds are always looked for. */
+    unsigned encodings = (data[0] & 0x3fu) | (DECODE_ALL & ~0x3fu);
     char *source = malloc(length + 1);
     if (!source)
         return 0;

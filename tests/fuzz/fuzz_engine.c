@@ -128,9 +128,11 @@ static void drop_wide(struct hits *hits)
     size_t kept = 0;
     for (size_t i = 0; i < hits->count; i++) {
         bool is_wide = false;
-        for (size_t k = 0; k < hits->items[i].encodings_count; k++)
-            is_wide |= hits->items[i].encodings[k] == WEIR__UTF16LE ||
-                       hits->items[i].encodings[k] == WEIR__UTF16BE;
+        for (size_t k = 0; k < hits->items[i].encodings_count; k++) {
+            enum weir__encoding encoding = hits->items[i].encodings[k];
+            is_wide |= encoding == WEIR__UTF16LE || encoding == WEIR__UTF16BE ||
+                       encoding == WEIR__UTF32LE || encoding == WEIR__UTF32BE;
+        }
         if (!is_wide)
             hits->items[kept++] = hits->items[i];
     }

@@ -50,10 +50,10 @@ static void fill(struct weir__allow_state *state, struct list *list,
     list->regexes = take(state, &allow->regexes);
 }
 
-static bool is_for(const struct weir__allow *allow, const char *rule)
+static bool is_for(const struct weir__allow *allow, const struct weir__rule *rule)
 {
     for (size_t i = 0; i < allow->rules.count; i++)
-        if (strcmp(allow->rules.items[i], rule) == 0)
+        if (weir__rule_is_named(rule, allow->rules.items[i]))
             return true;
     return allow->rules.count == 0;
 }
@@ -66,8 +66,7 @@ static bool is_about(struct weir__allow_state *state, size_t list,
 {
     uint8_t *about = &state->about[rule * state->global_count + list];
     if (*about == UNKNOWN)
-        *about =
-            is_for(state->lists[list].allow, engine->prepared[rule].rule->id) ? ABOUT : NOT_ABOUT;
+        *about = is_for(state->lists[list].allow, engine->prepared[rule].rule) ? ABOUT : NOT_ABOUT;
     return *about == ABOUT;
 }
 
@@ -129,6 +128,17 @@ static bool any_matches(struct weir__scanner *scanner, struct weir__matcher *mat
     return false;
 }
 
+/* As it is shown, or as the folder of the rules has it. */
+static bool matches_path(struct weir__scanner *scanner, const struct list *list, const char *path)
+{
+    size_t count = list->allow->paths.count;
+    if (count == 0)
+        return false;
+    const char *inside = weir__origin_path(scanner->engine->origin, path, &scanner->inside);
+    return any_matches(scanner, list->paths, count, path, strlen(path)) ||
+           (inside && any_matches(scanner, list->paths, count, inside, strlen(inside)));
+}
+
 static bool has_commit(const struct weir__allow *allow, const char *commit)
 {
     for (size_t i = 0; commit && i < allow->commits.count; i++) {
@@ -188,8 +198,7 @@ static bool allows(struct weir__scanner *scanner, const struct list *list,
         if (!has[kind])
             continue;
         bool holds = kind == 0   ? has_commit(allow, subject->commit)
-                     : kind == 1 ? any_matches(scanner, list->paths, allow->paths.count,
-                                               subject->path, strlen(subject->path))
+                     : kind == 1 ? matches_path(scanner, list, subject->path)
                      : kind == 2 ? matches_target(scanner, list, subject)
                                  : has_stopword(allow, subject);
         if (holds && !allow->is_and)
@@ -209,7 +218,7 @@ bool weir__allow_path(struct weir__scanner *scanner, const char *path)
         const struct weir__allow *allow = list->allow;
         if (allow->rules.count > 0 || allow->is_and)
             continue; /* more than the path decides */
-        if (any_matches(scanner, list->paths, allow->paths.count, path, strlen(path)))
+        if (matches_path(scanner, list, path))
             return true;
     }
     return false;

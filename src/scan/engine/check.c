@@ -37,8 +37,10 @@ static const struct {
     {"pypi", weir__check_pypi},
     {"random", weir__check_random},
     {"sendgrid", weir__check_sendgrid},
+    {"sentry-org", weir__check_sentry_org},
     {"shopify", weir__check_shopify},
     {"slack", weir__check_slack},
+    {"slack-webhook", weir__check_slack_webhook},
     {"stripe", weir__check_stripe},
     {"telegram", weir__check_telegram},
     {"twilio", weir__check_twilio},
@@ -63,39 +65,54 @@ bool weir__check_is_gate(const char *name)
            strcmp(name, "basic-auth") == 0;
 }
 
+bool weir__check_is_proof(const char *name)
+{
+    return strcmp(name, "not-placeholder") != 0 && strcmp(name, "random") != 0;
+}
+
 const char *weir__check_name(size_t index)
 {
     return index < CHECKS_COUNT ? checks[index].name : NULL;
 }
 
+#define D  WEIR__DIGIT
+#define L  WEIR__LOWER
+#define U  WEIR__UPPER
+#define LX (WEIR__LOWER | WEIR__HEX_LOWER)
+#define UX (WEIR__UPPER | WEIR__HEX_UPPER)
+static const uint16_t classes[256] = {
+    ['0'] = D,          ['1'] = D,          ['2'] = D,          ['3'] = D,
+    ['4'] = D,          ['5'] = D,          ['6'] = D,          ['7'] = D,
+    ['8'] = D,          ['9'] = D,          ['a'] = LX,         ['b'] = LX,
+    ['c'] = LX,         ['d'] = LX,         ['e'] = LX,         ['f'] = LX,
+    ['g'] = L,          ['h'] = L,          ['i'] = L,          ['j'] = L,
+    ['k'] = L,          ['l'] = L,          ['m'] = L,          ['n'] = L,
+    ['o'] = L,          ['p'] = L,          ['q'] = L,          ['r'] = L,
+    ['s'] = L,          ['t'] = L,          ['u'] = L,          ['v'] = L,
+    ['w'] = L,          ['x'] = L,          ['y'] = L,          ['z'] = L,
+    ['A'] = UX,         ['B'] = UX,         ['C'] = UX,         ['D'] = UX,
+    ['E'] = UX,         ['F'] = UX,         ['G'] = U,          ['H'] = U,
+    ['I'] = U,          ['J'] = U,          ['K'] = U,          ['L'] = U,
+    ['M'] = U,          ['N'] = U,          ['O'] = U,          ['P'] = U,
+    ['Q'] = U,          ['R'] = U,          ['S'] = U,          ['T'] = U,
+    ['U'] = U,          ['V'] = U,          ['W'] = U,          ['X'] = U,
+    ['Y'] = U,          ['Z'] = U,          ['-'] = WEIR__DASH, ['_'] = WEIR__DASH,
+    ['+'] = WEIR__PLUS, ['/'] = WEIR__PLUS, ['.'] = WEIR__DOT,  ['='] = WEIR__EQUALS};
+#undef D
+#undef L
+#undef U
+#undef LX
+#undef UX
+
 unsigned weir__check_class(char byte)
 {
-    if (byte >= '0' && byte <= '9')
-        return WEIR__DIGIT;
-    if (byte >= 'a' && byte <= 'z')
-        return WEIR__LOWER | (byte <= 'f' ? WEIR__HEX_LOWER : 0);
-    if (byte >= 'A' && byte <= 'Z')
-        return WEIR__UPPER | (byte <= 'F' ? WEIR__HEX_UPPER : 0);
-    switch (byte) {
-    case '-':
-    case '_':
-        return WEIR__DASH;
-    case '+':
-    case '/':
-        return WEIR__PLUS;
-    case '.':
-        return WEIR__DOT;
-    case '=':
-        return WEIR__EQUALS;
-    default:
-        return 0;
-    }
+    return classes[(unsigned char)byte];
 }
 
 size_t weir__check_span(const char *text, size_t length, unsigned set)
 {
     size_t count = 0;
-    while (count < length && weir__check_class(text[count]) & set)
+    while (count < length && classes[(unsigned char)text[count]] & set)
         count++;
     return count;
 }

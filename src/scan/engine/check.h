@@ -21,6 +21,9 @@ weir__check *weir__check_find(const char *name);
 /* Whether what fails the check of this name is no secret at all. Of others it may be one: people
  * alter a token before they commit it, and its sum is wrong then. */
 bool weir__check_is_gate(const char *name);
+/* Whether it verifies a sum or a structure. Others say only what a secret is not: that it was not
+ * made up by people is no proof that it is one. */
+bool weir__check_is_proof(const char *name);
 /* The names, for messages and `weir rules lint`; NULL at the end. */
 const char *weir__check_name(size_t index);
 

@@ -286,7 +286,7 @@ static double log2_of(size_t number)
 
 double weir__entropy(const char *text, size_t length)
 {
-    size_t counts[256] = {0};
+    uint32_t counts[256] = {0};
     uint8_t seen[256];
     unsigned different = 0;
     double sum = 0;

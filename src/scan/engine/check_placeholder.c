@@ -2,7 +2,8 @@
  *
  * A placeholder, in any case of letters: a value that holds one of the words below; one that is a
  * short unit again and again for most of it; one that goes up through digits or letters for ROW_MAX
- * bytes, or for half of it; one of fewer than 3 different bytes.
+ * bytes, or for half of it; hexadecimal bytes that go up one by one; one of fewer than 3 different
+ * bytes.
  *
  * Not random is besides: what has no digit, and what reads like words. Of the pairs of letters in
  * English text four fifths are among those that are marked below; of those in random text one in
@@ -19,6 +20,7 @@
 
 #define ROW_MAX       10u /* bytes that go up one by one; by accident once in 10^14 */
 #define ROW_HALF      6u  /* at least so many, where half of the value is enough */
+#define ROW_OF_BYTES  6u  /* in hexadecimal; by accident once in 10^11 */
 #define PERIOD_MAX    16u /* bytes of a unit that is repeated, at least twice behind the first */
 #define REPEATED_MOST 70u /* of a hundred: so much of a value is repeated units, and it is none */
 
@@ -83,6 +85,28 @@ static bool has_row(const char *text, size_t length)
     return false;
 }
 
+static unsigned nibble(char byte)
+{
+    return weir__check_class(byte) & WEIR__DIGIT ? (unsigned)(byte - '0')
+                                                 : (unsigned)(fold(byte) - 'a') + 10;
+}
+
+/* Bytes in hexadecimal that go up one by one, as in published test vectors: 000102030405… */
+static bool has_row_of_bytes(const char *text, size_t length)
+{
+    size_t row = 1;
+    if (length % 2 != 0 || !weir__check_all(text, length, WEIR__XDIGIT))
+        return false;
+    for (size_t i = 2; i < length; i += 2) {
+        unsigned before = nibble(text[i - 2]) << 4 | nibble(text[i - 1]);
+        unsigned byte = nibble(text[i]) << 4 | nibble(text[i + 1]);
+        row = byte == before + 1 ? row + 1 : 1;
+        if (row >= ROW_OF_BYTES)
+            return true;
+    }
+    return false;
+}
+
 /* A unit that comes again and again, at least three times, and fills most of the value: what people
  * put before or behind it, and the case of its letters, does not count. */
 static bool is_repeated(const char *text, size_t length)
@@ -121,7 +145,8 @@ bool weir__check_not_placeholder(const char *secret, size_t length)
     const char *rest = behind_prefix(secret, length);
     size_t rest_length = length - (size_t)(rest - secret);
     return different >= 3 && !has_word(secret, length) && !has_row(secret, length) &&
-           !is_repeated(secret, length) && !is_repeated(rest, rest_length);
+           !has_row_of_bytes(secret, length) && !is_repeated(secret, length) &&
+           !is_repeated(rest, rest_length);
 }
 
 /* Pairs of letters that English is full of: by the first, a bit for each second. */

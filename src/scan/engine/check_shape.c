@@ -29,6 +29,8 @@ bool weir__check_stripe(const char *secret, size_t length)
     static const struct shape shapes[] = {{"sk_live_", WEIR__BASE62, 16, 247},
                                           {"sk_test_", WEIR__BASE62, 16, 247},
                                           {"rk_live_", WEIR__BASE62, 16, 247},
+                                          {"sk_prod_", WEIR__BASE62, 16, 247},
+                                          {"rk_prod_", WEIR__BASE62, 16, 247},
                                           {"rk_test_", WEIR__BASE62, 16, 247},
                                           {"pk_live_", WEIR__BASE62, 16, 247},
                                           {"pk_test_", WEIR__BASE62, 16, 247},

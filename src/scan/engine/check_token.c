@@ -1,10 +1,12 @@
-/* check_token.c - tokens with a checksum.
+/* check_token.c - tokens with a checksum, or with parts that can be told apart.
  *
  *     GitHub, npm   the last 6 characters are the CRC32, in base 62, of those behind the prefix
  *     GitLab        "routable" tokens end with the CRC32, in base 36, of all before it
  *     Grafana       service accounts: the CRC32 of all before it, its bytes in little-endian order
  *     age           bech32
  *     Bitcoin       base58 with the first 4 bytes of SHA-256 twice
+ *     Sentry        of organizations: facts as JSON in base64, and 32 random bytes
+ *     Slack         webhooks: team, application or workflow, and what is secret
  */
 #include "check_part.h"
 
@@ -31,6 +33,7 @@ static bool is_base62_crc(const char *text, size_t length)
 }
 
 #define GITHUB_BODY     36u
+#define GITHUB_REFRESH  76u
 #define GITHUB_BODY_MAX 512u
 
 bool weir__check_github(const char *secret, size_t length)
@@ -41,10 +44,11 @@ bool weir__check_github(const char *secret, size_t length)
     if (length < 4 + GITHUB_BODY || memcmp(secret, "gh", 2) != 0 ||
         !memchr("pousr", secret[2], 5) || secret[3] != '_')
         return false;
+    bool is_refresh = secret[2] == 'r' && length == 4 + GITHUB_REFRESH;
     secret += 4;
     length -= 4;
     /* Longer ones are announced, and how they end is not. */
-    if (length > GITHUB_BODY)
+    if (length > GITHUB_BODY && !is_refresh)
         return weir__check_is(secret, length, WEIR__BASE64URL | WEIR__DOT, GITHUB_BODY,
                               GITHUB_BODY_MAX);
     return weir__check_all(secret, length, WEIR__BASE62) && is_base62_crc(secret, length);
@@ -177,4 +181,54 @@ bool weir__check_bitcoin_wif(const char *secret, size_t length)
     weir__check_sha256(first, bytes - 4, digest);
     weir__check_sha256(digest, sizeof(digest), digest);
     return memcmp(digest, first + bytes - 4, 4) == 0;
+}
+
+/* Sentry: sntrys_FACTS_SECRET. */
+
+#define SENTRY_FACTS_MAX 1024u
+#define SENTRY_SECRET    43u
+
+bool weir__check_sentry_org(const char *secret, size_t length)
+{
+    static const char *const keys[] = {"\"iat\"", "\"url\"", "\"org\""};
+    uint8_t facts[SENTRY_FACTS_MAX];
+    size_t count = 0;
+    if (!weir__check_skip(&secret, &length, "sntrys_") || length < SENTRY_SECRET + 2 ||
+        secret[length - SENTRY_SECRET - 1] != '_' ||
+        !weir__check_all(secret + length - SENTRY_SECRET, SENTRY_SECRET,
+                         WEIR__BASE64STD | WEIR__DASH) ||
+        !weir__check_base64(secret, length - SENTRY_SECRET - 1, facts, sizeof(facts), &count) ||
+        count > sizeof(facts) || facts[0] != '{' || facts[count - 1] != '}')
+        return false;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (!memmem(facts, count, keys[i], strlen(keys[i])))
+            return false;
+    return true;
+}
+
+/* Slack: T… or E…, then B… or A…, then 24 characters; of workflows with a number between them. */
+
+static bool skip_id(const char **text, size_t *length, const char *letters, size_t most)
+{
+    size_t count = weir__check_span(*text, *length, WEIR__DIGIT | WEIR__UPPER);
+    if (count < 7 || count > most || count == *length || (*text)[count] != '/' ||
+        !strchr(letters, **text))
+        return false;
+    *text += count + 1;
+    *length -= count + 1;
+    return true;
+}
+
+bool weir__check_slack_webhook(const char *secret, size_t length)
+{
+    if (!skip_id(&secret, &length, "TE", 14))
+        return false;
+    if (skip_id(&secret, &length, "B", 14))
+        return weir__check_is(secret, length, WEIR__BASE62, 24, 24);
+    if (skip_id(&secret, &length, "A", 14)) {
+        size_t digits = weir__check_span(secret, length, WEIR__DIGIT);
+        return digits >= 10 && digits <= 24 && digits < length && secret[digits] == '/' &&
+               weir__check_is(secret + digits + 1, length - digits - 1, WEIR__BASE62, 24, 32);
+    }
+    return false;
 }

@@ -13,6 +13,8 @@
 
 #include "banned.h"
 
+#define NARROWER_MAX 64u /* times that too wide a match is looked for in a narrower form */
+
 /* What the path says about a rule, found out when first needed. */
 enum { UNKNOWN, WANTED, UNWANTED };
 
@@ -21,8 +23,10 @@ bool weir__is_path_wanted(struct weir__scanner *scanner, uint32_t rule)
     uint8_t *state = &scanner->rule_state[rule];
     if (*state == UNKNOWN) {
         const char *path = weir__buffer_text(&scanner->path);
-        bool has = !scanner->paths[rule].text ||
-                   weir__matcher_has(&scanner->paths[rule], scanner->data, path, strlen(path));
+        struct weir__matcher *wanted = &scanner->paths[rule];
+        bool has = !wanted->text || weir__matcher_has(wanted, scanner->data, path, strlen(path));
+        if (!has && (path = weir__origin_path(scanner->engine->origin, path, &scanner->inside)))
+            has = weir__matcher_has(wanted, scanner->data, path, strlen(path));
         *state = has ? WANTED : UNWANTED;
     }
     return *state == WANTED;
@@ -34,9 +38,8 @@ static const char *line_before(const char *from, const char *at)
 {
     const char *least =
         at - from > (ptrdiff_t)WEIR__CONTEXT_BYTES ? at - WEIR__CONTEXT_BYTES : from;
-    while (at > least && at[-1] != '\n')
-        at--;
-    return at;
+    const char *before = memrchr(least, '\n', (size_t)(at - least));
+    return before ? before + 1 : least;
 }
 
 /* What ends with the end of a line goes no further. */
@@ -49,20 +52,57 @@ static const char *line_behind(const char *from, const char *at, const char *end
     return stop ? stop : most;
 }
 
-/* Whether a comment in it says so: what all of them have in common is looked for once. */
-static bool has_allow_comment(const char *from, const char *until)
+/* --- comments that allow --- */
+
+#define COMMENT_MAX 16u /* bytes of the longest one, with what is beside it */
+
+static bool is_word(char byte)
+{
+    return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= 'a' && byte <= 'z') || byte == '_';
+}
+
+/* The first comment in [from, until) of the view, words of their own: weir:allowed says nothing.
+ * What they have in common is looked for once. NULL: none. */
+static const char *find_comment(const struct weir__view *view, const char *from, const char *until)
 {
     static const char allow[] = ":allow", *const whose[] = {"weir", "gitleaks"};
-    const char *at = from;
-    while ((at = memmem(at, (size_t)(until - at), allow, strlen(allow))) != NULL) {
+    const size_t size = sizeof(allow) - 1;
+    const char *at = from, *end = view->bytes + view->length;
+    for (; (at = memmem(at, (size_t)(until - at), allow, size)) != NULL; at++) {
+        if (at + size < end && is_word(at[size]))
+            continue;
         for (size_t i = 0; i < sizeof(whose) / sizeof(*whose); i++) {
             size_t length = strlen(whose[i]);
-            if ((size_t)(at - from) >= length && memcmp(at - length, whose[i], length) == 0)
-                return true;
+            const char *start = at - length;
+            if ((size_t)(at - from) >= length && memcmp(start, whose[i], length) == 0 &&
+                (start == view->bytes || !is_word(start[-1])))
+                return start;
         }
-        at++;
     }
-    return false;
+    return NULL;
+}
+
+/* Whether there is one. A line that is full of matches is asked about for each of them: so it is
+ * remembered where none is. */
+static bool has_comment(struct weir__uncommented *none, uint64_t generation,
+                        const struct weir__view *view, const char *from, const char *until)
+{
+    uint64_t base = view->offset, start = base + (uint64_t)(from - view->bytes),
+             end = base + (uint64_t)(until - view->bytes);
+    uint64_t known = none->from > base ? none->from : base;
+    bool is_near = none->generation == generation && start >= known && start <= none->until;
+    if (is_near && end <= none->until)
+        return false;
+    uint64_t set_in = start;
+    if (is_near) /* one across the edge begins before it */
+        set_in = none->until - known > COMMENT_MAX ? none->until - COMMENT_MAX : known;
+    const char *found = find_comment(view, view->bytes + (size_t)(set_in - base), until);
+    if (!found) {
+        *none = (struct weir__uncommented){generation, is_near ? known : start, end};
+        return false;
+    }
+    return found >= from || find_comment(view, from, until);
 }
 
 /* The number and the start of the line of a byte of the segment. */
@@ -71,11 +111,16 @@ static void find_line(struct weir__scanner *scanner, size_t at, uint64_t *ret_li
 {
     const char *from = scanner->bytes + scanner->cursor, *end = scanner->bytes + at;
     if (at < scanner->cursor) {
-        for (const char *line = end; (line = memchr(line, '\n', (size_t)(from - line))); line++)
+        uint64_t line = scanner->cursor_line;
+        for (const char *next = end; (next = memchr(next, '\n', (size_t)(from - next))); next++)
             scanner->cursor_line--;
-        const char *before = memrchr(scanner->bytes, '\n', at);
-        scanner->cursor_start = before ? scanner->offset + (uint64_t)(before + 1 - scanner->bytes)
-                                       : scanner->line_start;
+        /* In the same line nothing before it is looked at: it may be the whole segment. */
+        const char *before =
+            line != scanner->cursor_line ? memrchr(scanner->bytes, '\n', at) : NULL;
+        if (before)
+            scanner->cursor_start = scanner->offset + (uint64_t)(before + 1 - scanner->bytes);
+        else if (line != scanner->cursor_line)
+            scanner->cursor_start = scanner->line_start;
         from = end;
     }
     while (from < end && (from = memchr(from, '\n', (size_t)(end - from)))) {
@@ -131,20 +176,23 @@ static void find_secret(const struct weir__rule *rule, const PCRE2_SIZE *ends, i
 }
 
 /* Beside the secret, or beside what it was encoded in. */
-static bool is_allowed_by_comment(const struct weir__scanner *scanner,
-                                  const struct weir__match *match, const struct weir__facts *facts)
+static bool is_allowed_by_comment(struct weir__scanner *scanner, const struct weir__match *match,
+                                  const struct weir__facts *facts)
 {
     size_t from = match->secret_from, until = match->secret_until;
+    const struct weir__view *view = scanner->view, *segment = &scanner->views[0];
+    struct weir__uncommented *none = &scanner->uncommented[view->parent ? 1 : 0];
     if (scanner->engine->ignore_allow_comments)
         return false;
-    if (has_allow_comment(facts->line, facts->line_end))
+    if (has_comment(none, view->parent ? scanner->generation : 0, view, facts->line,
+                    facts->line_end))
         return true;
-    if (!scanner->view->parent)
+    if (!view->parent)
         return false;
-    find_origin(scanner->view, &from, &until);
-    const char *start = scanner->bytes, *end = start + scanner->length;
-    return has_allow_comment(line_before(start, start + from),
-                             line_behind(start + from, start + until, end));
+    find_origin(view, &from, &until);
+    const char *start = segment->bytes, *end = start + segment->length;
+    return has_comment(&scanner->uncommented[0], 0, segment, line_before(start, start + from),
+                       line_behind(start + from, start + until, end));
 }
 
 static bool is_allowed(struct weir__scanner *scanner, const struct weir__match *match,
@@ -200,16 +248,19 @@ void weir__show(struct weir__scanner *scanner, const struct weir__match *match,
 }
 
 static void keep(struct weir__scanner *scanner, const struct weir__match *match,
-                 const struct weir__facts *facts)
+                 const struct weir__facts *facts, bool is_allowed)
 {
     const struct weir__view *view = scanner->view;
     struct weir__finding shown;
     weir__show(scanner, match, facts, &shown);
+    if (is_allowed) /* its place alone is asked for */
+        shown.secret_length = shown.match_length = shown.line_length = 0;
     struct weir__candidate *candidate = weir__pending_new(
         scanner, shown.secret_length + shown.match_length + shown.line_length + 3);
     if (!candidate)
         return;
     candidate->rule = match->rule;
+    candidate->is_allowed = is_allowed;
     candidate->place = shown.place;
     size_t match_from = match->from, match_until = match->until;
     struct weir__place of_match;
@@ -228,6 +279,7 @@ static void keep(struct weir__scanner *scanner, const struct weir__match *match,
     candidate->entropy = facts->entropy;
     candidate->is_checked = facts->is_checked;
     candidate->encodings_count = (uint8_t)view->depth;
+    scanner->pending.has_decoded |= view->depth > 0;
     for (const struct weir__view *at = view; at->parent; at = at->parent)
         candidate->encodings[at->depth - 1] = at->run->encoding;
 }
@@ -251,18 +303,21 @@ enum weir__verdict weir__weigh(struct weir__scanner *scanner, const struct weir_
     const struct weir__prepared *prepared = &scanner->engine->prepared[match->rule];
     const char *secret = view->bytes + match->secret_from;
     size_t length = match->secret_until - match->secret_from;
-    struct weir__facts facts = {.entropy = weir__entropy(secret, length)};
-    facts.is_checked = prepared->check && prepared->check(secret, length);
-    if (length == 0 || (prepared->rule->entropy > 0 && facts.entropy < prepared->rule->entropy) ||
-        (prepared->is_gate && !facts.is_checked))
+    struct weir__facts facts = {.line = view->bytes + match->from,
+                                .line_end = view->bytes + match->until,
+                                .entropy = weir__entropy(secret, length)};
+    *ret_facts = facts;
+    if (length == 0 || (prepared->rule->entropy > 0 && facts.entropy < prepared->rule->entropy))
         return WEIR__REJECTED;
+    bool holds = prepared->check && prepared->check(secret, length);
+    if (prepared->is_gate && !holds)
+        return WEIR__REJECTED;
+    facts.is_checked = holds && prepared->is_proof;
     facts.line = line_before(view->bytes, view->bytes + match->from);
     facts.line_end = line_behind(view->bytes + match->from, view->bytes + match->until,
                                  view->bytes + view->length);
-    if (is_allowed(scanner, match, &facts))
-        return WEIR__ALLOWED;
     *ret_facts = facts;
-    return WEIR__ACCEPTED;
+    return is_allowed(scanner, match, &facts) ? WEIR__ALLOWED : WEIR__ACCEPTED;
 }
 
 void weir__judge(struct weir__scanner *scanner, const struct weir__match *match)
@@ -270,27 +325,34 @@ void weir__judge(struct weir__scanner *scanner, const struct weir__match *match)
     struct weir__facts facts;
     if (!is_of_segment(scanner, match))
         return;
-    switch (weir__weigh(scanner, match, &facts)) {
+    enum weir__verdict verdict;
+    if (!weir__echo_judged(scanner, match, &verdict, &facts)) {
+        verdict = weir__weigh(scanner, match, &facts);
+        weir__echo_judge(scanner, match, verdict, &facts);
+    }
+    switch (verdict) {
     case WEIR__REJECTED:
         scanner->result.rejected++;
         break;
     case WEIR__ALLOWED:
         scanner->result.allowed++;
+        /* What gives way to it says nothing of the same bytes. */
+        if (scanner->engine->prepared[match->rule].rank < WEIR__RANK_GENERIC)
+            keep(scanner, match, &facts, true);
         break;
     case WEIR__ACCEPTED:
         if (!scanner->view->parent && weir__pending_is_certain(scanner, match->rule))
             weir__doubts_cover(scanner, match->secret_from, match->secret_until);
-        keep(scanner, match, &facts);
+        keep(scanner, match, &facts, false);
         break;
     }
 }
 
-int weir__search(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
-                 bool is_early, struct weir__match *ret_match)
+/* One run of the expression, whose match starts in [from, to] and ends at `end` at most. */
+static int run(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to, size_t end,
+               bool is_early, struct weir__match *ret_match)
 {
     const struct weir__view *view = scanner->view;
-    const struct weir__prepared *prepared = &scanner->engine->prepared[rule];
-    size_t end = view->length - to > prepared->width ? to + prepared->width : view->length;
     uint32_t options = view->is_begin ? 0 : PCRE2_NOTBOL;
     /* Whether the text ends here is not known: what would ask for it is told as partial. */
     if (is_early && end == view->length)
@@ -310,24 +372,69 @@ int weir__search(struct weir__scanner *scanner, uint32_t rule, size_t from, size
     *ret_match = (struct weir__match){.rule = rule, .from = ends[0], .until = ends[1]};
     if (ret_match->until < ret_match->from)
         return 0; /* \K behind the end */
-    find_secret(prepared->rule, ends, groups, ret_match);
+    find_secret(scanner->engine->prepared[rule].rule, ends, groups, ret_match);
     return 1;
 }
 
-/* One search. Returns where the next one starts. */
+/* The expression of a rule may go on for longer than the rule is wide. Such a match is none: there
+ * may be a narrower one from the same place, or else from a later one. */
+int weir__search(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
+                 bool is_early, struct weir__match *ret_match)
+{
+    const struct weir__view *view = scanner->view;
+    size_t width = scanner->engine->prepared[rule].width;
+    size_t end = view->length - to > width ? to + width : view->length;
+    for (unsigned tries = 0; tries < NARROWER_MAX; tries++) {
+        int found = run(scanner, rule, from, to, end, is_early, ret_match);
+        if (found <= 0)
+            return found;
+        size_t start = pcre2_get_startchar(scanner->data);
+        if (ret_match->until - start <= width)
+            return found;
+        found = run(scanner, rule, start, start, start + width, is_early, ret_match);
+        if (found != 0 || start == to)
+            return found;
+        from = start + 1;
+    }
+    return PCRE2_ERROR_MATCHLIMIT;
+}
+
+static void take(struct weir__scanner *scanner, const struct weir__match *match)
+{
+    if (scanner->engine->prepared[match->rule].is_doubtful && !scanner->view->parent)
+        weir__doubts_add(scanner, match);
+    else
+        weir__judge(scanner, match);
+}
+
+/* All searches of a rule for a hit. Returns where the next one starts. */
 static size_t search(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to)
 {
-    struct weir__match match;
-    int found = weir__search(scanner, rule, from, to, false, &match);
-    if (found <= 0) {
-        scanner->result.gave_up += found != 0;
-        return to + 1;
+    struct weir__match match, first = {.rule = rule};
+    size_t start = from, count = 0;
+    bool has_failed = false;
+    int known = weir__echo_find(scanner, rule, from, to, &match, &from);
+    if (known > 0) {
+        take(scanner, &match);
+        first = match;
+        count = 1;
     }
-    if (scanner->engine->prepared[rule].is_doubtful && !scanner->view->parent)
-        weir__doubts_add(scanner, &match);
-    else
-        weir__judge(scanner, &match);
-    return match.until > match.from ? match.until : match.from + 1;
+    while (from <= to) {
+        int found = weir__search(scanner, rule, from, to, false, &match);
+        if (found <= 0) {
+            has_failed = found != 0;
+            scanner->result.gave_up += found != 0;
+            from = to + 1;
+            break;
+        }
+        if (count++ == 0)
+            first = match;
+        take(scanner, &match);
+        from = match.until > match.from ? match.until : match.from + 1;
+    }
+    if (count <= 1 && !has_failed)
+        weir__echo_keep(scanner, rule, start, to, count > 0 ? &first : NULL, from);
+    return from;
 }
 
 void weir__confirm(struct weir__scanner *scanner, uint32_t rule, size_t to)
@@ -345,7 +452,7 @@ void weir__confirm(struct weir__scanner *scanner, uint32_t rule, size_t to)
         return;
     if (base + from < progress->position)
         from = (size_t)(progress->position - base);
-    while (from <= to)
+    if (from <= to)
         from = search(scanner, rule, from, to);
     progress->position = base + from;
 }

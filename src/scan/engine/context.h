@@ -1,17 +1,25 @@
 /* context.h - the shorthand of the commonest kind of rule: a word, perhaps a name, a value.
  *
  *     context = ["adobe", "adobe io"]     one of these words, in any case
- *     names = ["key", "secret"]           one of these follows within 40 bytes, in any case;
- * optional value = '[a-f0-9]{32}'              the secret
+ *     names = ["key", "secret"]           then one of these within 40 bytes, in any case; optional
+ *     value = '[a-f0-9]{32}'              the secret
  *
- * becomes one expression that PCRE2 and Hyperscan both take:
+ * becomes one expression:
  *
  *     (?i:WORDS)                          a blank in a word: nothing, or one of ' ', '_', '-', '.'
  *     [^\x00]{0,40}?(?i:NAMES)            only with names
- *     [^\x00]{0,48}?[^BEFORE]             the gap: 1 to 49 bytes, lines may end in it; its last
- * byte cannot be of the value, but may be '=' (VALUE)                             group
- * WEIR__CONTEXT_GROUP
+ *     (?!EMPTY)                           not behind a name that has no value
+ *     ANY{0,48}?[^BEFORE]                 the gap: 1 to 49 bytes
+ *     (VALUE)                             group WEIR__CONTEXT_GROUP
  *     (?:[^BEHIND]|\z)                    a byte that cannot go on with the value, or the end
+ *
+ * A word of six letters or fewer has edges: it must stand in a name, not in random text. Behind
+ * such words lines may end in the gap unless a value is at their end. The last byte of the gap
+ * cannot be of the value, but may be '='.
+ *
+ * EMPTY: a sign and an empty pair of quotes, null, nil or None behind the rest of the name; "=" and
+ * in the next line another name with a sign; ":" of the name of a value, and in the next line a
+ * name that is none for a value of it. It is asked behind the word, and behind the name.
  *
  * How the pieces look is decided in context.c and nowhere else.
  *

@@ -49,8 +49,16 @@ void weir__patterns_fini(struct weir__patterns *patterns)
     weir__base_free(patterns->ids);
 }
 
+/* Whose expressions are looked at: where that was read, and what it is. */
+struct owner {
+    const char *file;
+    unsigned line;
+    const char *rule; /* or NULL */
+    const char *what;
+};
+
 /* Those of allow lists and paths too: nothing may fail later, in the middle of a scan. */
-static int check_list(const struct weir__strings *list, const char *whose,
+static int check_list(const struct weir__strings *list, const struct owner *owner,
                       struct weir__rules_error *ret_error)
 {
     char reason[192];
@@ -58,21 +66,25 @@ static int check_list(const struct weir__strings *list, const char *whose,
     for (size_t i = 0; i < list->count; i++)
         if (!weir__matcher_check(list->items[i], &groups, reason, sizeof(reason))) {
             snprintf(ret_error->text, sizeof(ret_error->text),
-                     "cannot use the expression '%.160s' of %.80s: %s", list->items[i], whose,
-                     reason);
+                     "%.120s:%u: %s%.60s%scannot use the %s '%.120s': %.120s",
+                     owner->file ? owner->file : "rules", owner->line, owner->rule ? "rule '" : "",
+                     owner->rule ? owner->rule : "", owner->rule ? "': " : "", owner->what,
+                     list->items[i], reason);
             return -WEIR_E_INVALID;
         }
     return 0;
 }
 
-static int check_allows(const struct weir__allow *allows, size_t count, const char *whose,
+static int check_allows(const struct weir__allow *allows, size_t count, const char *rule,
                         struct weir__rules_error *ret_error)
 {
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
-        result = check_list(&allows[i].regexes, whose, ret_error);
+        struct owner owner = {allows[i].file, allows[i].line, rule, "expression of an allow list"};
+        result = check_list(&allows[i].regexes, &owner, ret_error);
+        owner.what = "path of an allow list";
         if (result == 0)
-            result = check_list(&allows[i].paths, whose, ret_error);
+            result = check_list(&allows[i].paths, &owner, ret_error);
     }
     return result;
 }
@@ -92,18 +104,19 @@ static int check_group(const struct weir__rule *rule, struct weir__rules_error *
     return -WEIR_E_INVALID;
 }
 
-int weir__database_check(const struct weir__rules *rules, struct weir__rules_error *ret_error)
+int weir__database_check(const struct weir__engine *engine, struct weir__rules_error *ret_error)
 {
-    int result = check_allows(rules->allows, rules->allows_count, "an allow list", ret_error);
-    for (size_t i = 0; i < rules->rules_count && result == 0; i++) {
-        const struct weir__rule *rule = &rules->rules[i];
-        char *texts[2];
-        struct weir__strings list = {.items = texts};
-        if (rule->regex)
-            texts[list.count++] = rule->regex;
-        if (rule->path)
-            texts[list.count++] = rule->path;
-        result = check_list(&list, rule->id, ret_error);
+    const struct weir__rules *rules = engine->rules;
+    int result = check_allows(rules->allows, rules->allows_count, NULL, ret_error);
+    for (uint32_t i = 0; i < engine->count && result == 0; i++) {
+        const struct weir__rule *rule = engine->prepared[i].rule;
+        char *texts[] = {rule->regex, rule->path};
+        struct owner owner = {rule->file, rule->line, rule->id, "expression"};
+        for (size_t k = 0; k < 2 && result == 0; k++) {
+            struct weir__strings list = {.items = &texts[k], .count = texts[k] != NULL};
+            owner.what = k == 0 ? "expression" : "path";
+            result = check_list(&list, &owner, ret_error);
+        }
         if (result == 0)
             result = check_group(rule, ret_error);
         if (result == 0)

@@ -5,9 +5,10 @@
  *
  *     base64        four characters, each the fourth from the last, that have a value below 32, as
  *                   the first of a group has when it begins with ASCII
- *     hexadecimal   a digit at every 32nd byte, and 8 and 16 bytes from it
+ *     hexadecimal   decimal digits, each the second from the last, six times
+ *     bytes apart   numbers, each three to eight bytes from the last, five times
  *     escapes       the bytes that they begin with
- *     UTF-16        a NUL or a byte of the mark; then 8 ASCII units in a row, or the whole mark
+ *     UTF-16, 32    a NUL or a byte of the mark; then 8 ASCII units in a row, or the whole mark
  *
  * Patterns end in the block that is looked at; what they need of the block before is kept as bits
  * or computed again.
@@ -16,13 +17,16 @@
 
 #include <string.h>
 
+#include "classes.h"
 #include "decode_mask.h"
 
 #include "banned.h"
 
 static const char *const names[WEIR__ENCODINGS] = {
-    [WEIR__BASE64] = "base64",   [WEIR__HEX] = "hex",          [WEIR__PERCENT] = "percent",
-    [WEIR__ESCAPES] = "unicode", [WEIR__UTF16LE] = "utf-16le", [WEIR__UTF16BE] = "utf-16be",
+    [WEIR__BASE64] = "base64",    [WEIR__HEX] = "hex",          [WEIR__PERCENT] = "percent",
+    [WEIR__ESCAPES] = "unicode",  [WEIR__UTF16LE] = "utf-16le", [WEIR__UTF16BE] = "utf-16be",
+    [WEIR__UTF32LE] = "utf-32le", [WEIR__UTF32BE] = "utf-32be", [WEIR__HEX_LIST] = "hex",
+    [WEIR__DECIMALS] = "decimal",
 };
 
 const char *weir__encoding_name(enum weir__encoding encoding)
@@ -32,31 +36,44 @@ const char *weir__encoding_name(enum weir__encoding encoding)
 
 /* Keeping. */
 
+/* A NUL is half of a letter: text of one run would go on with that of the next. Here it does not,
+ * in either order of UTF-16; and escapes end at a control character. */
+static const char wall[4] = {'\x7f', '\xdc', '\xdc', '\x7f'};
+
+/* Where the next piece begins. Without room for it, the way back is longer. */
+static void mark(const struct weir__decode_work *work, const struct weir__decode_reader *reader,
+                 struct weir__decoded *run, size_t out)
+{
+    struct weir__buffer *marks = work->options->marks;
+    size_t source = reader->at - run->from;
+    if (!marks || !weir__decode_has_units(run->encoding) || reader->at >= run->until ||
+        source > UINT32_MAX || out > UINT32_MAX)
+        return;
+    struct weir__decoded_mark one = {.source = (uint32_t)source, .out = (uint32_t)out};
+    size_t at = weir__buffer_length(marks) / sizeof(one);
+    if (weir__buffer_append(marks, (const char *)&one, sizeof(one)) < 0)
+        return;
+    run->_first_mark = run->_width == 0 ? (unsigned)at : run->_first_mark;
+    run->_marks = marks;
+    run->_width++;
+}
+
 static void append(struct weir__decode_work *work, struct weir__decoded *run)
 {
     struct weir__decode_reader reader;
     char piece[WEIR__DECODE_PIECE];
-    size_t bytes = run->out_until, step = bytes / (WEIR__DECODED_MARKS + 1) + 1, done = 0,
-           marks = 0;
-    size_t from = weir__buffer_length(work->out);
+    size_t bytes = run->out_until, done = 0, from = weir__buffer_length(work->out);
     /* Nothing can fail: the room was reserved. */
     int error = 0;
     weir__decode_reader_init(&reader, work->source, run);
     for (size_t count; (count = weir__decode_read(&reader, piece)) > 0;) {
         error |= weir__buffer_append(work->out, piece, count);
         done += count;
-        bool has_units = run->encoding != WEIR__BASE64 && run->encoding != WEIR__HEX;
-        if (has_units && done >= (marks + 1) * step && marks < WEIR__DECODED_MARKS &&
-            reader.at - run->from <= UINT32_MAX && done <= UINT32_MAX) {
-            run->_marks[marks++] = (struct weir__decoded_mark){
-                .source = (uint32_t)(reader.at - run->from), .out = (uint32_t)done};
-            while (done >= (marks + 1) * step && marks < WEIR__DECODED_MARKS) {
-                run->_marks[marks] = run->_marks[marks - 1];
-                marks++;
-            }
-        }
+        mark(work, &reader, run, done);
     }
     error |= weir__buffer_putc(work->out, '\0');
+    if (work->options->has_walls)
+        error |= weir__buffer_append(work->out, wall, sizeof(wall));
     (void)error;
     run->out_from = from;
     run->out_until = from + bytes;
@@ -65,7 +82,8 @@ static void append(struct weir__decode_work *work, struct weir__decoded *run)
 void weir__decode_keep(struct weir__decode_work *work, const struct weir__decoded *run)
 {
     if (work->runs_count >= work->options->runs_max ||
-        weir__buffer_reserve(work->out, run->out_until + 1) < 0) {
+        weir__buffer_reserve(work->out, run->out_until + 1 +
+                                            (work->options->has_walls ? sizeof(wall) : 0)) < 0) {
         work->is_truncated = true;
         return;
     }
@@ -78,6 +96,16 @@ void weir__decode_keep(struct weir__decode_work *work, const struct weir__decode
 static uint64_t eight(struct weir__bits2 bits)
 {
     return weir__bits2_and(weir__bits2_and(weir__bits2_and(bits, 2), 4), 8).bits;
+}
+
+/* A letter and three NULs, eight times; each ends at the bit. Both orders look like that. */
+static uint64_t eight_quads(struct weir__bits2 text, struct weir__bits2 nul)
+{
+    struct weir__bits2 quads = weir__bits2_and(nul, 1);
+    quads.before &= nul.before << 2 & text.before << 3;
+    quads.bits &=
+        weir__bits_back(nul.before, nul.bits, 2) & weir__bits_back(text.before, text.bits, 3);
+    return weir__bits2_and(weir__bits2_and(weir__bits2_and(quads, 4), 8), 16).bits;
 }
 
 /* What is known of decoded bytes while they go by in blocks. */
@@ -99,7 +127,7 @@ static void text_block(struct text *text, const char *bytes)
                               t->bits & weir__bits_back(n->before, n->bits, 1)};
     text->has_least |= weir__bits2_and(row, 4).bits != 0;
     text->has_least_long |= weir__bits2_and(row, 8).bits != 0;
-    text->has_units |= (eight(little) | eight(big)) != 0;
+    text->has_units |= (eight(little) | eight(big) | eight_quads(*t, *n)) != 0;
 }
 
 _Static_assert(WEIR__TEXT_LEAST == 8 + 4 && WEIR__TEXT_LEAST_LONG == 8 + 8 && WEIR__TEXT_UNITS == 8,
@@ -124,7 +152,7 @@ static bool is_text(const struct weir__decode_work *work, struct weir__decoded *
     text_block(&text, piece);
     run->out_until = bytes;
     if (bytes < WEIR__TEXT_LEAST)
-        return bytes > 0 && text.text.bits == (UINT64_C(1) << bytes) - 1;
+        return bytes >= WEIR__ESCAPES_LEAST && text.text.bits == (UINT64_C(1) << bytes) - 1;
     return text.has_units || (bytes < WEIR__TEXT_LONG ? text.has_least : text.has_least_long);
 }
 
@@ -155,6 +183,13 @@ static void survey_marks(struct weir__decode_work *work, const struct weir__bloc
         weir__decode_marked(work, WEIR__UTF16BE, at + (unsigned)__builtin_ctzll(big) + 1);
 }
 
+static void survey_quads(struct weir__decode_work *work, struct weir__bits2 text,
+                         struct weir__bits2 nul, size_t at)
+{
+    for (uint64_t hits = eight_quads(text, nul); hits; hits &= hits - 1)
+        weir__decode_quads(work, at + (unsigned)__builtin_ctzll(hits) + 1 - 4 * WEIR__TEXT_UNITS);
+}
+
 static void survey_wide(struct weir__decode_work *work, const struct weir__block *block, size_t at)
 {
     struct weir__bits2 nul = {.bits = WEIR__BLOCK_BITS(block, weir__v16_nul)};
@@ -171,10 +206,41 @@ static void survey_wide(struct weir__decode_work *work, const struct weir__block
     struct weir__bits2 big = {text.before & nul.before << 1,
                               text.bits & weir__bits_back(nul.before, nul.bits, 1)};
     size_t back = (size_t)2 * WEIR__TEXT_UNITS - 1;
+    if (nul.bits & nul.bits << 1)
+        survey_quads(work, text, nul, at);
     for (uint64_t hits = eight(little); hits && wants(work, WEIR__UTF16LE); hits &= hits - 1)
         weir__decode_wide(work, WEIR__UTF16LE, at + (unsigned)__builtin_ctzll(hits) - back);
     for (uint64_t hits = eight(big); hits && wants(work, WEIR__UTF16BE); hits &= hits - 1)
         weir__decode_wide(work, WEIR__UTF16BE, at + (unsigned)__builtin_ctzll(hits) - back);
+}
+
+/* Whether it is worth a closer look: not \n and \", which are everywhere, and no operator. */
+static bool is_escape_likely(const struct weir__decode_work *work, size_t at)
+{
+    const char *source = work->source + at;
+    size_t rest = work->length - at;
+    if (rest < 3)
+        return false;
+    switch (source[1]) {
+    case 'u':
+    case 'x':
+    case 'U':
+    case '0':
+    case '1':
+        return source[0] == '\\';
+    case '/':
+        /* In a word: those who write JSON may write it so. */
+        return source[0] == '\\' && at > 0 && weir__decode_is(source[-1], WEIR__IS_BASE64) &&
+               weir__decode_is(source[2], WEIR__IS_BASE64);
+    case '#':
+        return source[0] == '&';
+    case 'a':
+        return source[0] == '&' && (source[2] == 'm' || source[2] == 'p');
+    case 'q':
+        return source[0] == '&' && source[2] == 'u';
+    default:
+        return false;
+    }
 }
 
 static void survey_escapes(struct weir__decode_work *work, const struct weir__block *block,
@@ -183,12 +249,13 @@ static void survey_escapes(struct weir__decode_work *work, const struct weir__bl
     uint64_t hits = WEIR__BLOCK_BITS(block, weir__v16_escape);
     for (; hits; hits &= hits - 1) {
         size_t place = at + (unsigned)__builtin_ctzll(hits);
-        char next = place + 1 < work->length ? work->source[place + 1] : '\0';
         if (work->source[place] == '%') {
-            if (weir__decode_is(next, WEIR__IS_HEX) && wants(work, WEIR__PERCENT))
+            char next = place + 1 < work->length ? work->source[place + 1] : '\0';
+            /* Printable bytes and line ends, but not %s and %d. */
+            if (((uint8_t)(next - '2') < 6 || next == 'u' || next == '0') &&
+                wants(work, WEIR__PERCENT))
                 weir__decode_percent(work, place);
-        } else if ((work->source[place] == '&' ? next == '#' : next == 'u' || next == 'x') &&
-                   wants(work, WEIR__ESCAPES)) {
+        } else if (is_escape_likely(work, place) && wants(work, WEIR__ESCAPES)) {
             weir__decode_escapes(work, place);
         }
     }
@@ -204,67 +271,76 @@ static __attribute__((noinline)) void survey_rare(struct weir__decode_work *work
         survey_wide(work, &block, at);
 }
 
-/* The place and 8 and 16 bytes before or behind it are digits. Without branches: which they would
- * take is anyone's guess. */
-static inline unsigned is_hex_around(const char *place)
+/* Places that are three to eight bytes behind another one. */
+static inline uint64_t steps(uint64_t bits)
 {
-    const uint8_t *c = weir__decode_class, *p = (const uint8_t *)place;
-    return c[*p] & ((c[p[8]] & c[p[16]]) | (c[p[-8]] & c[p[-16]])) & WEIR__IS_HEX;
+    return bits & (bits << 3 | bits << 4 | bits << 5 | bits << 6 | bits << 7 | bits << 8);
 }
 
-/* 32 digits in a row hold a place that 32 divides, and 16 bytes before it or behind it as well. */
-static inline void survey_hex(struct weir__decode_work *work, size_t at)
+/* Text in hexadecimal has a decimal digit as the first of each two, six times in this block if
+ * there are twelve bytes of it; and bytes that stand apart begin with one, whatever their notation.
+ */
+static __attribute__((noinline)) void survey_digits(struct weir__decode_work *work, uint64_t digits,
+                                                    size_t at)
 {
-    const char *place = work->source + at;
-    if (at >= WEIR__BLOCK && work->length - at > WEIR__BLOCK &&
-        !(is_hex_around(place) | is_hex_around(place + WEIR__HEX_LEAST)))
-        return;
-    for (size_t end = at + WEIR__BLOCK; at < end && at < work->length; at += WEIR__HEX_LEAST) {
-        if (at >= work->done[WEIR__HEX] && weir__decode_is(work->source[at], WEIR__IS_HEX))
-            weir__decode_hex(work, at);
+    uint64_t row = digits & digits << 2, starts = digits & ~(digits << 1);
+    row &= row << 4;
+    for (row &= row << 4; row && wants(work, WEIR__HEX); row &= row - 1) {
+        size_t place = at + (unsigned)__builtin_ctzll(row);
+        if (place >= work->done[WEIR__HEX])
+            weir__decode_hex(work, place);
     }
+    for (uint64_t hits = steps(steps(steps(steps(starts)))); hits; hits &= hits - 1)
+        weir__decode_list(work, at + (unsigned)__builtin_ctzll(hits));
 }
 
-/* before: the bits of the values below 32 in the block before. Returns those of this one. */
-static inline uint64_t survey(struct weir__decode_work *work, const char *bytes, size_t at,
-                              uint64_t before, bool wants_base64)
+/* before: the bits of the values below 32 in the block before. */
+static inline void survey(struct weir__decode_work *work, const struct weir__classes *classes,
+                          const char *bytes, size_t at, uint64_t before)
 {
-    struct weir__block block = weir__block_load(bytes);
-    struct weir__bits2 low = {before, WEIR__BLOCK_BITS(&block, weir__v16_low32)};
-    uint64_t hits = weir__bits2_and(weir__bits2_and(low, 4), 8).bits;
-    weir__v16 rare = weir__v16_rare(block.v[0]) | weir__v16_rare(block.v[1]) |
-                     weir__v16_rare(block.v[2]) | weir__v16_rare(block.v[3]);
-    if (weir__v16_bits(rare))
+    struct weir__bits2 low = {before, classes->low32};
+    uint64_t hits = weir__bits2_and(weir__bits2_and(low, 4), 8).bits, digits = classes->digits;
+    if (classes->rare)
         survey_rare(work, bytes, at);
-    if (wants_base64 && at + WEIR__BLOCK > work->done[WEIR__BASE64]) {
+    uint64_t starts = digits & ~(digits << 1);
+    if ((digits & digits << 4 & digits << 8) | steps(starts))
+        survey_digits(work, digits, at);
+    if (hits && wants(work, WEIR__BASE64) && at + WEIR__BLOCK > work->done[WEIR__BASE64]) {
         for (; hits; hits &= hits - 1) {
             size_t place = at + (unsigned)__builtin_ctzll(hits) - 12;
             if (weir__base64_is_ascii(work->source + place))
                 weir__decode_base64(work, place);
         }
     }
-    return low.bits;
 }
+
+/* Blocks that are classified at once. */
+#define BATCH 64u
 
 size_t weir__decode(const char *source, size_t length, const struct weir__decode_options *options,
                     struct weir__buffer *out, struct weir__decoded *runs, bool *ret_is_truncated)
 {
     struct weir__decode_work work = {
         .source = source, .length = length, .options = options, .out = out, .runs = runs};
-    bool wants_base64 = wants(&work, WEIR__BASE64), wants_hex = wants(&work, WEIR__HEX);
+    struct weir__classes classes[BATCH];
     uint64_t before = 0;
-    for (size_t at = 0; at < length; at += WEIR__BLOCK) {
-        const char *bytes = source + at;
-        char rest[WEIR__BLOCK];
-        if (length - at < WEIR__BLOCK) {
-            /* A blank is in no class that the survey asks for by itself. */
-            memset(rest, ' ', sizeof(rest));
-            memcpy(rest, source + at, length - at);
-            bytes = rest;
+    size_t at = 0;
+    while (length - at >= WEIR__BLOCK) {
+        size_t blocks = (length - at) / WEIR__BLOCK;
+        blocks = blocks < BATCH ? blocks : BATCH;
+        weir__classify(source + at, blocks, classes);
+        for (size_t i = 0; i < blocks; i++, at += WEIR__BLOCK) {
+            survey(&work, &classes[i], source + at, at, before);
+            before = classes[i].low32;
         }
-        before = survey(&work, bytes, at, before, wants_base64);
-        if (wants_hex)
-            survey_hex(&work, at);
+    }
+    if (at < length) {
+        /* A blank is in no class that the survey asks for by itself. */
+        char rest[WEIR__BLOCK];
+        memset(rest, ' ', sizeof(rest));
+        memcpy(rest, source + at, length - at);
+        weir__classify(rest, 1, classes);
+        survey(&work, classes, rest, at, before);
     }
     *ret_is_truncated = work.is_truncated;
     return work.runs_count;

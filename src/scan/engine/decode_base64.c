@@ -1,13 +1,19 @@
-/* decode_base64.c - stretches, lines and phases of base64; stretches of hexadecimal digits.
+/* decode_base64.c - stretches, lines and phases of base64; stretches and lines of hexadecimal
+ * digits.
  *
  * The survey points at characters of which every fourth, four times, can begin an ASCII byte. They
  * tell the phase as well: a stretch that begins too early, because a word is glued to it
  * ("path/QUJD"), is decoded from the character at which its text begins to fit.
  *
  * A stretch is cut where the alphabets would mix. It goes on in the next line if the lines are of
- * one width, with the same break and the same blanks between them; a shorter line is the last. It
+ * one width, with the same break and the same margin between them; a shorter line is the last. It
  * begins in the first line that holds text. Breaks that are written as escapes (\n in a JSON
- * string) are breaks.
+ * string) are breaks, and so is what joins two strings.
+ *
+ * Whether a line goes on in the next cannot always be told: the word that begins the next line may
+ * be taken for the rest of the text, and a list for lines of one text. What is glued to a secret
+ * hides it, so that both are decoded: the whole, the lines without the shorter last one, and that
+ * one by itself; and each line, unless they are as wide as those who break lines make them.
  *
  * A stretch is located once; each place in it that the survey points at costs a fixed time.
  */
@@ -17,6 +23,7 @@
 #include "banned.h"
 
 #define BLANKS_MAX    256u /* before a line */
+#define FOLDED_LEAST  60u  /* characters of lines with a blank between them */
 #define WINDOW_BEFORE 24u  /* characters around a place in which text is looked for; by fours */
 #define WINDOW_BEHIND 40u
 #define QUICK         12u /* characters that are tried before anything is located */
@@ -64,30 +71,82 @@ static size_t span(const char *source, size_t at, size_t length, unsigned *kind)
     }
 }
 
-/* Bytes of a line break and the blanks behind it; 0: there is none. */
-static unsigned gap_at(const char *source, size_t at, size_t length)
+static bool is_quote(char byte)
 {
-    size_t rest = length - at, gap = 0;
-    if (rest >= 2 && memcmp(source + at, "\\n", 2) == 0)
-        return 2;
-    if (rest >= 4 && memcmp(source + at, "\\r\\n", 4) == 0)
-        return 4;
-    if (gap < rest && source[at + gap] == '\r')
-        gap++;
-    if (gap == rest || source[at + gap] != '\n')
-        return 0;
-    gap++;
-    while (gap < rest && gap < BLANKS_MAX && (source[at + gap] == ' ' || source[at + gap] == '\t'))
-        gap++;
-    return (unsigned)gap;
+    return byte == '"' || byte == '\'' || byte == '`';
 }
 
-/* Whether a line of base64 may end here; a word in a sentence or an assignment does not. */
+/* Behind blanks and the mark of a comment. */
+static size_t skip_margin(const char *source, size_t at, size_t length)
+{
+    static const char *const marks[] = {"# ", "* ", "> ", "// "};
+    size_t most = length - at > BLANKS_MAX ? at + BLANKS_MAX : length;
+    while (at < most && (source[at] == ' ' || source[at] == '\t'))
+        at++;
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        size_t size = strlen(marks[i]);
+        if (length - at >= size && memcmp(source + at, marks[i], size) == 0)
+            return at + size;
+    }
+    return at;
+}
+
+/* Behind line breaks that are written as escapes, with any number of backslashes. */
+static size_t skip_written_breaks(const char *source, size_t at, size_t length)
+{
+    for (size_t i = at; i < length && source[i] == '\\'; i++) {
+        size_t first = i;
+        while (i < length && i - first < WEIR__BACKSLASHES_MAX && source[i] == '\\')
+            i++;
+        if (i == length || (source[i] != 'n' && source[i] != 'r'))
+            break;
+        at = i + 1;
+    }
+    return at;
+}
+
+/* From the quote that closes one part of a joined string to behind the one that opens the next, or
+ * where it began: "…" + "…", '…' . '…', "…" "…". A comma makes a list of them. */
+static size_t skip_join(const char *source, size_t at, size_t length)
+{
+    char quote = source[at];
+    size_t most = length - at > BLANKS_MAX ? at + BLANKS_MAX : length, i = at + 1;
+    while (i < most && source[i] != '\0' && strchr(" \t\r\n+.&\\", source[i]))
+        i++;
+    return i > at + 1 && i < most && source[i] == quote ? i + 1 : at;
+}
+
+/* Bytes between two lines; 0: the stretch ends here. */
+static unsigned gap_at(const char *source, size_t at, size_t length, size_t width)
+{
+    size_t end = skip_written_breaks(source, at, length);
+    if (end < length && is_quote(source[end])) {
+        size_t joined = skip_join(source, end, length);
+        end = joined > end ? joined : end;
+        return (unsigned)(end - at);
+    }
+    if (end > at)
+        return (unsigned)(end - at);
+    if (end < length && source[end] == ' ')
+        return width >= FOLDED_LEAST && width % 4 == 0 ? 1 : 0;
+    /* A backslash may stand before the break, in a script. */
+    if (length - end >= 2 && source[end] == '\\' && source[end + 1] == '\n')
+        end++;
+    if (end < length && source[end] == '\r')
+        end++;
+    if (end == length || source[end] != '\n')
+        return 0;
+    return (unsigned)(skip_margin(source, end + 1, length) - at);
+}
+
+/* Whether a line of base64 may end here; a name that something is assigned to does not. */
 static bool is_line_end(const char *source, size_t at, size_t length)
 {
     for (unsigned i = 0; i < 2 && at < length && source[at] == '='; i++)
         at++;
-    return at == length || (source[at] != '\0' && strchr("\r\n\"'`<,;)]}\\", source[at]));
+    /* Decoded texts have a NUL between them, or what was no text behind them. */
+    return at == length || source[at] == '\0' || (source[at] & 0x80) ||
+           strchr(" \t\r\n\"'`<,;)]}\\", source[at]);
 }
 
 /* Lines of a width that four does not divide are one stretch if the next fits the phase that the
@@ -100,13 +159,38 @@ static bool is_continued(const char *source, size_t at, size_t until, size_t cou
     return !is_quick_text(source + at) || is_quick_text(source + at + skip);
 }
 
+/* What most programs break lines at; others are as likely the items of a list. */
+static bool is_usual(size_t width)
+{
+    return width == 60 || width == 64 || width == 72 || width == 76;
+}
+
+/* Whether a short line behind the first is rather a word: text goes on up to the break, and the
+ * word decodes to what is in no text. */
+static bool is_word(const char *source, const struct weir__stretch *stretch, size_t at,
+                    size_t until)
+{
+    uint32_t bits = 0;
+    if (stretch->count > stretch->width || stretch->width % 4 != 0 || is_usual(stretch->width) ||
+        until - at >= WEIR__BASE64_LEAST || !is_quick_text(source + stretch->until - QUICK))
+        return false;
+    for (size_t i = at; i < until; i++) {
+        unsigned place = (unsigned)(i - at) % 4;
+        bits = bits << 6 | weir__base64_value[(uint8_t)source[i]];
+        char byte = (char)(bits >> (6 - 2 * place));
+        if (place > 0 && !(byte & 0x80) && byte != '\0' && !weir__decode_is(byte, WEIR__IS_TEXT))
+            return true;
+    }
+    return false;
+}
+
 static void add_lines(const struct weir__decode_work *work, struct weir__stretch *stretch,
                       unsigned kind)
 {
     const char *source = work->source;
-    stretch->gap = gap_at(source, stretch->until, work->length);
+    stretch->gap = gap_at(source, stretch->until, work->length, stretch->width);
     for (unsigned gap = stretch->gap; gap > 0 && gap == stretch->gap;
-         gap = gap_at(source, stretch->until, work->length)) {
+         gap = gap_at(source, stretch->until, work->length, stretch->width)) {
         size_t at = stretch->until + gap;
         unsigned next_kind = kind;
         /* A line that is longer belongs to something else; so much of it is enough to know. */
@@ -115,7 +199,7 @@ static void add_lines(const struct weir__decode_work *work, struct weir__stretch
         if (until == at || until - at > stretch->width ||
             !is_line_end(source, until, work->length) ||
             (until - at >= 2 && source[at] == '-' && source[at + 1] == '-') ||
-            !is_continued(source, at, until, stretch->count))
+            !is_continued(source, at, until, stretch->count) || is_word(source, stretch, at, until))
             return;
         kind = next_kind;
         stretch->count += until - at;
@@ -130,19 +214,20 @@ static void locate(const struct weir__decode_work *work, size_t at, struct weir_
 {
     size_t least = work->done[WEIR__BASE64];
     least = least > stretch->until ? least : stretch->until;
-    size_t from = at, until;
-    unsigned kind;
-    while (from > least && weir__decode_is(work->source[from - 1], WEIR__IS_BASE64))
-        from--;
+    size_t from = at;
+    unsigned kind = 0;
+    /* Of which alphabet it is, what follows says first: a word may be glued to its beginning. */
+    size_t until = span(work->source, at, work->length, &kind);
+    for (; from > least && weir__decode_is(work->source[from - 1], WEIR__IS_BASE64); from--) {
+        unsigned sign = weir__decode_class[(uint8_t)work->source[from - 1]] &
+                        (WEIR__IS_STANDARD | WEIR__IS_URL_SAFE);
+        if (sign && kind && sign != kind)
+            break;
+        kind |= sign;
+    }
     /* The letter of an escape, as in "\nQUJD". */
     if (from > least && from < at && work->source[from - 1] == '\\')
         from++;
-    for (;; from = until) {
-        kind = 0;
-        until = span(work->source, from, work->length, &kind);
-        if (until > at)
-            break;
-    }
     *stretch = (struct weir__stretch){
         .from = from, .until = until, .width = until - from, .count = until - from};
     if (stretch->width >= WEIR__BASE64_LEAST)
@@ -160,7 +245,7 @@ static bool is_text_near(const char *source, const struct weir__decoded *run, si
 {
     size_t first = near > WINDOW_BEFORE ? near - WINDOW_BEFORE : 0;
     size_t until = characters - near > WINDOW_BEHIND ? near + WINDOW_BEHIND : characters;
-    size_t bytes = bytes_of(characters), text = 0, wide = 0;
+    size_t bytes = bytes_of(characters), text = 0, wide = 0, quads = 0, nuls = 0;
     size_t needed = bytes < WEIR__TEXT_LONG ? WEIR__TEXT_LEAST : WEIR__TEXT_LEAST_LONG;
     needed = needed < bytes ? needed : bytes;
     uint32_t bits = 0;
@@ -176,18 +261,67 @@ static bool is_text_near(const char *source, const struct weir__decoded *run, si
             is_text ? before == 0 : byte == 0 && weir__decode_is((char)before, WEIR__IS_TEXT);
         text = is_text ? text + 1 : 0;
         wide = is_turn ? wide + 1 : is_text || byte == 0;
-        if (text >= needed || wide >= (size_t)2 * WEIR__TEXT_UNITS)
+        if (is_text)
+            quads = nuls == 3 ? quads + 1 : 0;
+        nuls = is_text ? 0 : byte == 0 ? nuls + 1 : 4;
+        if (text >= needed || wide >= (size_t)2 * WEIR__TEXT_UNITS || quads >= WEIR__TEXT_UNITS)
             return true;
         before = (unsigned char)byte;
     }
     return false;
 }
 
+/* Characters of the lines that are full. Two signs of padding end a text, and no name. */
+static size_t full_of(const struct weir__decode_work *work, const struct weir__stretch *stretch)
+{
+    const char *source = work->source;
+    size_t until = stretch->until;
+    bool is_padded = work->length - until >= 2 && source[until] == '=' && source[until + 1] == '=';
+    return is_padded ? stretch->count : stretch->count / stretch->width * stretch->width;
+}
+
+/* Decodes so many characters of the stretch from the first of a line on, in the phase of the one
+ * that is at an index, if there is text near it. Returns where they end; 0: there is none. */
+static size_t take(struct weir__decode_work *work, size_t first, size_t count, size_t index)
+{
+    const struct weir__stretch *stretch = &work->stretch;
+    unsigned skip = (unsigned)((index - first) % 4);
+    size_t characters = count - skip, over = characters % 4;
+    struct weir__decoded run = {.encoding = WEIR__BASE64,
+                                .from = stretch->from + first + skip +
+                                        first / stretch->width * stretch->gap,
+                                .out_until = bytes_of(characters),
+                                ._width = stretch->width,
+                                ._gap = stretch->gap,
+                                ._skip = skip};
+    if (count < WEIR__BASE64_LEAST ||
+        !is_text_near(work->source, &run, characters, index - first - skip))
+        return 0;
+    run.until = weir__base64_place(&run, characters - (over == 1 ? 2 : 1)) + 1;
+    for (; over >= 2 && over < 4 && run.until < work->length && work->source[run.until] == '=';
+         over++)
+        run.until++;
+    weir__decode_keep(work, &run);
+    return run.until;
+}
+
+/* The line by itself. */
+static void take_line(struct weir__decode_work *work, size_t line, size_t index)
+{
+    size_t first = line * work->stretch.width, rest = work->stretch.count - first;
+    /* One that follows has nothing glued to its beginning. */
+    if (line > 0 && (index - first) % 4 != 0)
+        return;
+    size_t until =
+        take(work, first, rest < work->stretch.width ? rest : work->stretch.width, index);
+    if (until > 0)
+        work->done[WEIR__BASE64] = until;
+}
+
 void weir__decode_base64(struct weir__decode_work *work, size_t at)
 {
     struct weir__stretch *stretch = &work->stretch;
-    const char *source = work->source;
-    if (at < work->done[WEIR__BASE64] || !is_quick_text(source + at))
+    if (at < work->done[WEIR__BASE64] || !is_quick_text(work->source + at))
         return;
     if (at >= stretch->until)
         locate(work, at, stretch);
@@ -195,43 +329,97 @@ void weir__decode_base64(struct weir__decode_work *work, size_t at)
         return;
     size_t line = (at - stretch->from) / (stretch->width + stretch->gap);
     size_t index = at - stretch->from - line * stretch->gap;
-    unsigned skip = (unsigned)(index % 4);
-    size_t characters = stretch->count - skip, over = characters % 4;
-    struct weir__decoded run = {.encoding = WEIR__BASE64,
-                                .from = stretch->from + skip,
-                                .until = stretch->until,
-                                .out_until = bytes_of(characters),
-                                ._width = stretch->width,
-                                ._gap = stretch->gap,
-                                ._skip = skip};
-    if (!is_text_near(source, &run, characters, index - skip))
-        return;
-    if (over == 1)
-        run.until = weir__base64_place(&run, characters - 2) + 1;
-    for (; over >= 2 && over < 4 && run.until < work->length && source[run.until] == '='; over++)
-        run.until++;
-    work->done[WEIR__BASE64] = run.until;
-    weir__decode_keep(work, &run);
+    size_t full = full_of(work, stretch);
+    bool has_list = stretch->count > stretch->width && !is_usual(stretch->width);
+    if (!stretch->is_taken) {
+        size_t until = take(work, 0, stretch->count, index);
+        if (until == 0)
+            return;
+        stretch->is_taken = true;
+        if (full < stretch->count && index < full && (full > stretch->width || !has_list))
+            take(work, 0, full, index);
+        if (!has_list)
+            work->done[WEIR__BASE64] =
+                full < stretch->count
+                    ? stretch->from + full + (full / stretch->width - 1) * stretch->gap
+                    : until;
+    }
+    if (has_list || (full < stretch->count && line * stretch->width >= full))
+        take_line(work, line, index);
+}
+
+/* Hexadecimal digits. */
+
+static void add_hex_lines(const struct weir__decode_work *work, struct weir__stretch *stretch)
+{
+    const char *source = work->source;
+    for (;;) {
+        size_t at = stretch->until;
+        if (at == work->length || source[at] == ' ')
+            return;
+        unsigned gap = gap_at(source, at, work->length, stretch->width);
+        stretch->gap = stretch->count == stretch->width ? gap : stretch->gap;
+        if (gap == 0 || gap != stretch->gap)
+            return;
+        size_t from = at + gap, until = from;
+        while (until < work->length && until - from <= stretch->width &&
+               weir__decode_is(source[until], WEIR__IS_HEX))
+            until++;
+        if (until == from || until - from > stretch->width || (until - from) % 2 != 0 ||
+            (until < work->length && source[until] == '=') ||
+            !is_line_end(source, until, work->length))
+            return;
+        stretch->count += until - from;
+        stretch->until = until;
+        if (until - from < stretch->width)
+            return;
+    }
+}
+
+/* So many digits from the first of a line on. */
+static bool offer_hex(struct weir__decode_work *work, const struct weir__stretch *stretch,
+                      size_t first, size_t count)
+{
+    size_t from = stretch->from + first + first / stretch->width * stretch->gap;
+    if (count < WEIR__HEX_LEAST)
+        return false;
+    /* A digit too many belongs to what is glued before, or behind. */
+    for (unsigned skip = 0; skip < (count > stretch->width ? 1 : 2); skip++) {
+        size_t bytes = (count - skip) / 2;
+        struct weir__decoded run = {.encoding = WEIR__HEX,
+                                    .from = from + skip,
+                                    .out_until = bytes,
+                                    ._width = stretch->width,
+                                    ._gap = stretch->gap,
+                                    ._skip = skip};
+        run.until = weir__base64_place(&run, 2 * bytes - 1) + 1;
+        if (weir__decode_offer(work, &run))
+            return true;
+    }
+    return false;
 }
 
 void weir__decode_hex(struct weir__decode_work *work, size_t at)
 {
-    size_t from = at, until = at;
-    while (from > work->done[WEIR__HEX] && weir__decode_is(work->source[from - 1], WEIR__IS_HEX))
-        from--;
-    while (until < work->length && weir__decode_is(work->source[until], WEIR__IS_HEX))
-        until++;
-    work->done[WEIR__HEX] = until;
-    if (until - from < WEIR__HEX_LEAST)
+    struct weir__stretch stretch = {.from = at, .until = at};
+    size_t *from = &stretch.from, *until = &stretch.until;
+    while (*from > work->done[WEIR__HEX] && weir__decode_is(work->source[*from - 1], WEIR__IS_HEX))
+        --*from;
+    while (*until < work->length && weir__decode_is(work->source[*until], WEIR__IS_HEX))
+        ++*until;
+    stretch.width = stretch.count = *until - *from;
+    if (stretch.width >= WEIR__HEX_LEAST && stretch.width % 2 == 0)
+        add_hex_lines(work, &stretch);
+    work->done[WEIR__HEX] = *until;
+    bool is_text = offer_hex(work, &stretch, 0, stretch.count);
+    if (stretch.count == stretch.width)
         return;
-    /* A digit too many belongs to what is glued before, or behind. */
-    for (size_t skip = 0; skip < 2; skip++) {
-        size_t bytes = (until - from - skip) / 2;
-        struct weir__decoded run = {.encoding = WEIR__HEX,
-                                    .from = from + skip,
-                                    .until = from + skip + 2 * bytes,
-                                    .out_until = bytes};
-        if (weir__decode_offer(work, &run))
-            return;
-    }
+    /* As with base64: the last line, and those of a list, may be something else. */
+    size_t full = stretch.count / stretch.width * stretch.width;
+    size_t first = is_text && is_usual(stretch.width) ? full : 0;
+    if (full < stretch.count && (first > 0 || full > stretch.width))
+        offer_hex(work, &stretch, 0, full);
+    for (; first < stretch.count; first += stretch.width)
+        offer_hex(work, &stretch, first,
+                  stretch.count - first < stretch.width ? stretch.count - first : stretch.width);
 }

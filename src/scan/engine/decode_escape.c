@@ -1,58 +1,127 @@
-/* decode_escape.c - stretches of percent and unicode escapes with the plain bytes between them.
+/* decode_escape.c - percent and unicode escapes, and what is around them.
  *
- * Percent: all bytes around that may stand in a URL. Unicode: a stretch ends at a control character
- * (the end of the line) or where the next escape is too far away; so many plain bytes before the
- * first and behind the last belong to it, since a secret is rarely escaped as a whole and its name
- * stands before it.
+ * A secret is rarely escaped as a whole: often it is one byte of it that may not stand there as it
+ * is. So a run is an escape of a printable byte, the word that it is in (what may stand in a URL),
+ * and so many bytes beside that word, where its name stands; and it goes on as long as there is
+ * another escape in that. It ends at a control character, which is mostly the end of the line.
+ *
+ * No run ends in the middle of a word, unless that is very long: what is cut would match as
+ * something shorter than it is.
+ *
+ * A run may begin in what is plain at the end of the one before, so that every escape has all that
+ * is around it. Each plain byte is in two runs at most.
  */
 #include "decode_part.h"
 
 #include "banned.h"
 
-void weir__decode_percent(struct weir__decode_work *work, size_t at)
+static bool is_word(char byte)
+{
+    return weir__decode_is(byte, WEIR__IS_URL);
+}
+
+static bool may_begin(enum weir__encoding encoding, char byte)
+{
+    return encoding == WEIR__PERCENT ? byte == '%' : byte == '\\' || byte == '&';
+}
+
+/* Where the run ends that has an escape here. *last is the end of its last escape. */
+static size_t find_end(const struct weir__decode_work *work, enum weir__encoding encoding,
+                       size_t at, size_t *last)
 {
     const char *source = work->source;
-    size_t from = at, until = at, count = 0;
-    if (at < work->done[WEIR__PERCENT] || work->length - at < 3 ||
-        !weir__decode_is(source[at + 1], WEIR__IS_HEX) ||
-        !weir__decode_is(source[at + 2], WEIR__IS_HEX))
-        return;
-    for (; until < work->length && weir__decode_is(source[until], WEIR__IS_URL); until++) {
-        count += source[until] == '%' && work->length - until >= 3 &&
-                 weir__decode_is(source[until + 1], WEIR__IS_HEX) &&
-                 weir__decode_is(source[until + 2], WEIR__IS_HEX);
+    size_t stop = 0; /* where what is beside the word ends; 0 while in the word */
+    bool is_cut = false;
+    while (at < work->length && weir__decode_is(source[at], WEIR__IS_PLAIN)) {
+        char first;
+        size_t length = may_begin(encoding, source[at])
+                            ? weir__escape_length(encoding, source, at, work->length, &first)
+                            : 0;
+        if (length > 0) {
+            *last = at += length;
+            stop = 0;
+            continue;
+        }
+        bool is_in_word = is_word(source[at]);
+        if (stop == 0 && (!is_in_word || at - *last >= WEIR__ESCAPES_WORD))
+            stop = at + WEIR__ESCAPES_BESIDE;
+        is_cut = stop > 0 && at >= stop && is_in_word && at - stop >= WEIR__ESCAPES_WORD;
+        if (is_cut || (stop > 0 && at >= stop && !is_in_word))
+            break;
+        at++;
     }
-    while (count >= WEIR__PERCENT_LEAST && from > work->done[WEIR__PERCENT] &&
-           weir__decode_is(source[from - 1], WEIR__IS_URL))
-        from--;
-    work->done[WEIR__PERCENT] = until;
-    if (count >= WEIR__PERCENT_LEAST)
-        weir__decode_offer(
-            work, &(struct weir__decoded){.encoding = WEIR__PERCENT, .from = from, .until = until});
+    if (!is_cut)
+        return at;
+    /* In the middle of a word: before it, if that is not the one with the escape. */
+    while (at > *last && is_word(source[at - 1]))
+        at--;
+    return at > *last ? at : stop;
+}
+
+/* Where it begins: no further back than the last escape before. */
+static size_t find_begin(const char *source, size_t at, size_t least)
+{
+    size_t begin = at;
+    while (begin > least && at - begin < WEIR__ESCAPES_WORD && is_word(source[begin - 1]))
+        begin--;
+    size_t word = begin;
+    while (begin > least && word - begin < WEIR__ESCAPES_BESIDE &&
+           weir__decode_is(source[begin - 1], WEIR__IS_PLAIN))
+        begin--;
+    size_t beside = begin;
+    while (begin > least && beside - begin < WEIR__ESCAPES_WORD && is_word(source[begin - 1]) &&
+           begin < word)
+        begin--;
+    if (begin > least && beside - begin == WEIR__ESCAPES_WORD)
+        for (begin = beside; begin < word && is_word(source[begin]);)
+            begin++;
+    return begin;
+}
+
+static bool is_assigning(char byte)
+{
+    return byte == '=' || byte == ':';
+}
+
+/* Markup is full of escaped quotes: those are wanted that stand between a name and a value. */
+static bool is_quote_of_text(const struct weir__decode_work *work, size_t at, size_t length,
+                             char byte)
+{
+    const char *source = work->source;
+    if (source[at] != '&' || (byte != '"' && byte != '\''))
+        return false;
+    size_t before = at > 0 && source[at - 1] == ' ' ? at - 1 : at, behind = at + length;
+    return !(before > 0 && is_assigning(source[before - 1])) &&
+           !(behind < work->length && is_assigning(source[behind]));
+}
+
+/* Only an escape of a printable byte is worth it, or of what is between lines. */
+static bool is_wanted(char byte)
+{
+    return (byte >= ' ' && byte <= '~') || byte == '\n' || byte == '\r';
+}
+
+static void decode_around(struct weir__decode_work *work, enum weir__encoding encoding, size_t at)
+{
+    char first = '\0';
+    if (at < work->done[encoding])
+        return;
+    size_t length = weir__escape_length(encoding, work->source, at, work->length, &first);
+    if (length == 0 || !is_wanted(first) || is_quote_of_text(work, at, length, first))
+        return;
+    size_t least = work->done[encoding];
+    struct weir__decoded run = {.encoding = encoding,
+                                .from = find_begin(work->source, at, least),
+                                .until = find_end(work, encoding, at, &work->done[encoding])};
+    weir__decode_offer(work, &run);
+}
+
+void weir__decode_percent(struct weir__decode_work *work, size_t at)
+{
+    decode_around(work, WEIR__PERCENT, at);
 }
 
 void weir__decode_escapes(struct weir__decode_work *work, size_t at)
 {
-    const char *source = work->source;
-    size_t from = at, until = at, last = at, count = 0;
-    if (at < work->done[WEIR__ESCAPES] || weir__escape_length(source, at, work->length) == 0)
-        return;
-    while (until < work->length && until - last < WEIR__ESCAPES_APART &&
-           weir__decode_is(source[until], WEIR__IS_PLAIN)) {
-        size_t length = source[until] == '\\' || source[until] == '&'
-                            ? weir__escape_length(source, until, work->length)
-                            : 0;
-        until += length ? length : 1;
-        if (length > 0) {
-            last = until;
-            count++;
-        }
-    }
-    while (count >= WEIR__ESCAPES_LEAST && from > work->done[WEIR__ESCAPES] &&
-           at - from < WEIR__ESCAPES_APART && weir__decode_is(source[from - 1], WEIR__IS_PLAIN))
-        from--;
-    work->done[WEIR__ESCAPES] = until;
-    if (count >= WEIR__ESCAPES_LEAST)
-        weir__decode_offer(
-            work, &(struct weir__decoded){.encoding = WEIR__ESCAPES, .from = from, .until = until});
+    decode_around(work, WEIR__ESCAPES, at);
 }

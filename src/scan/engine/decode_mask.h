@@ -69,12 +69,6 @@ static inline weir__v16 weir__v16_alnum(weir__v16 v)
     return (weir__v16)(((v | 0x20) - 'a') < 26) | (weir__v16)((v - '0') < 10);
 }
 
-/* The values 0 to 31 in base64: the first of four characters that begin with an ASCII byte. */
-static inline weir__v16 weir__v16_low32(weir__v16 v)
-{
-    return (weir__v16)((v - 'A') < 26) | (weir__v16)((v - 'a') < 6);
-}
-
 /* What an escape begins with: % & and the backslash. */
 static inline weir__v16 weir__v16_escape(weir__v16 v)
 {
@@ -85,12 +79,6 @@ static inline weir__v16 weir__v16_escape(weir__v16 v)
 static inline weir__v16 weir__v16_wide(weir__v16 v)
 {
     return (weir__v16)((v + 2) < 3);
-}
-
-/* Either of these. */
-static inline weir__v16 weir__v16_rare(weir__v16 v)
-{
-    return weir__v16_escape(v) | weir__v16_wide(v);
 }
 
 static inline weir__v16 weir__v16_nul(weir__v16 v)

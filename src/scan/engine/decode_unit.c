@@ -1,11 +1,4 @@
-/* decode_unit.c - from source bytes to decoded bytes, and the way back.
- *
- * Base64 and hexadecimal have a fixed measure, so a place is computed. In a run of escapes or of
- * UTF-16 the units differ in length: the way back walks over them from the nearest mark.
- *
- * Walking from any beginning of a unit gives the same units, since no escape holds the beginning of
- * another: that is why marks suffice.
- */
+/* decode_unit.c - from source bytes to decoded bytes. */
 #include "decode_part.h"
 
 #include <string.h>
@@ -64,7 +57,7 @@ static size_t number(const char *source, size_t at, size_t until, unsigned base,
     return count < least ? 0 : count;
 }
 
-/* \u{H…} from the brace on, or the digits of &#…; with what closes them. */
+/* {H…} from behind the brace on, or the digits of &#…; with what closes them. */
 static size_t closed_number(const char *source, size_t at, size_t until, unsigned base, size_t most,
                             char close, uint32_t *ret_value)
 {
@@ -73,74 +66,184 @@ static size_t closed_number(const char *source, size_t at, size_t until, unsigne
     return is_closed && *ret_value <= CODE_MAX ? digits + 1 : 0;
 }
 
-/* One escape by itself: its length and value. A surrogate is a value here. */
-static size_t single_escape(const char *source, size_t at, size_t until, uint32_t *ret_value,
-                            bool *ret_is_byte)
+/* What an escape is worth. */
+struct escape {
+    uint32_t value; /* a surrogate is a value here */
+    bool is_byte;   /* and not a code point */
+};
+
+/* &#NN; &#xHH; and the names of the signs that markup is made of. */
+static size_t entity(const char *source, size_t at, size_t until, struct escape *ret)
 {
-    *ret_is_byte = false;
-    if (until - at < 4)
-        return 0;
-    char second = source[at + 1], third = source[at + 2];
-    size_t length = 0, before = 2;
-    if (source[at] == '&' && second == '#') {
-        bool is_hex = third == 'x' || third == 'X';
-        before = is_hex ? 3 : 2;
-        length = closed_number(source, at + before, until, is_hex ? 16 : 10, is_hex ? 6 : 7, ';',
-                               ret_value);
-    } else if (source[at] == '\\' && second == 'x') {
-        length = number(source, at + 2, until, 16, 2, 2, ret_value);
-        *ret_is_byte = true;
-    } else if (source[at] == '\\' && second == 'u' && third == '{') {
-        before = 3;
-        length = closed_number(source, at + 3, until, 16, 6, '}', ret_value);
-    } else if (source[at] == '\\' && second == 'u') {
-        length = number(source, at + 2, until, 16, 4, 4, ret_value);
+    static const struct {
+        char name[6], value;
+    } named[] = {{"amp;", '&'}, {"quot;", '"'}, {"apos;", '\''}, {"lt;", '<'}, {"gt;", '>'}};
+    size_t rest = until - at;
+    if (rest >= 4 && source[at + 1] == '#') {
+        bool is_hex = source[at + 2] == 'x' || source[at + 2] == 'X';
+        size_t before = is_hex ? 3 : 2;
+        size_t length = closed_number(source, at + before, until, is_hex ? 16 : 10, is_hex ? 6 : 7,
+                                      ';', &ret->value);
+        return length > 0 ? before + length : 0;
     }
-    return length > 0 ? before + length : 0;
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+        size_t length = strlen(named[i].name);
+        if (rest > length && memcmp(source + at + 1, named[i].name, length) == 0) {
+            ret->value = (uint8_t)named[i].value;
+            return length + 1;
+        }
+    }
+    return 0;
 }
 
-static size_t escape_unit(const char *source, size_t at, size_t until, char bytes[4],
-                          size_t *ret_count)
+/* The letter behind backslashes and what belongs to it. */
+static size_t letter(const char *source, size_t at, size_t until, struct escape *ret)
 {
-    uint32_t value = 0, low = 0;
-    bool is_byte = false;
-    size_t length = single_escape(source, at, until, &value, &is_byte);
-    if (length > 0 && is_byte) {
-        bytes[0] = (char)value;
+    static const char simple[] = "\"'/ntr", meant[] = "\"'/\n\t\r";
+    size_t digits = 0;
+    if (at == until)
+        return 0;
+    switch (source[at]) {
+    case 'x':
+        ret->is_byte = true;
+        digits = number(source, at + 1, until, 16, 2, 2, &ret->value);
+        break;
+    case 'u':
+        if (until - at >= 2 && source[at + 1] == '{') {
+            digits = closed_number(source, at + 2, until, 16, 6, '}', &ret->value);
+            return digits > 0 ? digits + 2 : 0;
+        }
+        digits = number(source, at + 1, until, 16, 4, 4, &ret->value);
+        break;
+    case 'U':
+        digits = number(source, at + 1, until, 16, 8, 8, &ret->value);
+        digits = ret->value <= CODE_MAX ? digits : 0;
+        break;
+    case '0':
+    case '1':
+        ret->is_byte = true;
+        return number(source, at, until, 8, 3, 3, &ret->value);
+    default:
+        for (size_t i = 0; simple[i]; i++) {
+            if (source[at] == simple[i]) {
+                ret->value = (uint8_t)meant[i];
+                return 1;
+            }
+        }
+        return 0;
+    }
+    return digits > 0 ? digits + 1 : 0;
+}
+
+/* A string within a string has its backslashes doubled. */
+static size_t backslashed(const char *source, size_t at, size_t until, struct escape *ret)
+{
+    size_t count = 1;
+    while (count < WEIR__BACKSLASHES_MAX && at + count < until && source[at + count] == '\\')
+        count++;
+    size_t length = letter(source, at + count, until, ret);
+    return length > 0 ? count + length : 0;
+}
+
+static size_t percent(const char *source, size_t at, size_t until, struct escape *ret)
+{
+    size_t digits = 0;
+    if (until - at >= 6 && source[at + 1] == 'u')
+        digits = number(source, at + 2, until, 16, 4, 4, &ret->value);
+    if (digits > 0)
+        return digits + 2;
+    ret->is_byte = true;
+    digits = number(source, at + 1, until, 16, 2, 2, &ret->value);
+    return digits > 0 ? digits + 1 : 0;
+}
+
+/* One escape by itself. */
+static size_t single_escape(enum weir__encoding encoding, const char *source, size_t at,
+                            size_t until, struct escape *ret)
+{
+    *ret = (struct escape){0};
+    if (at == until)
+        return 0;
+    if (encoding == WEIR__PERCENT)
+        return source[at] == '%' ? percent(source, at, until, ret) : 0;
+    if (source[at] == '&')
+        return entity(source, at, until, ret);
+    return source[at] == '\\' ? backslashed(source, at, until, ret) : 0;
+}
+
+static size_t escape_unit(enum weir__encoding encoding, const char *source, size_t at, size_t until,
+                          char bytes[4], size_t *ret_count)
+{
+    struct escape one, two;
+    size_t length = single_escape(encoding, source, at, until, &one);
+    if (length == 0)
+        return 0;
+    if (one.is_byte) {
+        bytes[0] = (char)one.value;
         *ret_count = 1;
         return length;
     }
-    if (length > 0 && is_high(value)) {
-        size_t more = single_escape(source, at + length, until, &low, &is_byte);
-        bool is_pair = more > 0 && !is_byte && is_low(low);
-        value = is_pair ? join(value, low) : value;
-        length = is_pair ? length + more : 0;
-    } else if (is_low(value)) {
-        length = 0;
+    if (is_low(one.value))
+        return 0;
+    if (is_high(one.value)) {
+        size_t more = single_escape(encoding, source, at + length, until, &two);
+        if (more == 0 || two.is_byte || !is_low(two.value))
+            return 0;
+        one.value = join(one.value, two.value);
+        length += more;
     }
-    if (length > 0)
-        *ret_count = put_utf8(value, bytes);
+    *ret_count = put_utf8(one.value, bytes);
     return length;
 }
 
-size_t weir__escape_length(const char *source, size_t at, size_t until)
+size_t weir__escape_length(enum weir__encoding encoding, const char *source, size_t at,
+                           size_t until, char *ret_first)
 {
     char bytes[4];
-    size_t count = 0;
-    return escape_unit(source, at, until, bytes, &count);
+    size_t count = 0, length = escape_unit(encoding, source, at, until, bytes, &count);
+    if (length > 0)
+        *ret_first = bytes[0];
+    return length;
 }
 
-static size_t percent_unit(const char *source, size_t at, size_t until, char bytes[4])
+/* Lists. */
+
+size_t weir__hex_item(const char *source, size_t at, size_t until, uint8_t *ret_value)
 {
-    if (source[at] != '%' || until - at < 3 || !weir__decode_is(source[at + 1], WEIR__IS_HEX) ||
-        !weir__decode_is(source[at + 2], WEIR__IS_HEX))
+    uint32_t value;
+    size_t before = until - at >= 4 && source[at] == '0' && (source[at + 1] | 0x20) == 'x' ? 2 : 0;
+    size_t digits = number(source, at + before, until, 16, 2, 2, &value);
+    if (digits == 0)
         return 0;
-    bytes[0] = (char)(weir__hex_value[(uint8_t)source[at + 1]] << 4 |
-                      weir__hex_value[(uint8_t)source[at + 2]]);
-    return 3;
+    *ret_value = (uint8_t)value;
+    return before + digits;
 }
 
-/* UTF-16. */
+size_t weir__decimal_item(const char *source, size_t at, size_t until, uint8_t *ret_value)
+{
+    uint32_t value;
+    size_t digits = number(source, at, until, 10, 1, 3, &value);
+    if (digits == 0 || value > UINT8_MAX)
+        return 0;
+    *ret_value = (uint8_t)value;
+    return digits;
+}
+
+/* A byte and what is between it and the next. */
+static size_t list_unit(enum weir__encoding encoding, const char *source, size_t at, size_t until,
+                        char bytes[4])
+{
+    uint8_t value = 0;
+    size_t length = encoding == WEIR__DECIMALS ? weir__decimal_item(source, at, until, &value)
+                                               : weir__hex_item(source, at, until, &value);
+    bytes[0] = (char)value;
+    length = length > 0 ? length : 1;
+    while (length < until - at && !weir__decode_is(source[at + length], WEIR__IS_HEX))
+        length++;
+    return length;
+}
+
+/* UTF-16 and UTF-32. */
 
 static uint32_t wide_at(enum weir__encoding encoding, const char *source, size_t at)
 {
@@ -161,17 +264,35 @@ static size_t wide_unit(enum weir__encoding encoding, const char *source, size_t
     return length;
 }
 
+static size_t quad_unit(enum weir__encoding encoding, const char *source, size_t at, char bytes[4],
+                        size_t *ret_count)
+{
+    bool is_big = encoding == WEIR__UTF32BE;
+    uint32_t code = 0;
+    for (size_t i = 0; i < 4; i++)
+        code = code << 8 | (uint8_t)source[at + (is_big ? i : 3 - i)];
+    *ret_count = put_utf8(code, bytes);
+    return 4;
+}
+
 size_t weir__decode_unit(enum weir__encoding encoding, const char *source, size_t at, size_t until,
                          char ret_bytes[4], size_t *ret_count)
 {
     size_t length = 0;
     *ret_count = 1;
-    if (encoding == WEIR__UTF16LE || encoding == WEIR__UTF16BE)
+    switch (encoding) {
+    case WEIR__UTF16LE:
+    case WEIR__UTF16BE:
         return wide_unit(encoding, source, at, until, ret_bytes, ret_count);
-    if (encoding == WEIR__PERCENT)
-        length = percent_unit(source, at, until, ret_bytes);
-    else if (source[at] == '\\' || source[at] == '&')
-        length = escape_unit(source, at, until, ret_bytes, ret_count);
+    case WEIR__UTF32LE:
+    case WEIR__UTF32BE:
+        return quad_unit(encoding, source, at, ret_bytes, ret_count);
+    case WEIR__HEX_LIST:
+    case WEIR__DECIMALS:
+        return list_unit(encoding, source, at, until, ret_bytes);
+    default:
+        length = escape_unit(encoding, source, at, until, ret_bytes, ret_count);
+    }
     if (length == 0) {
         ret_bytes[0] = source[at];
         *ret_count = 1;
@@ -233,12 +354,11 @@ static size_t read_base64(struct weir__decode_reader *reader, char *piece)
 
 static size_t read_hex(struct weir__decode_reader *reader, char *piece)
 {
-    const uint8_t *c = (const uint8_t *)reader->source + reader->run->from + reader->at;
-    size_t bytes = (reader->count - reader->at) / 2;
-    bytes = bytes < WEIR__DECODE_PIECE ? bytes : WEIR__DECODE_PIECE;
+    char characters[2 * WEIR__DECODE_PIECE];
+    size_t bytes = gather(reader, characters, sizeof(characters)) / 2;
+    const uint8_t *c = (const uint8_t *)characters;
     for (size_t i = 0; i < bytes; i++)
         piece[i] = (char)(weir__hex_value[c[2 * i]] << 4 | weir__hex_value[c[2 * i + 1]]);
-    reader->at += 2 * bytes;
     return bytes;
 }
 
@@ -254,7 +374,7 @@ static size_t read_plain(struct weir__decode_reader *reader, char *piece, size_t
     } else if (encoding == WEIR__ESCAPES) {
         for (; count < most && at < until && source[at] != '\\' && source[at] != '&'; at++)
             piece[count++] = source[at];
-    } else {
+    } else if (encoding == WEIR__UTF16LE || encoding == WEIR__UTF16BE) {
         size_t low = encoding == WEIR__UTF16BE, high = 1 - low;
         for (; count < most && at < until && !source[at + high] && !(source[at + low] & 0x80);
              at += 2)
@@ -282,59 +402,4 @@ size_t weir__decode_read(struct weir__decode_reader *reader, char piece[WEIR__DE
         bytes += count;
     }
     return bytes;
-}
-
-/* The way back. */
-
-static void place_base64(const struct weir__decoded *run, size_t from, size_t until,
-                         size_t *ret_from, size_t *ret_until)
-{
-    bool is_end = from == run->out_until - run->out_from;
-    *ret_from = is_end ? run->until : weir__base64_place(run, from / 3 * 4 + from % 3);
-    *ret_until = *ret_from;
-    if (until > from)
-        *ret_until = weir__base64_place(run, (until - 1) / 3 * 4 + (until - 1) % 3 + 1) + 1;
-}
-
-static void place_units(const char *source, const struct weir__decoded *run, size_t from,
-                        size_t until, size_t *ret_from, size_t *ret_until)
-{
-    size_t at = run->from, out = 0, start = run->from;
-    for (size_t i = 0; i < WEIR__DECODED_MARKS && run->_marks[i].source > 0; i++) {
-        if (run->_marks[i].out > from)
-            break;
-        at = run->from + run->_marks[i].source;
-        out = run->_marks[i].out;
-    }
-    while (at < run->until && out <= from) {
-        char bytes[4];
-        size_t count;
-        start = at;
-        at += weir__decode_unit(run->encoding, source, at, run->until, bytes, &count);
-        out += count;
-    }
-    *ret_from = out > from ? start : at; /* at the very end: behind the last unit */
-    while (at < run->until && out < until) {
-        char bytes[4];
-        size_t count;
-        at += weir__decode_unit(run->encoding, source, at, run->until, bytes, &count);
-        out += count;
-    }
-    *ret_until = until > from ? at : *ret_from;
-}
-
-void weir__decoded_place(const char *source, const struct weir__decoded *run, size_t from,
-                         size_t until, size_t *ret_from, size_t *ret_until)
-{
-    size_t most = run->out_until - run->out_from;
-    until = until < most ? until : most;
-    from = from < until ? from : until;
-    if (run->encoding == WEIR__BASE64) {
-        place_base64(run, from, until, ret_from, ret_until);
-    } else if (run->encoding == WEIR__HEX) {
-        *ret_from = run->from + 2 * from;
-        *ret_until = run->from + 2 * until;
-    } else {
-        place_units(source, run, from, until, ret_from, ret_until);
-    }
 }

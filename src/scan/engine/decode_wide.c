@@ -1,4 +1,4 @@
-/* decode_wide.c - stretches of UTF-16.
+/* decode_wide.c - stretches of UTF-16 and UTF-32.
  *
  * Without a byte order mark: units of ASCII text, and of the alphabets and signs that stand beside
  * it in European texts; everything else is as likely two bytes of something that is no text. With
@@ -6,6 +6,9 @@
  * may look like a mark, and text may be cut in the middle of a unit). In both cases
  * WEIR__WIDE_LEAST units at least, of which WEIR__TEXT_UNITS in a row are ASCII: without that,
  * nothing in it is a secret that could be matched.
+ *
+ * UTF-32 is what has three NULs between the letters, with a mark or without: text that was made
+ * UTF-16 twice is the same. All of it is likely as above.
  */
 #include "decode_part.h"
 
@@ -54,8 +57,9 @@ static void keep(struct weir__decode_work *work, enum weir__encoding encoding, s
     for (size_t at = from; at < until; at += 2)
         run.out_until += utf8_length(unit_at(encoding, work->source, at));
     /* What is ASCII in one order is so in the other, a byte further on. */
-    work->done[WEIR__UTF16LE] = until;
-    work->done[WEIR__UTF16BE] = until;
+    size_t *little = &work->done[WEIR__UTF16LE], *big = &work->done[WEIR__UTF16BE];
+    *little = until > *little ? until : *little;
+    *big = until > *big ? until : *big;
     weir__decode_keep(work, &run);
 }
 
@@ -83,24 +87,38 @@ static struct likely likely_around(const struct weir__decode_work *work,
     return l;
 }
 
-/* Eight units are seven of the other order as well: it is the one that has more of them, or that
- * begins where units mostly do. */
+static bool is_text_at(const struct weir__decode_work *work, size_t at)
+{
+    return at < work->length && weir__decode_is(work->source[at], WEIR__IS_TEXT);
+}
+
+/* Eight units are seven of the other order as well, a byte further on: it is the one that has more
+ * of them. But a letter that stands before all, or behind, is the first letter of one order or the
+ * last one of the other, and which of them it belongs to cannot be seen: both are decoded where
+ * there is such a one. */
 void weir__decode_wide(struct weir__decode_work *work, enum weir__encoding encoding, size_t at)
 {
     enum weir__encoding other = encoding == WEIR__UTF16LE ? WEIR__UTF16BE : WEIR__UTF16LE;
+    struct likely l, o = {0};
     if (at < work->done[encoding])
         return;
-    struct likely l = likely_around(work, encoding, at);
-    if (work->options->encodings >> other & 1 && at + 1 >= work->done[other]) {
-        struct likely o = likely_around(work, other, at + 1);
-        if (o.ascii > l.ascii || (o.ascii == l.ascii && o.from % 2 == 0)) {
-            l = o;
-            encoding = other;
-        }
+    l = likely_around(work, encoding, at);
+    if (work->options->encodings >> other & 1 && at + 1 >= work->done[other])
+        o = likely_around(work, other, at + 1);
+    if (o.ascii > l.ascii) {
+        struct likely less = l;
+        l = o;
+        o = less;
+        other = encoding;
+        encoding = encoding == WEIR__UTF16LE ? WEIR__UTF16BE : WEIR__UTF16LE;
     }
+    bool is_beside_text = (l.from > 0 && is_text_at(work, l.from - 1)) || is_text_at(work, l.until);
+    bool has_other = o.ascii == l.ascii || (o.ascii + 1 >= l.ascii && is_beside_text);
     work->done[encoding] = l.until;
     if (l.until - l.from >= (size_t)2 * WEIR__WIDE_LEAST)
         keep(work, encoding, l.from, l.until);
+    if (has_other && o.until - o.from >= (size_t)2 * WEIR__WIDE_LEAST)
+        keep(work, other, o.from, o.until);
 }
 
 void weir__decode_marked(struct weir__decode_work *work, enum weir__encoding encoding, size_t at)
@@ -125,4 +143,51 @@ void weir__decode_marked(struct weir__decode_work *work, enum weir__encoding enc
     work->done_mark[encoding] = until;
     if (units >= WEIR__WIDE_LEAST && longest >= WEIR__TEXT_UNITS)
         keep(work, encoding, at, until);
+}
+
+/* UTF-32. */
+
+static uint32_t quad_at(bool is_big, const char *source, size_t at)
+{
+    uint32_t code = 0;
+    for (size_t i = 0; i < 4; i++)
+        code = code << 8 | (uint8_t)source[at + (is_big ? i : 3 - i)];
+    return code;
+}
+
+static struct likely quads_around(const struct weir__decode_work *work, bool is_big, size_t at)
+{
+    struct likely l = {.from = at, .until = at};
+    uint32_t unit;
+    for (; work->length - l.until >= 4; l.until += 4) {
+        if (!is_likely(unit = quad_at(is_big, work->source, l.until)))
+            break;
+        l.ascii += unit < 0x80;
+    }
+    for (; l.from >= work->done[WEIR__UTF32LE] + 4; l.from -= 4) {
+        if (!is_likely(unit = quad_at(is_big, work->source, l.from - 4)))
+            break;
+        l.ascii += unit < 0x80;
+    }
+    return l;
+}
+
+/* The NULs of the first letter are behind it, or before it: in the order that has more of them, or
+ * that begins where units mostly do. */
+void weir__decode_quads(struct weir__decode_work *work, size_t at)
+{
+    if (at < work->done[WEIR__UTF32LE])
+        return;
+    struct likely little = quads_around(work, false, at), big = little;
+    if (at >= work->done[WEIR__UTF32LE] + 3)
+        big = quads_around(work, true, at - 3);
+    bool is_big = big.ascii > little.ascii ||
+                  (big.ascii == little.ascii && big.from % 4 == 0 && little.from % 4 != 0);
+    struct likely l = is_big ? big : little;
+    enum weir__encoding encoding = is_big ? WEIR__UTF32BE : WEIR__UTF32LE;
+    work->done[WEIR__UTF32LE] = l.until;
+    if (l.until - l.from >= (size_t)4 * WEIR__WIDE_LEAST &&
+        work->options->encodings >> encoding & 1)
+        weir__decode_offer(
+            work, &(struct weir__decoded){.encoding = encoding, .from = l.from, .until = l.until});
 }

@@ -18,24 +18,30 @@ void weir__doubts_open(struct weir__scanner *scanner, size_t from)
     memset(doubts->covered, 0, sizeof(doubts->covered));
 }
 
+/* Those of [at, end) in the word that at is in. */
+static uint64_t bits_of_word(size_t at, size_t end)
+{
+    size_t count = end - at < BITS - at % BITS ? end - at : BITS - at % BITS;
+    return (count == BITS ? UINT64_MAX : (UINT64_C(1) << count) - 1) << at % BITS;
+}
+
 void weir__doubts_cover(struct weir__scanner *scanner, size_t from, size_t until)
 {
     struct weir__doubts *doubts = &scanner->doubts;
     if (!doubts->is_open || from < doubts->from)
         return;
-    size_t end = until - doubts->from;
-    for (size_t i = from - doubts->from; i < end && i / BITS < WEIR__DOUBTS_WORDS; i++)
-        doubts->covered[i / BITS] |= UINT64_C(1) << i % BITS;
+    size_t at = from - doubts->from, end = until - doubts->from;
+    for (; at < end && at / BITS < WEIR__DOUBTS_WORDS; at += BITS - at % BITS)
+        doubts->covered[at / BITS] |= bits_of_word(at, end);
 }
 
 static bool is_covered(const struct weir__doubts *doubts, const struct weir__match *match)
 {
     if (match->secret_from < doubts->from)
         return false;
-    size_t end = match->secret_until - doubts->from;
-    for (size_t i = match->secret_from - doubts->from; i < end && i / BITS < WEIR__DOUBTS_WORDS;
-         i++)
-        if (doubts->covered[i / BITS] >> i % BITS & 1)
+    size_t at = match->secret_from - doubts->from, end = match->secret_until - doubts->from;
+    for (; at < end && at / BITS < WEIR__DOUBTS_WORDS; at += BITS - at % BITS)
+        if (doubts->covered[at / BITS] & bits_of_word(at, end))
             return true;
     return false;
 }

@@ -203,6 +203,7 @@ static int choose(struct making *making, uint32_t index)
         return -WEIR_E_INVALID;
     }
     prepared->is_gate = rule->check && weir__check_is_gate(rule->check);
+    prepared->is_proof = rule->check && weir__check_is_proof(rule->check);
     prepared->is_generic = strncmp(rule->id, "generic", 7) == 0;
     prepared->rank = prepared->is_generic ? 2 : rule->gives_way ? 1 : 0;
     prepared->is_doubtful = prepared->is_generic;
@@ -216,8 +217,8 @@ static void trust_required(struct weir__engine *engine)
     for (uint32_t i = 0; i < engine->count; i++)
         for (size_t k = 0; k < engine->prepared[i].rule->required_count; k++)
             for (uint32_t r = 0; r < engine->count; r++)
-                if (strcmp(engine->prepared[r].rule->id,
-                           engine->prepared[i].rule->required[k].rule) == 0)
+                if (weir__rule_is_named(engine->prepared[r].rule,
+                                        engine->prepared[i].rule->required[k].rule))
                     engine->prepared[r].is_doubtful = false;
 }
 
@@ -314,7 +315,8 @@ static int allocate(struct making *making)
 static int make_anchors(struct making *making)
 {
     struct weir__engine *engine = making->engine;
-    qsort(making->wishes, making->wishes_count, sizeof(struct wish), compare_wishes);
+    if (making->wishes_count > 0) /* rules of paths alone have none */
+        qsort(making->wishes, making->wishes_count, sizeof(struct wish), compare_wishes);
     if (allocate(making) < 0)
         return -WEIR_E_NO_MEMORY;
     for (size_t i = 0; i < making->wishes_count; i++) {
@@ -361,7 +363,7 @@ static bool is_wanted(const struct weir__engine_options *options, const struct w
     if (!options->only)
         return true;
     for (const char *const *id = options->only; *id; id++)
-        if (strcmp(*id, rule->id) == 0)
+        if (weir__rule_is_named(rule, *id))
             return true;
     return false;
 }
@@ -369,7 +371,7 @@ static bool is_wanted(const struct weir__engine_options *options, const struct w
 static int study_all(struct making *making)
 {
     struct weir__engine *engine = making->engine;
-    int result = weir__database_check(engine->rules, making->error);
+    int result = weir__database_check(engine, making->error);
     engine->pattern_width = WEIR__EXPRESSION_LITERAL;
     for (uint32_t i = 0; i < engine->count && result == 0; i++)
         result = prepare(making, i);
@@ -416,6 +418,7 @@ int weir__engine_new(struct weir__engine **ret_engine, const struct weir__rules 
         return -WEIR_E_NO_MEMORY;
     engine->rules = rules;
     engine->ignore_allow_comments = options->ignore_allow_comments;
+    engine->origin = options->origin;
     struct making making = {.engine = engine, .options = options, .error = ret_error};
     int result = make(&making);
     weir__base_free(making.wishes);

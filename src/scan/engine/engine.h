@@ -18,23 +18,32 @@
  * looked for. The scanner keeps at most two widths of bytes between feeds.
  * - Time is linear in the bytes for dense input as well: no byte is tried by one rule more often
  *   than a fixed number of times.
+ * - What depends on the rest of the object (a keyword, a rule that is required, one that has the
+ *   same secret) waits for it. There is room for WEIR__WAITING_MAX matches, or fewer with much
+ * text; beyond, what waits is judged by what was seen, which the object's result says.
  * - What was encoded is found too, to a depth, within a budget for each object; what did not fit is
  *   counted in the object's result, never passed over in silence.
  *
- * Ownership: the engine borrows the rules for its life. A finding and everything it points to is
- * valid during the call of the sink.
+ * Ownership: the engine borrows the rules and the origin for its life. A finding and everything it
+ * points to is valid during the call of the sink.
  */
 #ifndef WEIR_SCAN_ENGINE_ENGINE_H
 #define WEIR_SCAN_ENGINE_ENGINE_H
 
 #include "decode.h"
 #include "expression.h"
+#include "origin.h"
 #include "rule.h"
 
 #define WEIR__DECODE_DEPTH_DEFAULT 3u
 #define WEIR__DECODE_DEPTH_MAX     8u
-#define WEIR__DECODE_BYTES         (UINT64_C(64) << 20) /* decoded bytes of one object */
-#define WEIR__LINE_SHOWN_MAX       512u                 /* bytes of the line that are handed out */
+/* Decoded bytes of one object: so many, and so many more for each byte of it. What is not made for
+ * it comes nowhere near that: each byte is encoded once, at every depth. */
+#define WEIR__DECODE_BYTES   (UINT64_C(64) << 20)
+#define WEIR__DECODE_RATIO   4u
+#define WEIR__WAITING_MAX    98304u /* matches */
+#define WEIR__COMMENT_NEAR   4096u  /* bytes of a line to either side that a comment allows in */
+#define WEIR__LINE_SHOWN_MAX 512u   /* bytes of the line that are handed out */
 
 struct weir__engine;
 struct weir__scanner;
@@ -51,6 +60,7 @@ struct weir__engine_options {
     const struct weir__engine_cache *cache; /* or NULL: compiled each time */
     const char *const *only;    /* ids of the rules that are used, NULL at the end; or NULL: all */
     bool ignore_allow_comments; /* weir:allow and gitleaks:allow mean nothing */
+    const struct weir__origin *origin; /* for paths in rules and allow lists; or NULL */
 };
 
 WEIR_MUST_USE int weir__engine_new(struct weir__engine **ret_engine,
@@ -70,6 +80,7 @@ bool weir__engine_is_cached(const struct weir__engine *engine);
  * neither, by the path. */
 struct weir__rule_look {
     uint32_t width; /* of the widest match */
+    bool is_cut;    /* the expression would go on for longer */
     bool is_by_literals, is_by_expression;
     bool is_near;                   /* only near stretches of token bytes (stretch.h) */
     struct weir__literals literals; /* also those that are known and not used */
@@ -83,7 +94,7 @@ struct weir__object {
     const char *path;   /* with '!' between an archive and its member; never NULL */
     const char *commit; /* hexadecimal, or NULL: for allow lists of commits */
     unsigned decode_depth;
-    uint64_t decode_bytes; /* budget; 0: WEIR__DECODE_BYTES */
+    uint64_t decode_bytes; /* budget; 0: WEIR__DECODE_BYTES and _RATIO */
 };
 
 struct weir__place {
@@ -109,6 +120,7 @@ struct weir__finding {
     /* Not the engine's: for those who pass findings on. */
     const char *shown_path; /* with the secrets in it hidden; NULL: as it is */
     bool is_in_name;        /* found in the path, which is the line; not in the object */
+    bool is_beside;         /* found in a container itself, beside its members */
 };
 
 /* Called with a segment of the object, for what nothing behind it can change, or before that by
@@ -127,6 +139,8 @@ struct weir__scan_result {
     uint64_t rejected;        /* dropped by entropy, keywords, checks or requirements */
     uint64_t gave_up;         /* matches that reached a limit of the matcher */
     bool is_decode_truncated; /* the budget left encoded text undecoded */
+    bool is_judged_early;     /* more matches waited for the rest than there is room for: they were
+                               * judged by what came before it */
 };
 
 WEIR_MUST_USE int weir__scanner_new(struct weir__scanner **ret_scanner,

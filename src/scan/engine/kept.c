@@ -1,9 +1,10 @@
 /* kept.c - an engine made ready, from a cache and into it.
  *
  * Studying and compiling the rules takes most of a second, and loading the result a few
- * milliseconds. What is kept is found by a hash of the rules, the processor's features and the
- * library's version, and begins with a hash of itself, so that what was cut off or altered is never
- * used. It is of this machine alone: numbers are as the processor has them.
+ * milliseconds. What is kept is found by a hash of the rules, the processor's features, the
+ * library's version and the engine's own sources (engine_stamp.c), and begins with a hash of
+ * itself, so that what was cut off or altered is never used. It is of this machine alone: numbers
+ * are as the processor has them.
  *
  *   seal | head | rules | anchors | rules of anchors | keyword numbers | databases
  *
@@ -16,13 +17,13 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "engine_stamp.h"
 #include "hash.h"
 #include "parts.h"
 #include "rules_pack.h"
 
 #include "banned.h"
 
-#define FORMAT     "weir engine 3"
 #define PACKED_MAX (64u << 20)
 
 struct head {
@@ -43,7 +44,7 @@ int weir__kept_identify(struct weir__engine *engine)
     hs_platform_info_t platform;
     struct weir__buffer packed;
     weir__buffer_init(&packed, PACKED_MAX);
-    int result = weir__rules_pack(engine->rules, &packed);
+    int result = weir__rules_pack_content(engine->rules, &packed);
     if (result < 0) {
         weir__buffer_fini(&packed);
         return -WEIR_E_NO_MEMORY;
@@ -51,7 +52,7 @@ int weir__kept_identify(struct weir__engine *engine)
     memset(&platform, 0, sizeof(platform));
     (void)hs_populate_platform(&platform);
     weir__hash_init(&hash);
-    weir__hash_update(&hash, FORMAT, sizeof(FORMAT));
+    weir__hash_update(&hash, WEIR__ENGINE_STAMP, sizeof(WEIR__ENGINE_STAMP));
     weir__hash_update(&hash, hs_version(), strlen(hs_version()) + 1);
     weir__hash_update(&hash, &platform, sizeof(platform));
     weir__hash_update(&hash, weir__buffer_text(&packed), weir__buffer_length(&packed));
@@ -125,7 +126,9 @@ static bool are_numbers_right(const struct weir__engine *engine)
 {
     for (uint32_t i = 0; i < engine->anchors_count; i++) {
         const struct weir__anchor *anchor = &engine->anchors[i];
-        if (anchor->first_rule > engine->anchor_rules_count ||
+        unsigned char flag; /* as a byte: a bool must be 0 or 1 before it is one */
+        memcpy(&flag, &anchor->is_keyword, sizeof(flag));
+        if (flag > 1 || anchor->first_rule > engine->anchor_rules_count ||
             anchor->rules_count > engine->anchor_rules_count - anchor->first_rule ||
             (anchor->is_keyword && anchor->keyword >= engine->keywords_count))
             return false;

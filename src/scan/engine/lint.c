@@ -25,7 +25,8 @@ struct lint {
     const struct weir__rules *rules;
     const struct weir__rule **by_id; /* all rules in the order of their ids */
     const struct weir__lint_sink *sink;
-    const struct weir__rule *rule; /* the one that is looked at, or NULL */
+    const struct weir__rule *rule;   /* the one that is looked at, or NULL */
+    const struct weir__allow *allow; /* likewise */
     pcre2_match_context *limits;
     size_t problems;
     bool is_out_of_memory;
@@ -54,10 +55,13 @@ __attribute__((format(printf, 2, 3))) static void tell(struct lint *lint, const 
     char raw[2 * PROBLEM_SIZE];
     int begin = 0;
     va_list args;
+    const char *file = lint->allow ? lint->allow->file : lint->rule ? lint->rule->file : NULL;
+    unsigned line = lint->allow ? lint->allow->line : lint->rule ? lint->rule->line : 0;
     if (lint->rule)
-        begin = snprintf(raw, sizeof(raw),
-                         "%.300s:%u: rule '%s': ", lint->rule->file ? lint->rule->file : "",
-                         lint->rule->line, WEIR__CLIPPED(lint->rule->id));
+        begin = snprintf(raw, sizeof(raw), "%.300s:%u: rule '%s': ", file ? file : "", line,
+                         WEIR__CLIPPED(lint->rule->id));
+    else if (lint->allow)
+        begin = snprintf(raw, sizeof(raw), "%.300s:%u: ", file ? file : "", line);
     va_start(args, format);
     vsnprintf(raw + begin, sizeof(raw) - (size_t)begin, format, args);
     va_end(args);
@@ -95,22 +99,62 @@ static pcre2_code *compile(struct lint *lint, const char *text, const char *what
     return NULL;
 }
 
+/* --- too much --- */
+
+/* Texts that have little in common: what matches all of one kind matches nearly everything. */
+#define PROBES 4
+static const char *const path_probes[PROBES] = {"README", "src/b.py", "a-1", "docs/X Y.txt"};
+static const char *const secret_probes[PROBES] = {"k3Yp9", "7104", "Zx_wq-T", "0af"};
+static const char *const text_probes[PROBES] = {"Returns the first one.", "int x;", "see below",
+                                                "<p>New</p>"};
+
+static bool matches_all(struct lint *lint, const pcre2_code *code, const char *const probes[PROBES])
+{
+    pcre2_match_data *data = pcre2_match_data_create_from_pattern(code, NULL);
+    bool is_all = data;
+    lint->is_out_of_memory |= !data;
+    for (size_t i = 0; i < PROBES && is_all; i++)
+        is_all = pcre2_match(code, (PCRE2_SPTR)probes[i], strlen(probes[i]), 0, 0, data,
+                             lint->limits) >= 0;
+    pcre2_match_data_free(data);
+    return is_all;
+}
+
+/* Whether one kind of condition is enough. */
+static bool is_enough(const struct weir__allow *allow)
+{
+    const size_t counts[] = {allow->commits.count, allow->paths.count, allow->regexes.count,
+                             allow->stopwords.count};
+    unsigned kinds = 0;
+    for (size_t i = 0; i < 4; i++)
+        kinds += counts[i] > 0;
+    return !allow->is_and || kinds == 1;
+}
+
+/* --- allow lists --- */
+
 static void check_expressions(struct lint *lint, const struct weir__strings *expressions,
-                              const char *kind, size_t allow)
+                              const char *kind, size_t allow, const char *const probes[PROBES])
 {
     char what[96];
     for (size_t i = 0; i < expressions->count; i++) {
         snprintf(what, sizeof(what), "%s %zu of allow list %zu", kind, i + 1, allow + 1);
-        pcre2_code_free(compile(lint, expressions->items[i], what));
+        pcre2_code *code = compile(lint, expressions->items[i], what);
+        if (code && is_enough(lint->allow) && matches_all(lint, code, probes))
+            tell(lint, "%s: '%s' matches nearly everything, so that nearly nothing is told", what,
+                 WEIR__CLIPPED(expressions->items[i]));
+        pcre2_code_free(code);
     }
 }
 
 static void check_allows(struct lint *lint, const struct weir__allow *allows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        check_expressions(lint, &allows[i].paths, "path", i);
-        check_expressions(lint, &allows[i].regexes, "regex", i);
+        lint->allow = &allows[i];
+        check_expressions(lint, &allows[i].paths, "path", i, path_probes);
+        check_expressions(lint, &allows[i].regexes, "regex", i, secret_probes);
     }
+    lint->allow = NULL;
 }
 
 /* --- examples --- */
@@ -169,7 +213,7 @@ static bool is_allowed_by(struct lint *lint, const struct weir__allow *allow,
 static bool is_for(const struct weir__allow *allow, const struct weir__rule *rule)
 {
     for (size_t i = 0; i < allow->rules.count; i++)
-        if (strcmp(allow->rules.items[i], rule->id) == 0)
+        if (weir__rule_is_named(rule, allow->rules.items[i]))
             return true;
     return allow->rules.count == 0;
 }
@@ -268,6 +312,31 @@ static void check_matches(struct lint *lint, const pcre2_code *code)
             tell(lint, "negative %zu has a match: '%s'", i + 1, WEIR__CLIPPED(negatives->items[i]));
 }
 
+/* Where nothing else has a say, what an ordinary text has is found in every file. */
+static bool is_alone(const struct weir__rule *rule)
+{
+    return !rule->path && rule->entropy <= 0 && rule->required_count == 0 && !rule->is_hidden &&
+           !(rule->check && weir__check_is_gate(rule->check));
+}
+
+/* What must come behind a repeat without an end may be too far away. */
+static void check_width(struct lint *lint)
+{
+    struct weir__expression study;
+    const char *regex = lint->rule->regex;
+    size_t length = strlen(regex);
+    while (length > 0 && regex[length - 1] == ')')
+        length--;
+    if (length > 0 && (regex[length - 1] == '+' || regex[length - 1] == '*'))
+        return; /* the end of such a match is where it is cut: nothing is missed */
+    if (lint->rule->max_width == 0 && weir__expression_study(lint->rule->regex, &study) == 0 &&
+        study.width_max > WEIR__WIDTH_MAX)
+        tell(lint,
+             "regex: may match more than %u bytes, which are all that is looked at: bound its "
+             "repeats, or give max-width",
+             WEIR__WIDTH_MAX);
+}
+
 static void check_regex(struct lint *lint)
 {
     uint32_t groups_count = 0, can_be_empty = 0;
@@ -281,6 +350,9 @@ static void check_regex(struct lint *lint)
     if (lint->rule->secret_group > groups_count)
         tell(lint, "secretGroup is %u, and the regex has %u groups", lint->rule->secret_group,
              groups_count);
+    check_width(lint);
+    if (!can_be_empty && is_alone(lint->rule) && matches_all(lint, code, text_probes))
+        tell(lint, "regex: '%s' matches nearly every text", WEIR__CLIPPED(lint->rule->regex));
     check_matches(lint, code);
     pcre2_code_free(code);
 }

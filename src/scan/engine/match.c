@@ -40,6 +40,14 @@ static struct weir__decoded *run_at(struct weir__level *level, size_t at)
     return run;
 }
 
+/* Escapes are decoded with what is around them, which may begin in the middle of a line. */
+static bool is_line_begin(const char *source, const struct weir__decoded *run)
+{
+    bool is_part = run->encoding == WEIR__PERCENT || run->encoding == WEIR__ESCAPES;
+    return !is_part || run->from == 0 || source[run->from - 1] == '\n' ||
+           source[run->from - 1] == '\x7f'; /* behind another run */
+}
+
 /* The view of the run that has this place, and those that it was encoded in. NULL: between runs. */
 static const struct weir__view *view_at(struct weir__scanner *scanner, unsigned depth, size_t at)
 {
@@ -52,14 +60,16 @@ static const struct weir__view *view_at(struct weir__scanner *scanner, unsigned 
     const struct weir__view *parent = view_at(scanner, depth - 1, run->from);
     if (!parent)
         return NULL;
+    const char *source =
+        depth == 1 ? scanner->bytes : weir__buffer_text(&scanner->levels[depth - 1].text);
     scanner->views[depth] = (struct weir__view){
         .bytes = weir__buffer_text(&level->text) + run->out_from,
         .length = run->out_until - run->out_from,
-        .is_begin = true,
+        .is_begin = is_line_begin(source, run),
         .is_end = true,
         .parent = parent,
         .run = run,
-        .source = depth == 1 ? scanner->bytes : weir__buffer_text(&scanner->levels[depth - 1].text),
+        .source = source,
         .start = run->out_from,
         .depth = depth,
     };
@@ -82,6 +92,8 @@ static int on_hit(unsigned id, unsigned long long from, unsigned long long to, u
     const struct hits *hits = arg;
     struct weir__scanner *scanner = hits->scanner;
     const struct weir__engine *engine = scanner->engine;
+    if (id >= engine->anchors_count)
+        return 0; /* a database from a cache that has been tampered with */
     const struct weir__anchor *anchor = &engine->anchors[id];
     size_t at = hits->start + (size_t)to;
     if ((at <= hits->from && hits->from > 0) || at > hits->until)

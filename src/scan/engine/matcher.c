@@ -50,6 +50,15 @@ static pcre2_code *compile_rule(const char *text)
     return code;
 }
 
+static uint32_t lookbehind_of(const pcre2_code *code)
+{
+    uint32_t characters = UINT32_MAX, options = 0;
+    if (!code || pcre2_pattern_info(code, PCRE2_INFO_ALLOPTIONS, &options) != 0 ||
+        options & PCRE2_UTF || pcre2_pattern_info(code, PCRE2_INFO_MAXLOOKBEHIND, &characters) != 0)
+        return UINT32_MAX;
+    return characters;
+}
+
 static pcre2_code *code_of(struct weir__matcher *matcher)
 {
     int error;
@@ -57,6 +66,7 @@ static pcre2_code *code_of(struct weir__matcher *matcher)
     if (!matcher->code) { /* without memory it is tried again the next time */
         matcher->code =
             matcher->is_rule ? compile_rule(matcher->text) : compile(matcher->text, &error, &at);
+        matcher->lookbehind = lookbehind_of(matcher->code);
     } else if (++matcher->uses == USES_MAX) {
         matcher->is_machine_code = pcre2_jit_compile(matcher->code, PCRE2_JIT_COMPLETE) == 0;
     }

@@ -9,8 +9,10 @@
  *   matcher.c     PCRE2: expressions compiled when first needed, matches inside bounds
  *   allow.c       allow lists
  *   confirm.c     from a match to a candidate: every gate
+ *   echo.c        what repeats itself is searched and judged once
  *   doubts.c      matches of generic rules until the end of their block
  *   pending.c     candidates of an object until it is complete: keywords, requirements, overlaps
+ *   required.c    what candidates require of each other
  *   match.c       a text through the databases
  *   settle.c      what is certain in a text of which more may come
  *   scanner.c     an object in segments; encoded text
@@ -29,11 +31,13 @@
 #include "engine.h"
 #include "expression.h"
 
-#define WEIR__SEGMENT_SIZE  (1u << 20) /* bytes that are scanned at once */
-#define WEIR__CONTEXT_BYTES 4096u      /* of a line to either side of a match that are looked at */
-#define WEIR__RUNS_MAX      8192u      /* of one level of a segment */
-#define WEIR__LEVEL_BYTES   (8u << 20) /* decoded from one level of a segment */
-#define WEIR__RUN_BYTES     (256u << 10) /* of an encoded run that are kept for the next segment */
+#define WEIR__SEGMENT_SIZE (1u << 20) /* bytes that are scanned at once */
+#define WEIR__CONTEXT_BYTES                                                                        \
+    WEIR__COMMENT_NEAR          /* of a line to either side of a match that are looked at */
+#define WEIR__RUNS_LEAST  1024u /* of one level of a segment: room at first, and at most */
+#define WEIR__RUNS_MAX    (128u << 10)
+#define WEIR__LEVEL_BYTES (8u << 20)   /* decoded from one level of a segment */
+#define WEIR__RUN_BYTES   (256u << 10) /* of an encoded run that are kept for the next segment */
 
 /* --- expressions, compiled by each thread when first needed --- */
 
@@ -42,7 +46,8 @@ struct weir__matcher {
     pcre2_code *code; /* NULL until needed */
     unsigned uses;
     bool is_machine_code;
-    bool is_rule; /* \b at its beginning holds behind an escape, too */
+    uint32_t lookbehind; /* characters; UINT32_MAX: not known, or of more than a byte */
+    bool is_rule;        /* \b at its beginning holds behind an escape, too */
 };
 
 void weir__matcher_fini(struct weir__matcher *matcher);
@@ -70,12 +75,15 @@ struct weir__anchor {
     uint32_t keyword;
 };
 
+#define WEIR__RANK_GENERIC 2u /* the last: nobody gives way to it but its like */
+
 struct weir__prepared {
     const struct weir__rule *rule;
     uint32_t width;
     uint32_t reach; /* bytes before the end of a hit in which a match may begin */
     weir__check *check;
-    bool is_gate; /* what fails the check is no finding; else it is one that was not verified */
+    bool is_proof; /* what holds is marked as checked */
+    bool is_gate;  /* what fails the check is no finding; else it is one that was not verified */
     uint32_t first_keyword,
         keywords_count; /* into the engine's keyword numbers: one must be seen */
     bool has_expression;
@@ -104,6 +112,7 @@ struct weir__engine {
     char identity[33];
     bool is_cached;
     bool ignore_allow_comments;
+    const struct weir__origin *origin; /* or NULL */
 };
 
 /* Patterns on their way into a database. */
@@ -117,8 +126,8 @@ WEIR_MUST_USE int weir__patterns_add(struct weir__patterns *patterns, const char
                                      unsigned flags, unsigned id);
 void weir__patterns_fini(struct weir__patterns *patterns);
 
-/* Whether all expressions of the rules are in order. */
-WEIR_MUST_USE int weir__database_check(const struct weir__rules *rules,
+/* Whether all expressions of the rules that are used are in order. */
+WEIR_MUST_USE int weir__database_check(const struct weir__engine *engine,
                                        struct weir__rules_error *ret_error);
 /* Compiles what is looked for. NULL of no patterns. */
 WEIR_MUST_USE int weir__database_new(hs_database_t **ret_database,
@@ -155,7 +164,9 @@ struct weir__view {
 /* What one pass of the decoders over a level gave: the source of the next level. */
 struct weir__level {
     struct weir__buffer text;
+    struct weir__buffer marks; /* within long runs */
     struct weir__decoded *runs;
+    size_t runs_max; /* for which there is room */
     size_t count;
     size_t cursor; /* the run of the last hit */
 };
@@ -164,6 +175,9 @@ struct weir__progress {
     uint64_t generation; /* of the view that position is about */
     uint64_t position;   /* no match of the rule starts before */
 };
+
+/* What is known of whether a candidate is told. */
+enum weir__standing { WEIR__FALLS, WEIR__WAITS, WEIR__STANDS };
 
 /* A match that passed its own gates, until the object is complete. */
 struct weir__candidate {
@@ -175,27 +189,45 @@ struct weir__candidate {
     enum weir__encoding encodings[WEIR__DECODE_DEPTH_MAX];
     uint8_t encodings_count;
     bool is_checked;
-    bool is_told;     /* stays to be compared with */
-    bool is_standing; /* is to be told, unless it gives way */
+    bool is_told;    /* stays to be compared with */
+    bool is_done;    /* will not be told; stays for those that require it */
+    bool is_allowed; /* will not be told either, and others give way to it as if it were */
+    uint8_t standing;
+    uint64_t required; /* those that were met, a bit for each of the first 64 */
     double entropy;
 };
 
-#define WEIR__CANDIDATES_MAX 4096u
-#define WEIR__CANDIDATE_TEXT (4u << 20)
+/* Room for them: at first, and at most. */
+#define WEIR__CANDIDATES_LEAST     4096u
+#define WEIR__CANDIDATES_MAX       (128u << 10)
+#define WEIR__CANDIDATE_TEXT_LEAST (4u << 20)
+#define WEIR__CANDIDATE_TEXT       (32u << 20)
 
-#define WEIR__PENDING_NAMES  64u
+#define WEIR__PENDING_NAMES        64u
 
-struct weir__pending_name { /* of a rule that is required, and its number */
+struct weir__pending_name { /* of what is required: its numbers, the first and the last */
     const struct weir__required *required;
-    uint32_t rule;
+    uint32_t rule, last;
+};
+
+struct weir__pending_asked { /* how far from a match those are that require it */
+    uint64_t lines;
+    bool is_near, is_anywhere; /* within the lines; at any distance */
+    uint8_t kept;              /* at the last look, for those at any distance */
 };
 
 struct weir__pending {
-    struct weir__candidate *items; /* WEIR__CANDIDATES_MAX */
+    struct weir__candidate *items; /* capacity */
     uint32_t *order;               /* of them, by rule and line, then by rank; as many */
     struct weir__pending_name names[WEIR__PENDING_NAMES]; /* those that were looked up last */
-    unsigned count;
-    unsigned settled;         /* when the certain ones were last told */
+    struct weir__pending_asked *asked;                    /* by rule; NULL until needed */
+    unsigned count, capacity;
+    unsigned sorted;  /* so many are in order of their places */
+    unsigned settled; /* when the certain ones were last told */
+    size_t text_room; /* WEIR__CANDIDATE_TEXT at most */
+    unsigned again;   /* so many, or so much text, before room is made again */
+    size_t text_again;
+    bool has_decoded;         /* some of them */
     struct weir__buffer text; /* of all of them */
 };
 
@@ -227,6 +259,37 @@ struct weir__facts {
     bool is_checked;
 };
 
+/* Where no comment that allows is, in the object or in a decoded run: no whole one is in
+ * [from, until). */
+struct weir__uncommented {
+    uint64_t generation; /* of the view; 0: the object at hand */
+    uint64_t from, until;
+};
+
+enum weir__verdict { WEIR__ACCEPTED, WEIR__REJECTED, WEIR__ALLOWED };
+
+/* How far the object is the same as that much before. */
+#define WEIR__SAME_COUNT 8u
+struct weir__same {
+    uint64_t distance; /* 0: of nothing */
+    uint64_t from, until;
+    bool is_stopped; /* the byte behind differs */
+};
+
+/* What a rule's last hit in the object gave, and what was said of its last match. Places are those
+ * in the object. */
+struct weir__echo {
+    uint64_t generation; /* of the object */
+    uint64_t to, back;   /* where the hit ended, and how far before it the first search began */
+    uint64_t next;       /* where the next search begins */
+    struct weir__match match, judged;
+    uint64_t line_from, line_until; /* what the verdict depends on */
+    double entropy;
+    enum weir__verdict verdict;
+    bool is_checked;
+    bool is_set, has_match, is_judged;
+};
+
 struct weir__allow_state; /* matchers of the allow lists */
 struct weir__settle;      /* what was told before its segment was complete */
 
@@ -244,11 +307,14 @@ struct weir__scanner {
     uint64_t generation, generation_last; /* of views; never used twice */
     /* the object */
     struct weir__buffer path;
+    struct weir__buffer inside; /* a path as the folder of the rules has it */
     char *commit;
     uint8_t *rule_state; /* by rule: what the path says, see confirm.c */
     bool *has_keyword;   /* by keyword */
+    bool *is_dropped;    /* by rule: matches fell for want of room, before a keyword was seen */
     unsigned decode_depth;
     uint64_t decode_left;
+    bool is_decode_by_size; /* there is more for more bytes */
     struct weir__scan_result result;
     bool is_open, is_path_allowed;
     /* its bytes */
@@ -268,6 +334,11 @@ struct weir__scanner {
     struct weir__pending pending;
     struct weir__doubts doubts;
     struct weir__settle *settle; /* NULL until needed */
+    struct weir__echo *echoes;   /* by rule */
+    struct weir__same same[WEIR__SAME_COUNT];
+    unsigned same_next;
+    uint64_t same_work;                      /* bytes that were compared in the object */
+    struct weir__uncommented uncommented[2]; /* of the object, and of the decoded run at hand */
 };
 
 /* --- allow.c --- */
@@ -300,13 +371,27 @@ bool weir__is_path_wanted(struct weir__scanner *scanner, uint32_t rule);
  * only the beginning of the match is set. */
 int weir__search(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
                  bool is_early, struct weir__match *ret_match);
-enum weir__verdict { WEIR__ACCEPTED, WEIR__REJECTED, WEIR__ALLOWED };
-/* The gates. The facts are set if it is accepted. */
+/* The gates. The facts are complete if it is accepted; the lines are what the verdict is about. */
 enum weir__verdict weir__weigh(struct weir__scanner *scanner, const struct weir__match *match,
                                struct weir__facts *ret_facts);
 /* A finding without its encodings; its texts are those of the view and the segment. */
 void weir__show(struct weir__scanner *scanner, const struct weir__match *match,
                 const struct weir__facts *facts, struct weir__finding *ret_finding);
+
+/* --- echo.c --- */
+void weir__echo_begin(struct weir__scanner *scanner);
+/* What the searches of a rule from `from` for a hit that ends at `to` give, if the text is the same
+ * as at its last hit: 1 and a match, 0, or -1: not known. *ret_next: where the next one begins. */
+int weir__echo_find(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
+                    struct weir__match *ret_match, size_t *ret_next);
+/* They gave this one match, or NULL. */
+void weir__echo_keep(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
+                     const struct weir__match *match, size_t next);
+/* The verdict, and without lines the facts, if the line is the same as at the rule's last match. */
+bool weir__echo_judged(struct weir__scanner *scanner, const struct weir__match *match,
+                       enum weir__verdict *ret_verdict, struct weir__facts *ret_facts);
+void weir__echo_judge(struct weir__scanner *scanner, const struct weir__match *match,
+                      enum weir__verdict verdict, const struct weir__facts *facts);
 
 /* --- doubts.c --- */
 /* A block of the segment begins at this place, or ends. */
@@ -317,13 +402,27 @@ void weir__doubts_add(struct weir__scanner *scanner, const struct weir__match *m
 /* These bytes of the segment are the secret of a rule that is certain. */
 void weir__doubts_cover(struct weir__scanner *scanner, size_t from, size_t until);
 
+/* --- required.c --- */
+/* Candidates are asked about as they are now, until others come. */
+void weir__required_order(struct weir__scanner *scanner);
+/* Whether all that it requires is there: WEIR__STANDS; cannot come any more: WEIR__FALLS. */
+enum weir__standing weir__required_met(struct weir__scanner *scanner,
+                                       struct weir__candidate *candidate);
+/* Finds out which rules others require, and from how far: 0 or NoMemory. */
+WEIR_MUST_USE int weir__required_prepare(struct weir__scanner *scanner);
+/* Whether one that waits or is still to come may require it. is_forced: only at any distance. */
+bool weir__required_is_asked(struct weir__scanner *scanner, const struct weir__candidate *candidate,
+                             bool is_forced);
+
 /* --- pending.c --- */
 WEIR_MUST_USE int weir__pending_init(struct weir__pending *pending);
 void weir__pending_fini(struct weir__pending *pending);
-/* Hands out what is there when the room for more becomes scarce: rather between two blocks than in
- * the middle of one, where a generic rule may have come before the one that it gives way to. */
+/* Another object is begun. */
+void weir__pending_begin(struct weir__pending *pending);
+/* Makes room when it becomes scarce: rather between two blocks than in the middle of one, where a
+ * generic rule may have come before the one that it gives way to. */
 void weir__pending_make_room(struct weir__scanner *scanner);
-/* Room for one more with so much text; hands out what is there if need be. */
+/* Room for one more with so much text. NULL: scanner->error says why. */
 struct weir__candidate *weir__pending_new(struct weir__scanner *scanner, size_t text);
 /* Appends to the text; where it is. */
 uint32_t weir__pending_text(struct weir__pending *pending, const char *bytes, size_t length);
@@ -338,6 +437,8 @@ bool weir__pending_is_certain(const struct weir__scanner *scanner, uint32_t rule
 void weir__pending_settle(struct weir__scanner *scanner);
 /* All that is known is known: hands out what stands, and forgets the rest. */
 void weir__pending_flush(struct weir__scanner *scanner);
+/* The object has ended: whether what was judged early would have been told. */
+void weir__pending_end(struct weir__scanner *scanner);
 
 /* --- settle.c --- */
 /* Accepts NULL. */

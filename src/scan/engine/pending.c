@@ -2,11 +2,15 @@
  *
  * Some things are known only when the whole object has been seen: whether a keyword of the rule is
  * anywhere in it, whether a rule that is required has a match near, and whether a special rule has
- * the secret that a generic one has as well. So candidates wait. There is room for so many and for
- * so much text; when it is used up, what waits is judged by what has been seen so far.
+ * the secret that a generic one has as well. So candidates wait.
  *
  * Most rules ask for none of that. What nothing can change any more is told with its segment, so
  * that a stream without an end is not silent; it stays here for the others to be compared with.
+ *
+ * When room becomes scarce, candidates that end before the segment at hand are gone through:
+ * nothing that is still to come has bytes in common with them. Those of which all is known are
+ * told, or not, and forgotten, but for those that others may require; the others stay, and the room
+ * grows. At its limit what waits is judged by what has been seen so far, and the result says so.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +22,52 @@
 
 #include "banned.h"
 
+#define REACH       64u   /* candidates before one that may overlap it */
+#define REACH_AHEAD 4096u /* and behind its beginning */
+
+_Static_assert(WEIR__CANDIDATES_MAX / 4 * 3 == WEIR__WAITING_MAX, "as it is told");
+
+static int resize(struct weir__pending *pending, unsigned capacity)
+{
+    struct weir__candidate *items =
+        weir__base_realloc(pending->items, capacity, sizeof(*pending->items));
+    pending->items = items ? items : pending->items;
+    uint32_t *order = weir__base_realloc(pending->order, capacity, sizeof(*pending->order));
+    pending->order = order ? order : pending->order;
+    if (!items || !order)
+        return -WEIR_E_NO_MEMORY;
+    pending->capacity = capacity;
+    return 0;
+}
+
 int weir__pending_init(struct weir__pending *pending)
 {
     weir__buffer_init(&pending->text, WEIR__CANDIDATE_TEXT);
-    pending->items = weir__base_alloc(WEIR__CANDIDATES_MAX, sizeof(*pending->items));
-    pending->order = weir__base_alloc(WEIR__CANDIDATES_MAX, sizeof(*pending->order));
-    return pending->items && pending->order ? 0 : -WEIR_E_NO_MEMORY;
+    pending->text_room = WEIR__CANDIDATE_TEXT_LEAST;
+    return resize(pending, WEIR__CANDIDATES_LEAST);
+}
+
+static void forget(struct weir__pending *pending)
+{
+    pending->count = pending->sorted = pending->settled = pending->again = 0;
+    pending->text_again = 0;
+    pending->has_decoded = false;
+    weir__buffer_truncate(&pending->text, 0);
+}
+
+/* What one object needed, others do not. */
+void weir__pending_begin(struct weir__pending *pending)
+{
+    forget(pending);
+    if (pending->capacity > WEIR__CANDIDATES_LEAST) {
+        int result = resize(pending, WEIR__CANDIDATES_LEAST);
+        (void)result; /* it stays as it is */
+    }
+    if (pending->text_room > WEIR__CANDIDATE_TEXT_LEAST) {
+        weir__buffer_fini(&pending->text);
+        weir__buffer_init(&pending->text, WEIR__CANDIDATE_TEXT);
+        pending->text_room = WEIR__CANDIDATE_TEXT_LEAST;
+    }
 }
 
 void weir__pending_fini(struct weir__pending *pending)
@@ -31,22 +75,28 @@ void weir__pending_fini(struct weir__pending *pending)
     weir__buffer_fini(&pending->text);
     weir__base_free(pending->items);
     weir__base_free(pending->order);
+    weir__base_free(pending->asked);
 }
+
+static void make_room(struct weir__scanner *scanner);
 
 void weir__pending_make_room(struct weir__scanner *scanner)
 {
     const struct weir__pending *pending = &scanner->pending;
-    if (pending->count > WEIR__CANDIDATES_MAX / 4 * 3 ||
-        weir__buffer_length(&pending->text) > WEIR__CANDIDATE_TEXT / 4 * 3)
-        weir__pending_flush(scanner);
+    size_t text = weir__buffer_length(&pending->text);
+    if ((pending->count > pending->capacity / 4 * 3 && pending->count >= pending->again) ||
+        (text > pending->text_room / 4 * 3 && text >= pending->text_again))
+        make_room(scanner);
 }
 
 struct weir__candidate *weir__pending_new(struct weir__scanner *scanner, size_t text)
 {
     struct weir__pending *pending = &scanner->pending;
-    if (pending->count == WEIR__CANDIDATES_MAX ||
-        weir__buffer_length(&pending->text) + text > WEIR__CANDIDATE_TEXT)
-        weir__pending_flush(scanner);
+    if (pending->count == pending->capacity ||
+        weir__buffer_length(&pending->text) + text > pending->text_room)
+        make_room(scanner);
+    if (scanner->error != 0)
+        return NULL;
     if (weir__buffer_reserve(&pending->text, text) < 0) {
         scanner->error = -WEIR_E_NO_MEMORY;
         return NULL;
@@ -76,111 +126,6 @@ static bool has_keyword(const struct weir__scanner *scanner, const struct weir__
     return prepared->keywords_count == 0;
 }
 
-/* Candidates by rule and by where their matches begin, so that those near one are found by halving:
- * there may be thousands, each of which requires others. */
-
-struct spot {
-    uint32_t rule;
-    uint64_t line, column;
-};
-
-static int compare_spots(const struct spot *a, const struct spot *b)
-{
-    if (a->rule != b->rule)
-        return a->rule < b->rule ? -1 : 1;
-    if (a->line != b->line)
-        return a->line < b->line ? -1 : 1;
-    return (a->column > b->column) - (a->column < b->column);
-}
-
-static struct spot spot_of(const struct weir__candidate *candidate)
-{
-    return (struct spot){candidate->rule, candidate->match_line, candidate->match_column};
-}
-
-static int by_spot(const void *a, const void *b, void *arg)
-{
-    const struct weir__candidate *items = arg;
-    struct spot left = spot_of(&items[*(const uint32_t *)a]),
-                right = spot_of(&items[*(const uint32_t *)b]);
-    return compare_spots(&left, &right);
-}
-
-static void find_order(struct weir__scanner *scanner)
-{
-    struct weir__pending *pending = &scanner->pending;
-    bool is_wanted = false;
-    for (unsigned i = 0; i < pending->count; i++) {
-        pending->order[i] = i;
-        is_wanted |= scanner->engine->prepared[pending->items[i].rule].rule->required_count > 0;
-    }
-    if (is_wanted)
-        qsort_r(pending->order, pending->count, sizeof(*pending->order), by_spot, pending->items);
-}
-
-/* Whether another candidate is between the two, both included. */
-static bool has_between(const struct weir__pending *pending, const struct spot *first,
-                        const struct spot *last, const struct weir__candidate *but)
-{
-    unsigned low = 0, high = pending->count;
-    while (low < high) {
-        unsigned middle = low + (high - low) / 2;
-        struct spot spot = spot_of(&pending->items[pending->order[middle]]);
-        if (compare_spots(&spot, first) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < pending->count; low++) {
-        const struct weir__candidate *one = &pending->items[pending->order[low]];
-        struct spot spot = spot_of(one);
-        if (compare_spots(&spot, last) > 0)
-            return false;
-        if (one != but)
-            return true;
-    }
-    return false;
-}
-
-/* The number of a rule, or that of none. */
-static uint32_t rule_of(struct weir__scanner *scanner, const struct weir__required *required)
-{
-    const struct weir__engine *engine = scanner->engine;
-    struct weir__pending_name *name =
-        &scanner->pending.names[(uintptr_t)required / sizeof(*required) % WEIR__PENDING_NAMES];
-    if (name->required == required)
-        return name->rule;
-    uint32_t rule = 0;
-    while (rule < engine->count && strcmp(engine->prepared[rule].rule->id, required->rule) != 0)
-        rule++;
-    *name = (struct weir__pending_name){required, rule};
-    return rule;
-}
-
-static bool has_required(struct weir__scanner *scanner, const struct weir__candidate *candidate)
-{
-    const struct weir__rule *rule = scanner->engine->prepared[candidate->rule].rule;
-    for (size_t i = 0; i < rule->required_count; i++) {
-        const struct weir__required *required = &rule->required[i];
-        uint64_t line = candidate->match_line, column = candidate->match_column;
-        struct spot first = {.rule = rule_of(scanner, required)}, last = first;
-        uint64_t lines = required->within_lines < 0 ? UINT64_MAX : (uint64_t)required->within_lines;
-        if (required->within_columns >= 0) {
-            uint64_t columns = (uint64_t)required->within_columns;
-            first.line = last.line = line;
-            first.column = column > columns ? column - columns : 0;
-            last.column = column + columns;
-        } else {
-            first.line = line > lines ? line - lines : 0;
-            last.line = lines > UINT64_MAX - line ? UINT64_MAX : line + lines;
-            last.column = UINT64_MAX;
-        }
-        if (!has_between(&scanner->pending, &first, &last, candidate))
-            return false;
-    }
-    return true;
-}
-
 static int by_place(const void *a, const void *b)
 {
     const struct weir__candidate *left = a, *right = b;
@@ -192,42 +137,85 @@ static int by_place(const void *a, const void *b)
         return left->rule < right->rule ? -1 : 1;
     if (left->is_told != right->is_told)
         return left->is_told ? -1 : 1;
+    if (left->is_allowed != right->is_allowed) /* so that nothing is the same as one before it */
+        return left->is_allowed ? 1 : -1;
+    /* With an escape in it the decoded one is what is meant. */
+    if (left->secret_length != right->secret_length)
+        return left->secret_length < right->secret_length ? -1 : 1;
     return (int)left->encodings_count - (int)right->encodings_count;
 }
 
-/* Whether it is told, but for what gives way or is there twice. */
-static bool stands(struct weir__scanner *scanner, const struct weir__candidate *candidate)
+/* Most are in order already: those of earlier segments come before the new ones. */
+static void sort(struct weir__pending *pending)
 {
-    const struct weir__prepared *prepared = &scanner->engine->prepared[candidate->rule];
-    return candidate->is_told || (!prepared->rule->is_hidden && has_keyword(scanner, prepared) &&
-                                  has_required(scanner, candidate));
+    uint64_t least = UINT64_MAX;
+    for (unsigned i = pending->sorted; i < pending->count; i++)
+        if (pending->items[i].place.offset < least)
+            least = pending->items[i].place.offset;
+    unsigned low = 0, high = pending->sorted;
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if (pending->items[middle].place.offset < least)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (pending->sorted < pending->count)
+        qsort(pending->items + low, pending->count - low, sizeof(*pending->items), by_place);
+    pending->sorted = pending->count;
 }
 
-/* Whether the first gives way to the second: never both to each other. */
+static uint64_t end_of(const struct weir__candidate *candidate)
+{
+    return candidate->place.offset + candidate->place.length;
+}
+
+/* Whether it is told, but for what gives way or is there twice. */
+static enum weir__standing standing_of(struct weir__scanner *scanner,
+                                       struct weir__candidate *candidate, bool is_end)
+{
+    const struct weir__prepared *prepared = &scanner->engine->prepared[candidate->rule];
+    if (candidate->is_told)
+        return WEIR__STANDS;
+    if (candidate->is_done || prepared->rule->is_hidden)
+        return WEIR__FALLS;
+    enum weir__standing standing = weir__required_met(scanner, candidate);
+    if (standing == WEIR__STANDS && !has_keyword(scanner, prepared))
+        standing = WEIR__WAITS;
+    return is_end && standing == WEIR__WAITS ? WEIR__FALLS : standing;
+}
+
+/* Whether the first gives way to the second if that is told: never both to each other. */
 static bool yields(const struct weir__engine *engine, const struct weir__candidate *one,
                    const struct weir__candidate *other)
 {
     unsigned rank = engine->prepared[one->rule].rank, others = engine->prepared[other->rule].rank;
-    return other->is_standing && (others < rank || (others == rank && other->rule < one->rule));
+    /* Of two that both give way, one that is allowed leaves the word to the other. */
+    return others < rank || (others == rank && other->rule < one->rule && !other->is_allowed);
 }
 
 /* A rule that gives way does where another one has the same bytes, or a part of them. Items are in
- * order of their places, so that those in reach are neighbours. */
-static bool is_covered(const struct weir__scanner *scanner, unsigned index)
+ * order of their places, so that those in reach are neighbours. How the other one stands that is
+ * the most certain of those. */
+static enum weir__standing cover_of(const struct weir__scanner *scanner, unsigned index)
 {
     const struct weir__pending *pending = &scanner->pending;
     const struct weir__candidate *one = &pending->items[index];
-    uint64_t end = one->place.offset + one->place.length;
-    for (unsigned i = index + 1; i < pending->count && pending->items[i].place.offset < end; i++)
-        if (yields(scanner->engine, one, &pending->items[i]))
-            return true;
-    for (unsigned i = index; i-- > 0 && index - i < 64;) {
+    uint8_t most = WEIR__FALLS;
+    for (unsigned i = index + 1; i < pending->count && i - index < REACH_AHEAD &&
+                                 pending->items[i].place.offset < end_of(one);
+         i++) {
         const struct weir__candidate *other = &pending->items[i];
-        if (other->place.offset + other->place.length > one->place.offset &&
-            yields(scanner->engine, one, other))
-            return true;
+        if (other->standing > most && yields(scanner->engine, one, other))
+            most = other->standing;
     }
-    return false;
+    for (unsigned i = index; i-- > 0 && index - i < REACH;) {
+        const struct weir__candidate *other = &pending->items[i];
+        if (other->standing > most && end_of(other) > one->place.offset &&
+            yields(scanner->engine, one, other))
+            most = other->standing;
+    }
+    return most;
 }
 
 static int by_rank(const void *a, const void *b, void *arg)
@@ -244,18 +232,43 @@ static int by_rank(const void *a, const void *b, void *arg)
     return (left > right) - (left < right);
 }
 
-/* Those first that others give way to: nothing gives way to what has given way itself. */
-static void give_way(struct weir__scanner *scanner)
+/* Those first that others give way to: nothing gives way to what has given way itself. Bytes before
+ * the offset have nothing new to give way to. */
+static void give_way(struct weir__scanner *scanner, uint64_t offset)
 {
     struct weir__pending *pending = &scanner->pending;
     unsigned count = 0;
+    bool is_in_order = true;
     for (unsigned i = 0; i < pending->count; i++)
-        if (pending->items[i].is_standing &&
-            scanner->engine->prepared[pending->items[i].rule].rank > 0)
-            pending->order[count++] = i;
-    qsort_r(pending->order, count, sizeof(*pending->order), by_rank, scanner);
-    for (unsigned i = 0; i < count; i++)
-        pending->items[pending->order[i]].is_standing = !is_covered(scanner, pending->order[i]);
+        if (pending->items[i].standing != WEIR__FALLS && !pending->items[i].is_told &&
+            scanner->engine->prepared[pending->items[i].rule].rank > 0) {
+            pending->order[count] = i;
+            is_in_order =
+                is_in_order && (count == 0 || by_rank(&pending->order[count - 1],
+                                                      &pending->order[count], scanner) <= 0);
+            count++;
+        }
+    if (!is_in_order)
+        qsort_r(pending->order, count, sizeof(*pending->order), by_rank, scanner);
+    for (unsigned i = 0; i < count; i++) {
+        struct weir__candidate *candidate = &pending->items[pending->order[i]];
+        enum weir__standing cover = cover_of(scanner, pending->order[i]);
+        if (cover == WEIR__STANDS)
+            candidate->standing = WEIR__FALLS;
+        else if (cover == WEIR__WAITS || end_of(candidate) > offset)
+            candidate->standing = WEIR__WAITS;
+    }
+}
+
+/* How all of them stand; is_end: nothing is to come. */
+static void find_standing(struct weir__scanner *scanner, bool is_end)
+{
+    struct weir__pending *pending = &scanner->pending;
+    sort(pending);
+    weir__required_order(scanner);
+    for (unsigned i = 0; i < pending->count; i++)
+        pending->items[i].standing = (uint8_t)standing_of(scanner, &pending->items[i], is_end);
+    give_way(scanner, is_end ? UINT64_MAX : scanner->offset);
 }
 
 /* The same secret of the same rule at the same place, found plain and decoded, or twice decoded. */
@@ -265,6 +278,91 @@ static bool is_repeated(const struct weir__pending *pending, unsigned index)
     const struct weir__candidate *before = index > 0 ? one - 1 : NULL;
     return before && before->rule == one->rule && before->place.offset == one->place.offset &&
            before->place.length == one->place.length;
+}
+
+static bool has_escapes(const struct weir__candidate *candidate)
+{
+    for (unsigned i = 0; i < candidate->encodings_count; i++)
+        if (candidate->encodings[i] == WEIR__PERCENT || candidate->encodings[i] == WEIR__ESCAPES)
+            return true;
+    return false;
+}
+
+/* Of two readings the longer one is told: the other may be cut. */
+static bool is_lesser(const struct weir__candidate *one, const struct weir__candidate *other)
+{
+    return one->place.length < other->place.length ||
+           (one->place.length == other->place.length && one->place.offset > other->place.offset);
+}
+
+/* Whether an encoding of the one is of the other order of UTF-16 or UTF-32 in the other. If they
+ * differ in anything else as well, *ret_is_same is false. */
+static bool has_other_order(const struct weir__candidate *one, const struct weir__candidate *other,
+                            bool *ret_is_same)
+{
+    bool has_one = false;
+    *ret_is_same = true;
+    for (unsigned i = 0; i < one->encodings_count && i < other->encodings_count; i++) {
+        unsigned both = 1u << one->encodings[i] | 1u << other->encodings[i];
+        bool is_order = both == (1u << WEIR__UTF16LE | 1u << WEIR__UTF16BE) ||
+                        both == (1u << WEIR__UTF32LE | 1u << WEIR__UTF32BE);
+        has_one |= is_order;
+        *ret_is_same &= is_order || one->encodings[i] == other->encodings[i];
+    }
+    return has_one;
+}
+
+/* Whether both are one secret in two readings of the same bytes: of a line by itself and with the
+ * next, or of either order. */
+static bool is_twin(const struct weir__candidate *one, const struct weir__candidate *other)
+{
+    uint64_t from = one->place.offset, until = from + one->place.length,
+             from_other = other->place.offset, until_other = from_other + other->place.length;
+    bool is_same;
+    if (one->encodings_count == 0 || one->encodings_count != other->encodings_count ||
+        from >= until_other || from_other >= until || (from == from_other && until == until_other))
+        return false;
+    return (has_other_order(one, other, &is_same) || (from_other <= from && until <= until_other) ||
+            (from <= from_other && until_other <= until)) &&
+           is_same;
+}
+
+/* Whether the second is the same secret, read better: what holds an escape, or was cut by one, is
+ * matched as it is as well, up to there or with it. */
+static bool is_read_by(const struct weir__candidate *one, const struct weir__candidate *other)
+{
+    uint64_t from = one->place.offset, until = from + one->place.length,
+             from_other = other->place.offset, until_other = from_other + other->place.length;
+    if (one->rule != other->rule || from >= until_other || from_other >= until ||
+        (from == from_other && until == until_other)) /* it is there twice */
+        return false;
+    bool is_within = from_other <= from && until <= until_other, is_same;
+    if (has_other_order(one, other, &is_same) && is_lesser(other, one))
+        return false; /* it is not told itself */
+    return other->encodings_count > one->encodings_count && (is_within || has_escapes(other));
+}
+
+/* Whether another candidate of its rule is to be told instead: one that was told before, or that
+ * went through more decoders. Those in reach are neighbours, as the items are in order. */
+static bool is_superseded(const struct weir__scanner *scanner, unsigned index)
+{
+    const struct weir__pending *pending = &scanner->pending;
+    const struct weir__candidate *one = &pending->items[index];
+    uint64_t end = one->place.offset + one->place.length;
+    unsigned first = index > REACH ? index - REACH : 0;
+    if (!pending->has_decoded)
+        return false;
+    for (unsigned i = first; i < pending->count && pending->items[i].place.offset < end; i++) {
+        const struct weir__candidate *other = &pending->items[i];
+        if (i == index || other->rule != one->rule || other->is_allowed || other->is_done)
+            continue;
+        bool is_told = other->is_told || weir__settle_has_told(scanner, other->rule, &other->place);
+        if (is_read_by(one, other) || (is_told && is_read_by(other, one)))
+            return true;
+        if (is_twin(one, other) && (is_told || is_lesser(one, other)))
+            return true;
+    }
+    return false;
 }
 
 static void tell(struct weir__scanner *scanner, const struct weir__candidate *candidate)
@@ -299,16 +397,23 @@ bool weir__pending_is_certain(const struct weir__scanner *scanner, uint32_t rule
     return weir__is_independent(prepared) && has_keyword(scanner, prepared);
 }
 
+/* Those that are not told whatever is known: another one is, instead. */
+static bool is_left_out(const struct weir__scanner *scanner, unsigned index)
+{
+    const struct weir__candidate *candidate = &scanner->pending.items[index];
+    return candidate->is_told || candidate->is_done || candidate->is_allowed ||
+           is_repeated(&scanner->pending, index) || is_superseded(scanner, index);
+}
+
 void weir__pending_settle(struct weir__scanner *scanner)
 {
     struct weir__pending *pending = &scanner->pending;
     if (pending->count == pending->settled)
         return;
-    qsort(pending->items, pending->count, sizeof(*pending->items), by_place);
+    sort(pending);
     for (unsigned i = 0; i < pending->count; i++) {
         struct weir__candidate *candidate = &pending->items[i];
-        if (candidate->is_told || is_repeated(pending, i) ||
-            !weir__pending_is_certain(scanner, candidate->rule))
+        if (!weir__pending_is_certain(scanner, candidate->rule) || is_left_out(scanner, i))
             continue;
         candidate->is_told = true;
         tell(scanner, candidate);
@@ -316,24 +421,174 @@ void weir__pending_settle(struct weir__scanner *scanner)
     pending->settled = pending->count;
 }
 
+/* Tells one of which all is known, if it is to be told. */
+static void conclude(struct weir__scanner *scanner, unsigned index)
+{
+    struct weir__candidate *candidate = &scanner->pending.items[index];
+    if (is_left_out(scanner, index) || scanner->engine->prepared[candidate->rule].rule->is_hidden)
+        return;
+    if (candidate->standing == WEIR__STANDS) {
+        candidate->is_told = true;
+        tell(scanner, candidate);
+    } else {
+        candidate->is_done = true;
+        scanner->result.rejected++;
+    }
+}
+
 void weir__pending_flush(struct weir__scanner *scanner)
 {
+    find_standing(scanner, true);
+    for (unsigned i = 0; i < scanner->pending.count; i++)
+        conclude(scanner, i);
+    forget(&scanner->pending);
+}
+
+/* --- room --- */
+
+/* Marks those that stay: they wait, or what may still come has bytes in common with them, or may
+ * require them, or one behind them that stays was read better or worse. */
+static void find_kept(struct weir__scanner *scanner, bool is_forced)
+{
     struct weir__pending *pending = &scanner->pending;
-    qsort(pending->items, pending->count, sizeof(*pending->items), by_place);
-    find_order(scanner);
+    uint64_t next = UINT64_MAX;
+    for (uint32_t i = 0; i < scanner->engine->count; i++)
+        pending->asked[i].kept = 0;
+    for (unsigned i = pending->count; i-- > 0;) {
+        const struct weir__candidate *one = &pending->items[i];
+        bool is_waiting =
+            one->standing == WEIR__WAITS && (one->is_allowed || !is_left_out(scanner, i));
+        bool is_in_reach = end_of(one) > scanner->offset || (one->is_told && end_of(one) > next);
+        bool is_kept = weir__required_is_asked(scanner, one, is_forced) ||
+                       (!is_forced && (is_waiting || is_in_reach));
+        pending->order[i] = is_kept;
+        if (is_kept)
+            next = one->place.offset;
+    }
+}
+
+static uint32_t copy_text(struct weir__buffer *to, const struct weir__buffer *from, uint32_t at,
+                          uint32_t length)
+{
+    uint32_t place = (uint32_t)weir__buffer_length(to);
+    int result = weir__buffer_append(to, weir__buffer_text(from) + at, length);
+    (void)result; /* there is room: it was reserved */
+    return place;
+}
+
+/* Forgets the texts of those that are not to be told any more. */
+static int drop_texts(struct weir__pending *pending)
+{
+    struct weir__buffer text;
+    size_t total = 0;
+    for (unsigned i = 0; i < pending->count; i++) {
+        struct weir__candidate *one = &pending->items[i];
+        if (!one->is_told && !one->is_done && !one->is_allowed)
+            total += (size_t)one->secret_length + one->match_length + one->line_length;
+    }
+    weir__buffer_init(&text, WEIR__CANDIDATE_TEXT);
+    if (weir__buffer_reserve(&text, total) < 0) {
+        weir__buffer_fini(&text);
+        return -WEIR_E_NO_MEMORY;
+    }
+    for (unsigned i = 0; i < pending->count; i++) {
+        struct weir__candidate *one = &pending->items[i];
+        if (one->is_told || one->is_done || one->is_allowed)
+            continue;
+        one->secret_at = copy_text(&text, &pending->text, one->secret_at, one->secret_length);
+        one->match_at = copy_text(&text, &pending->text, one->match_at, one->match_length);
+        one->line_at = copy_text(&text, &pending->text, one->line_at, one->line_length);
+    }
+    weir__buffer_fini(&pending->text);
+    pending->text = text;
+    return 0;
+}
+
+/* Forgets those of which all is known. is_forced: whatever is there is judged, and forgotten. */
+static void compact(struct weir__scanner *scanner, bool is_forced)
+{
+    struct weir__pending *pending = &scanner->pending;
+    if (weir__required_prepare(scanner) < 0) {
+        scanner->error = -WEIR_E_NO_MEMORY;
+        return;
+    }
+    find_standing(scanner, is_forced);
     for (unsigned i = 0; i < pending->count; i++)
-        pending->items[i].is_standing = stands(scanner, &pending->items[i]);
-    give_way(scanner);
+        if (is_forced || (pending->items[i].standing != WEIR__WAITS &&
+                          end_of(&pending->items[i]) <= scanner->offset))
+            conclude(scanner, i);
+    find_kept(scanner, is_forced);
+    unsigned count = 0;
+    pending->has_decoded = false;
+    for (unsigned i = 0; i < pending->count; i++)
+        if (pending->order[i]) {
+            pending->has_decoded |= pending->items[i].encodings_count > 0;
+            pending->items[count++] = pending->items[i];
+        }
+    pending->count = pending->sorted = count;
+    pending->settled = 0;
+    if (drop_texts(pending) < 0)
+        scanner->error = -WEIR_E_NO_MEMORY;
+}
+
+static bool is_scarce(const struct weir__pending *pending, unsigned quarters)
+{
+    return pending->count > pending->capacity / 4 * quarters ||
+           weir__buffer_length(&pending->text) > pending->text_room / 4 * quarters;
+}
+
+/* Twice as much of what is scarce, up to the limits. */
+static void grow(struct weir__scanner *scanner)
+{
+    struct weir__pending *pending = &scanner->pending;
+    if (pending->count > pending->capacity / 2 && pending->capacity < WEIR__CANDIDATES_MAX &&
+        resize(pending, pending->capacity * 2) < 0)
+        scanner->error = -WEIR_E_NO_MEMORY;
+    if (weir__buffer_length(&pending->text) > pending->text_room / 2 &&
+        pending->text_room < WEIR__CANDIDATE_TEXT)
+        pending->text_room *= 2;
+}
+
+/* All that is there is about to be judged by what was seen so far. Whether that was too early for
+ * those that wait for a keyword alone is known at the end: if it never comes, they fall anyway. */
+static void note_early(struct weir__scanner *scanner)
+{
+    const struct weir__pending *pending = &scanner->pending;
     for (unsigned i = 0; i < pending->count; i++) {
         const struct weir__candidate *candidate = &pending->items[i];
-        const struct weir__rule *rule = scanner->engine->prepared[candidate->rule].rule;
-        if (candidate->is_told || is_repeated(pending, i) || rule->is_hidden)
+        const struct weir__prepared *prepared = &scanner->engine->prepared[candidate->rule];
+        if (candidate->is_told || candidate->is_done)
             continue;
-        if (candidate->is_standing)
-            tell(scanner, candidate);
-        else
-            scanner->result.rejected++;
+        if (!has_keyword(scanner, prepared))
+            scanner->is_dropped[candidate->rule] = true;
+        else if (candidate->standing == WEIR__WAITS || prepared->rank > 0)
+            scanner->result.is_judged_early = true;
     }
-    pending->count = pending->settled = 0;
-    weir__buffer_truncate(&pending->text, 0);
+}
+
+void weir__pending_end(struct weir__scanner *scanner)
+{
+    const struct weir__engine *engine = scanner->engine;
+    for (uint32_t i = 0; i < engine->count; i++)
+        if (scanner->is_dropped[i] && has_keyword(scanner, &engine->prepared[i]))
+            scanner->result.is_judged_early = true;
+}
+
+static void make_room(struct weir__scanner *scanner)
+{
+    struct weir__pending *pending = &scanner->pending;
+    compact(scanner, false);
+    if (scanner->error == 0)
+        grow(scanner);
+    if (scanner->error == 0 && is_scarce(pending, 3)) {
+        /* What is certain is told now, and not with its segment: its text is not needed then. */
+        weir__pending_settle(scanner);
+        compact(scanner, false);
+    }
+    if (scanner->error == 0 && is_scarce(pending, 3)) {
+        note_early(scanner);
+        compact(scanner, true);
+    }
+    pending->again = pending->count + pending->capacity / 8;
+    pending->text_again = weir__buffer_length(&pending->text) + pending->text_room / 8;
 }

@@ -15,12 +15,23 @@
  * gives replaces what the extended one has, and keywords, tags, allow lists, examples and negatives
  * are added to it; an expression that is replaced takes its examples and negatives with it.
  *
+ * Other names: `[aliases]` says which rules the ids of somebody else's rules stand for, such as
+ * those of gitleaks (`"aws-access-token" = ["aws-access-key-id"]`). Wherever a rule is named, by a
+ * file, an option or a report, such a name stands for all of those. In a file that extends another,
+ * a rule under such a name that has no expression is a change of each of them; one with an
+ * expression takes the place of those that stand for that name alone, and the others give way to
+ * it. Disabled are those that stand for no name that is still wanted. A rule with '?' before it
+ * (`"x" =
+ * ["?generic-secret"]`) is not what the name stands for, but may find the same: what a report or an
+ * ignore file knows under that name is known when that rule finds it, and nothing else.
+ *
  * What is wrong is refused. What has no effect is noted and passed over: unknown keys, empty
  * strings in lists, empty rules and allow lists, `url`, a rule that changes one that is not there,
  * rules that are disabled, required or allowed and not there, a rule before another with its id.
  *
  * Limits: WEIR__RULES_MAX rules with WEIR__REQUIRED_MAX requirements each, WEIR__RULE_ID_MAX bytes
- * of an id, WEIR__NOTES_MAX notes (the last counts the rest), and those of toml.h and context.h.
+ * of an id, WEIR__ALIASES_MAX other names, WEIR__NAMES_MAX of one rule,
+ * WEIR__NOTES_MAX notes (the last counts the rest), and those of toml.h and context.h.
  * Errors name the file, the line and the rule.
  *
  * Ownership: a set owns all of its strings and arrays; they live as long as it does.
@@ -35,6 +46,8 @@
 #define WEIR__EXTEND_DEPTH 4u
 #define WEIR__REQUIRED_MAX 64u
 #define WEIR__RULE_ID_MAX  255u
+#define WEIR__ALIASES_MAX  4096u
+#define WEIR__NAMES_MAX    128u /* other names of one rule */
 #define WEIR__NOTES_MAX    256u
 
 struct weir__strings {
@@ -54,7 +67,8 @@ struct weir__allow {
     struct weir__strings regexes;   /* expressions */
     struct weir__strings stopwords; /* contained in the secret, in any case */
     struct weir__strings rules;     /* of a global one: the rules that it is for; none: all */
-    unsigned line;                  /* in its file */
+    char *file;                     /* where it was read */
+    unsigned line;
 };
 
 /* Another rule must have a match near. */
@@ -72,6 +86,8 @@ struct weir__rule {
     bool has_secret_group;
     double entropy; /* the least; 0: any */
     struct weir__strings keywords, tags, examples, negatives;
+    struct weir__strings aliases; /* other names that stand for it */
+    struct weir__strings known;   /* names under which somebody else may know what it finds */
     struct weir__allow *allows;
     size_t allows_count;
     struct weir__required *required;
@@ -112,6 +128,12 @@ WEIR_MUST_USE int weir__rules_load(struct weir__rules **ret_rules, const char *f
                                    struct weir__rules_error *ret_error);
 /* Accepts NULL. */
 void weir__rules_free(struct weir__rules *rules);
+/* By its id alone. */
 const struct weir__rule *weir__rules_find(const struct weir__rules *rules, const char *id);
+/* Whether the name stands for the rule: its id, or another name of it. */
+bool weir__rule_is_named(const struct weir__rule *rule, const char *name);
+/* The next one for which the name stands, from the first (NULL) on; NULL: no more. */
+const struct weir__rule *weir__rules_next(const struct weir__rules *rules, const char *name,
+                                          const struct weir__rule *before);
 
 #endif

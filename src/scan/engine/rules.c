@@ -87,8 +87,10 @@ static int load_file(struct weir__load *load, const char *file, const char *text
     int error = add_file(load, file);
     if (!error)
         error = read_document(load, text, length, ret_drafts, &extend);
-    if (error || (!extend.path && !extend.use_default))
+    if (error)
         return error;
+    if (!extend.path && !extend.use_default)
+        return weir__aliases_apply(load, ret_drafts);
     error = fetch(load, &extend, &base_text, &base_length);
     if (error)
         return error;
@@ -98,7 +100,8 @@ static int load_file(struct weir__load *load, const char *file, const char *text
     if (error)
         return error;
     load->file = own;
-    return weir__drafts_merge(load, ret_drafts, &base, &extend);
+    error = weir__drafts_merge(load, ret_drafts, &base, &extend);
+    return error ? error : weir__aliases_apply(load, ret_drafts);
 }
 
 /* --- finishing --- */
@@ -179,7 +182,21 @@ static int finish_rule(struct weir__load *load, struct weir__draft *draft)
 static bool is_there(const struct weir__drafts *drafts, const char *id)
 {
     const struct weir__draft *draft = weir__drafts_find(drafts, id);
-    return draft && !draft->is_dropped;
+    if (draft && !draft->is_dropped)
+        return true;
+    for (size_t i = 0; i < drafts->count; i++)
+        if (!drafts->items[i].is_dropped && weir__rule_is_named(&drafts->items[i].rule, id))
+            return true;
+    return false;
+}
+
+/* An allow list of the built-in rules may be for one that the user does not want. */
+static bool is_gone(const struct weir__rules_set *set, const char *id)
+{
+    bool is = false;
+    for (size_t i = 0; i < set->gone.count && !is; i++)
+        is = strcmp(set->gone.items[i], id) == 0;
+    return is;
 }
 
 /* Rules that are named and not there. */
@@ -199,7 +216,8 @@ static int note_missing(const struct weir__load *load, const struct weir__drafts
     for (size_t i = 0; i < drafts->allows_count; i++) {
         const struct weir__allow *allow = &drafts->allows[i];
         for (size_t j = 0; j < allow->rules.count && !error; j++)
-            if (!is_there(drafts, allow->rules.items[j]))
+            if (!is_there(drafts, allow->rules.items[j]) &&
+                !is_gone(load->set, allow->rules.items[j]))
                 error = weir__rules_note(load, load->set->rules.files.items[0], 0,
                                          "an allow list is for rule '%s', which is not there",
                                          WEIR__CLIPPED(allow->rules.items[j]));

@@ -39,7 +39,8 @@ static int put_strings(struct weir__buffer *out, const struct weir__strings *str
     return result;
 }
 
-static int put_allows(struct weir__buffer *out, const struct weir__allow *allows, size_t count)
+static int put_allows(struct weir__buffer *out, const struct weir__allow *allows, size_t count,
+                      bool has_files)
 {
     int result = put_number(out, count);
     for (size_t i = 0; i < count && result == 0; i++) {
@@ -47,6 +48,8 @@ static int put_allows(struct weir__buffer *out, const struct weir__allow *allows
         const struct weir__strings *lists[] = {&allow->commits, &allow->paths, &allow->regexes,
                                                &allow->stopwords, &allow->rules};
         result = put_text(out, allow->description);
+        if (result == 0)
+            result = put_text(out, has_files ? allow->file : NULL);
         if (result == 0)
             result = put_number(out, (uint64_t)allow->is_and | (uint64_t)allow->target << 1 |
                                          (uint64_t)allow->line << 8);
@@ -69,10 +72,17 @@ static int put_required(struct weir__buffer *out, const struct weir__rule *rule)
     return result;
 }
 
-static int put_rule(struct weir__buffer *out, const struct weir__rule *rule)
+static int put_rule(struct weir__buffer *out, const struct weir__rule *rule, bool has_files)
 {
-    const char *texts[] = {rule->id,   rule->description, rule->provider, rule->regex,
-                           rule->path, rule->check,       rule->file};
+    const char *texts[] = {
+        rule->id,
+        rule->description,
+        rule->provider,
+        rule->regex,
+        rule->path,
+        rule->check,
+        has_files ? rule->file : NULL,
+    };
     uint64_t entropy;
     int result = 0;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && result == 0; i++)
@@ -88,22 +98,37 @@ static int put_rule(struct weir__buffer *out, const struct weir__rule *rule)
     if (result == 0)
         result = put_strings(out, &rule->tags);
     if (result == 0)
-        result = put_allows(out, rule->allows, rule->allows_count);
+        result = put_strings(out, &rule->aliases);
+    if (result == 0)
+        result = put_strings(out, &rule->known);
+    if (result == 0)
+        result = put_allows(out, rule->allows, rule->allows_count, has_files);
     return result < 0 ? result : put_required(out, rule);
+}
+
+static int pack(const struct weir__rules *rules, struct weir__buffer *out, bool has_files)
+{
+    static const struct weir__strings none;
+    int result = put_text(out, rules->title);
+    if (result == 0)
+        result = put_strings(out, has_files ? &rules->files : &none);
+    if (result == 0)
+        result = put_allows(out, rules->allows, rules->allows_count, has_files);
+    if (result == 0)
+        result = put_number(out, rules->rules_count);
+    for (size_t i = 0; i < rules->rules_count && result == 0; i++)
+        result = put_rule(out, &rules->rules[i], has_files);
+    return result;
 }
 
 int weir__rules_pack(const struct weir__rules *rules, struct weir__buffer *out)
 {
-    int result = put_text(out, rules->title);
-    if (result == 0)
-        result = put_strings(out, &rules->files);
-    if (result == 0)
-        result = put_allows(out, rules->allows, rules->allows_count);
-    if (result == 0)
-        result = put_number(out, rules->rules_count);
-    for (size_t i = 0; i < rules->rules_count && result == 0; i++)
-        result = put_rule(out, &rules->rules[i]);
-    return result;
+    return pack(rules, out, true);
+}
+
+int weir__rules_pack_content(const struct weir__rules *rules, struct weir__buffer *out)
+{
+    return pack(rules, out, false);
 }
 
 /* --- unpacking --- */
@@ -192,6 +217,7 @@ static struct weir__allow *get_allows(struct reader *reader, size_t *ret_count)
         struct weir__strings *lists[] = {&allow->commits, &allow->paths, &allow->regexes,
                                          &allow->stopwords, &allow->rules};
         allow->description = get_text(reader);
+        allow->file = get_text(reader);
         uint64_t numbers = get_number(reader);
         allow->is_and = numbers & 1;
         allow->target = (enum weir__allow_target)(numbers >> 1 & 0x7f);
@@ -217,6 +243,8 @@ static void get_rule(struct reader *reader, struct weir__rule *rule)
     rule->line = (unsigned)get_number(reader);
     get_strings(reader, &rule->keywords);
     get_strings(reader, &rule->tags);
+    get_strings(reader, &rule->aliases);
+    get_strings(reader, &rule->known);
     rule->allows = get_allows(reader, &rule->allows_count);
     rule->required = get_room(reader, sizeof(*rule->required), &rule->required_count);
     for (size_t i = 0; i < rule->required_count; i++) {

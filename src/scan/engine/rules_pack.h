@@ -16,6 +16,10 @@
 /* Appends the rules without their examples and negatives: 0, Overflow or NoMemory. */
 WEIR_MUST_USE int weir__rules_pack(const struct weir__rules *rules, struct weir__buffer *out);
 
+/* The same without the names of files: what the rules are, wherever they were read. */
+WEIR_MUST_USE int weir__rules_pack_content(const struct weir__rules *rules,
+                                           struct weir__buffer *out);
+
 /* 0, Corrupt or NoMemory. */
 WEIR_MUST_USE int weir__rules_unpack(struct weir__rules **ret_rules, const char *bytes,
                                      size_t length);

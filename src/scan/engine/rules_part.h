@@ -4,6 +4,7 @@
  *   rules_memory.c  the memory of a set, its notes, refusals
  *   rules_table.c   tables of TOML into structs, by lists of their keys
  *   rules_read.c    rules, allow lists and [extend] of one file
+ *   rules_alias.c   other names of rules
  *   rules_merge.c   rules of a file laid over those that it extends
  *
  * Ownership: everything that is made while a set is loaded, also what is thrown away again, is
@@ -23,6 +24,7 @@ struct weir__rules_set {
     struct weir__rules rules;
     struct weir__rules_block *blocks;
     size_t notes_left_out;
+    struct weir__strings gone; /* rules of extended files that were disabled or replaced */
 };
 
 /* One call of weir__rules_load(). */
@@ -41,6 +43,13 @@ struct weir__draft {
     bool is_dropped; /* it looks for nothing */
 };
 
+/* What a file says of another name. */
+struct weir__alias {
+    char *name;
+    struct weir__strings rules;
+    unsigned line;
+};
+
 /* The rules of a file and of what it extends. */
 struct weir__drafts {
     char *title;
@@ -50,6 +59,8 @@ struct weir__drafts {
     size_t index_size;
     struct weir__allow *allows;
     size_t allows_count;
+    struct weir__alias *aliases; /* of the file alone */
+    size_t aliases_count;
 };
 
 struct weir__extend {
@@ -101,6 +112,19 @@ WEIR_MUST_USE int weir__rules_read_fields(const struct weir__load *load,
                                           const struct weir__toml_node *table, const char *where,
                                           const struct weir__field *fields, size_t fields_count,
                                           void *into);
+/* A list of strings, as a field of its own: name is that of the key. */
+WEIR_MUST_USE int weir__rules_read_words(const struct weir__load *load,
+                                         const struct weir__toml_node *node, const char *where,
+                                         const char *name, struct weir__strings *into);
+
+/* --- rules_alias.c --- */
+
+/* The table `aliases` of a document; NULL: it has none. */
+WEIR_MUST_USE int weir__aliases_read(const struct weir__load *load,
+                                     const struct weir__toml_node *node,
+                                     struct weir__drafts *drafts);
+/* Gives the names that the file has to the rules that are there by now. */
+WEIR_MUST_USE int weir__aliases_apply(const struct weir__load *load, struct weir__drafts *drafts);
 
 /* --- rules_read.c --- */
 

@@ -94,7 +94,7 @@ static int read_allow(const struct weir__load *load, const struct weir__toml_nod
                       const char *where, bool is_global, struct weir__allow *allows,
                       size_t *allows_count)
 {
-    struct raw_allow raw = {.allow.line = weir__toml_line(table)};
+    struct raw_allow raw = {.allow.line = weir__toml_line(table), .allow.file = load->file};
     struct weir__allow *allow = &raw.allow;
     int error = weir__rules_read_fields(load, table, where, allow_fields,
                                         COUNT_OF(allow_fields) - !is_global, &raw);
@@ -310,6 +310,7 @@ static const struct weir__field root_fields[] = {
     {"minVersion", WEIR__FIELD_ELSEWHERE, 0, 0}, /* of another program */
     {"extend", WEIR__FIELD_ELSEWHERE, 0, 0},
     {"rules", WEIR__FIELD_ELSEWHERE, 0, 0},
+    {"aliases", WEIR__FIELD_ELSEWHERE, 0, 0},
     {"allowlist", WEIR__FIELD_ELSEWHERE, 0, 0},
     {"allowlists", WEIR__FIELD_ELSEWHERE, 0, 0},
 };
@@ -360,6 +361,8 @@ int weir__rules_read(const struct weir__load *load, const struct weir__toml_node
                            extend.path || extend.use_default || extend.url, &drafts);
     if (!error)
         error = read_allows(load, root, "", true, &drafts.allows, &drafts.allows_count);
+    if (!error)
+        error = weir__aliases_read(load, weir__rules_get(root, "aliases"), &drafts);
     if (error)
         return error;
     *ret_drafts = drafts;

@@ -154,6 +154,14 @@ static int read_bool(const struct value *value)
     return 0;
 }
 
+int weir__rules_read_words(const struct weir__load *load, const struct weir__toml_node *node,
+                           const char *where, const char *name, struct weir__strings *into)
+{
+    const struct weir__field field = {name, WEIR__FIELD_WORDS, 0, 0};
+    const struct value value = {load, node, where, &field, (char *)into};
+    return read_strings(&value);
+}
+
 static int read_value(const struct value *value)
 {
     switch (value->field->kind) {

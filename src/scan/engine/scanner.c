@@ -15,7 +15,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
-#include "decode_mask.h"
+#include "classes.h"
 #include "parts.h"
 
 #include "banned.h"
@@ -43,14 +43,16 @@ static int allocate(struct weir__scanner *scanner)
     scanner->matchers = weir__base_alloc((size_t)engine->count + 1, sizeof(*scanner->matchers));
     scanner->paths = weir__base_alloc((size_t)engine->count + 1, sizeof(*scanner->paths));
     scanner->progress = weir__base_alloc((size_t)engine->count * 2 + 1, sizeof(*scanner->progress));
+    scanner->echoes = weir__base_alloc((size_t)engine->count + 1, sizeof(*scanner->echoes));
     scanner->rule_state = weir__base_alloc((size_t)engine->count + 1, 1);
     scanner->has_keyword = weir__base_alloc((size_t)engine->keywords_count + 1, sizeof(bool));
+    scanner->is_dropped = weir__base_alloc((size_t)engine->count + 1, sizeof(bool));
     scanner->data = pcre2_match_data_create(GROUPS_MAX, NULL);
     scanner->context = pcre2_match_context_create(NULL);
     scanner->stack = pcre2_jit_stack_create(STACK_START, STACK_MAX, NULL);
-    if (!scanner->bytes || !scanner->matchers || !scanner->paths || !scanner->progress ||
-        !scanner->rule_state || !scanner->has_keyword || !scanner->data || !scanner->context ||
-        !scanner->stack)
+    if (!scanner->bytes || !scanner->echoes || !scanner->matchers || !scanner->paths ||
+        !scanner->progress || !scanner->rule_state || !scanner->has_keyword ||
+        !scanner->is_dropped || !scanner->data || !scanner->context || !scanner->stack)
         return -WEIR_E_NO_MEMORY;
     pcre2_jit_stack_assign(scanner->context, NULL, scanner->stack);
     pcre2_set_match_limit(scanner->context, MATCH_LIMIT);
@@ -77,8 +79,11 @@ int weir__scanner_new(struct weir__scanner **ret_scanner, const struct weir__eng
     scanner->engine = engine;
     scanner->sink = *sink;
     weir__buffer_init(&scanner->path, PATH_BYTES_MAX);
-    for (unsigned i = 0; i <= WEIR__DECODE_DEPTH_MAX; i++)
+    weir__buffer_init(&scanner->inside, PATH_BYTES_MAX);
+    for (unsigned i = 0; i <= WEIR__DECODE_DEPTH_MAX; i++) {
         weir__buffer_init(&scanner->levels[i].text, WEIR__LEVEL_BYTES);
+        weir__buffer_init(&scanner->levels[i].marks, WEIR__MARKS_BYTES(WEIR__LEVEL_BYTES));
+    }
     int result = allocate(scanner);
     if (result < 0) {
         weir__scanner_free(scanner);
@@ -105,36 +110,59 @@ void weir__scanner_free(struct weir__scanner *scanner)
     weir__settle_free(scanner->settle);
     for (unsigned i = 0; i <= WEIR__DECODE_DEPTH_MAX; i++) {
         weir__buffer_fini(&scanner->levels[i].text);
+        weir__buffer_fini(&scanner->levels[i].marks);
         weir__base_free(scanner->levels[i].runs);
     }
     weir__buffer_fini(&scanner->path);
+    weir__buffer_fini(&scanner->inside);
     weir__base_free(scanner->commit);
     weir__base_free(scanner->bytes);
     weir__base_free(scanner->matchers);
     weir__base_free(scanner->paths);
     weir__base_free(scanner->progress);
+    weir__base_free(scanner->echoes);
     weir__base_free(scanner->rule_state);
     weir__base_free(scanner->has_keyword);
+    weir__base_free(scanner->is_dropped);
     weir__base_free(scanner);
 }
 
 /* --- levels --- */
 
-/* Decodes the runs of a text into the level, within what the object may still have. */
-static bool decode(struct weir__scanner *scanner, struct weir__level *level, const char *text,
-                   size_t length)
+/* Makes room for eight times as many runs as before: most objects have a few, some thousands. */
+static bool grow(struct weir__scanner *scanner, struct weir__level *level)
 {
-    if (!level->runs)
-        level->runs = weir__base_alloc(WEIR__RUNS_MAX, sizeof(*level->runs));
+    size_t more = level->runs_max == 0 ? WEIR__RUNS_LEAST : level->runs_max * 8;
+    more = more < WEIR__RUNS_MAX ? more : WEIR__RUNS_MAX;
+    weir__base_free(level->runs);
+    level->runs_max = 0;
+    level->runs = weir__base_alloc(more, sizeof(*level->runs));
     if (!level->runs) {
         scanner->error = -WEIR_E_NO_MEMORY;
         return false;
     }
-    struct weir__decode_options options = {.runs_max = WEIR__RUNS_MAX, .encodings = ALL_ENCODINGS};
+    level->runs_max = more;
+    return true;
+}
+
+/* Decodes the runs of a text into the level, within what the object may still have. */
+static bool decode(struct weir__scanner *scanner, struct weir__level *level, const char *text,
+                   size_t length)
+{
     bool is_truncated = false;
-    weir__buffer_truncate(&level->text, 0);
     level->cursor = 0;
-    level->count = weir__decode(text, length, &options, &level->text, level->runs, &is_truncated);
+    do {
+        if ((level->runs_max == 0 || is_truncated) && !grow(scanner, level))
+            return false;
+        struct weir__decode_options options = {.runs_max = level->runs_max,
+                                               .encodings = ALL_ENCODINGS,
+                                               .has_walls = true,
+                                               .marks = &level->marks};
+        weir__buffer_truncate(&level->text, 0);
+        weir__buffer_truncate(&level->marks, 0);
+        level->count =
+            weir__decode(text, length, &options, &level->text, level->runs, &is_truncated);
+    } while (is_truncated && level->count == level->runs_max && level->count < WEIR__RUNS_MAX);
     size_t decoded = weir__buffer_length(&level->text);
     if (decoded > scanner->decode_left) {
         level->count = 0;
@@ -211,29 +239,10 @@ static size_t set_in(struct weir__scanner *scanner, size_t at)
     return least;
 }
 
-static weir__v16 line_ends(weir__v16 v)
-{
-    return (weir__v16)(v == '\n');
-}
-
-/* Counting all is faster than finding each. */
-static uint64_t count_lines(const char *bytes, size_t length)
-{
-    uint64_t lines = 0;
-    size_t at = 0;
-    for (; length - at >= WEIR__BLOCK; at += WEIR__BLOCK) {
-        struct weir__block block = weir__block_load(bytes + at);
-        lines += (unsigned)__builtin_popcountll(WEIR__BLOCK_BITS(&block, line_ends));
-    }
-    for (; at < length; at++)
-        lines += bytes[at] == '\n';
-    return lines;
-}
-
 /* So many bytes of the segment are done with. */
 static void pass_lines(struct weir__scanner *scanner, size_t length)
 {
-    scanner->line += count_lines(scanner->bytes, length);
+    scanner->line += weir__count_lines(scanner->bytes, length);
     const char *last = memrchr(scanner->bytes, '\n', length);
     if (last)
         scanner->line_start = scanner->offset + (uint64_t)(last + 1 - scanner->bytes);
@@ -320,9 +329,11 @@ int weir__scanner_begin(struct weir__scanner *scanner, const struct weir__object
         return -WEIR_E_NO_MEMORY;
     memset(scanner->rule_state, 0, scanner->engine->count);
     memset(scanner->has_keyword, 0, scanner->engine->keywords_count * sizeof(bool));
+    memset(scanner->is_dropped, 0, scanner->engine->count * sizeof(bool));
     memset(&scanner->result, 0, sizeof(scanner->result));
     scanner->decode_depth = object->decode_depth < WEIR__DECODE_DEPTH_MAX ? object->decode_depth
                                                                           : WEIR__DECODE_DEPTH_MAX;
+    scanner->is_decode_by_size = object->decode_bytes == 0;
     scanner->decode_left = object->decode_bytes ? object->decode_bytes : WEIR__DECODE_BYTES;
     scanner->is_path_allowed = weir__allow_path(scanner, object->path);
     scanner->length = 0;
@@ -332,8 +343,9 @@ int weir__scanner_begin(struct weir__scanner *scanner, const struct weir__object
     scanner->error = 0;
     rewind_lines(scanner);
     weir__settle_begin(scanner);
-    scanner->pending.count = scanner->pending.settled = 0;
-    weir__buffer_truncate(&scanner->pending.text, 0);
+    memset(scanner->uncommented, 0, sizeof(scanner->uncommented));
+    weir__echo_begin(scanner);
+    weir__pending_begin(&scanner->pending);
     if (scanner->generation < scanner->generation_last)
         scanner->generation = scanner->generation_last;
     next_generation(scanner);
@@ -346,6 +358,8 @@ int weir__scanner_feed(struct weir__scanner *scanner, const char *bytes, size_t 
     if (!scanner->is_open)
         return -WEIR_E_INVALID;
     scanner->result.bytes += length;
+    if (scanner->is_decode_by_size)
+        scanner->decode_left += length * WEIR__DECODE_RATIO;
     while (length > 0 && !scanner->is_path_allowed) {
         /* Edges are where the object has them: a segment behind what was kept. */
         uint64_t edge = scanner->offset + scanner->length;
@@ -391,6 +405,7 @@ int weir__scanner_end(struct weir__scanner *scanner, struct weir__scan_result *r
     if (result == 0 && !scanner->is_path_allowed) {
         weir__confirm_path_rules(scanner);
         weir__pending_flush(scanner);
+        weir__pending_end(scanner);
         result = scanner->error;
     }
     if (ret_result)

@@ -14,8 +14,11 @@
 
 #include "alloc.h"
 #include "parts.h"
+#include "sorted.h"
 
 #include "banned.h"
+
+#define ESCAPE_MAX 12u /* bytes of an escape that ends where a secret begins */
 
 struct step {                 /* of a rule through the text */
     uint64_t round, position; /* no match of it starts before, if the round is the one at hand */
@@ -101,8 +104,9 @@ static bool is_made(struct weir__scanner *scanner)
 
 /* --- what was told --- */
 
-static int compare_told(const struct told *a, const struct told *b)
+static int compare_told(const void *left, const void *right)
 {
+    const struct told *a = left, *b = right;
     if (a->offset != b->offset)
         return a->offset < b->offset ? -1 : 1;
     if (a->length != b->length)
@@ -113,15 +117,8 @@ static int compare_told(const struct told *a, const struct told *b)
 /* The first that does not come before it. */
 static unsigned find_told(const struct weir__settle *settle, const struct told *one)
 {
-    unsigned low = 0, high = settle->told_count;
-    while (low < high) {
-        unsigned middle = low + (high - low) / 2;
-        if (compare_told(&settle->told[middle], one) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (unsigned)weir__sorted_from(settle->told, settle->told_count, sizeof(settle->told[0]),
+                                       one, compare_told);
 }
 
 static bool is_told(const struct weir__settle *settle, const struct told *one)
@@ -199,14 +196,23 @@ static void tell(struct weir__scanner *scanner, const struct item *item)
 
 /* --- matching --- */
 
+/* What has an escape in it or beside it may be told as it is decoded, with its segment. */
+static bool may_be_escaped(const struct weir__scanner *scanner, const struct weir__match *match)
+{
+    const struct weir__view *view = scanner->view;
+    size_t from = match->secret_from > ESCAPE_MAX ? match->secret_from - ESCAPE_MAX : 0;
+    size_t until = match->secret_until < view->length ? match->secret_until + 1 : view->length;
+    for (size_t at = from; at < until && scanner->decode_depth > 0; at++)
+        if (view->bytes[at] == '%' || view->bytes[at] == '\\' || view->bytes[at] == '&')
+            return true;
+    return false;
+}
+
 static void consider(struct weir__scanner *scanner, const struct weir__match *match)
 {
     struct weir__settle *settle = scanner->settle;
     struct item item = {.match = *match};
-    /* One that is wider than it may be is cut by where the search ends. */
-    if (match->until - match->from > scanner->engine->prepared[match->rule].width)
-        return;
-    if (settle->count < WEIR__SETTLED_MAX &&
+    if (settle->count < WEIR__SETTLED_MAX && !may_be_escaped(scanner, match) &&
         weir__weigh(scanner, match, &item.facts) == WEIR__ACCEPTED)
         settle->items[settle->count++] = item;
 }
@@ -262,6 +268,8 @@ static int on_hit(unsigned id, unsigned long long from, unsigned long long to, u
     const struct hits *hits = arg;
     struct weir__scanner *scanner = hits->scanner;
     const struct weir__engine *engine = scanner->engine;
+    if (id >= engine->anchors_count)
+        return 0; /* as in match.c */
     const struct weir__anchor *anchor = &engine->anchors[id];
     size_t at = hits->start + (size_t)to;
     uint64_t end = scanner->offset + at;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "classes.h"
 #include "decode_mask.h"
 
 #include "banned.h"
@@ -74,23 +75,23 @@ struct weir__row weir__row_repeat(struct weir__row a, unsigned least, unsigned m
 
 /* --- in texts --- */
 
-static weir__v16 token_bytes(weir__v16 v)
-{
-    return (weir__v16)(((v | 0x20) - 'a') < 26) | (weir__v16)((v - '-') < 13) |
-           (weir__v16)(v == '+') | (weir__v16)(v == '=') | (weir__v16)(v == '_');
-}
+/* Grains whose bits are found out at once. */
+#define BATCH 64u
 
-static uint64_t token_bits(const char *text, size_t length, size_t grain)
+/* Of the grains from this one on, at most BATCH and as far as the text goes. Returns how many. */
+static size_t find_bits(const char *text, size_t length, size_t grain, uint64_t bits[BATCH])
 {
-    size_t at = grain * WEIR__GRAIN, left = length - at;
-    char last[WEIR__GRAIN] = {0};
-    const char *bytes = text + at;
-    if (left < WEIR__GRAIN) {
-        memcpy(last, bytes, left);
-        bytes = last;
+    size_t at = grain * WEIR__GRAIN, whole = (length - at) / WEIR__GRAIN;
+    if (whole >= BATCH) {
+        weir__token_bits(text + at, BATCH, bits);
+        return BATCH;
     }
-    struct weir__block block = weir__block_load(bytes);
-    return WEIR__BLOCK_BITS(&block, token_bytes);
+    char last[WEIR__GRAIN] = {0};
+    at += whole * WEIR__GRAIN;
+    memcpy(last, text + at, length - at);
+    weir__token_bits(text + at - whole * WEIR__GRAIN, whole, bits);
+    weir__token_bits(last, 1, bits + whole);
+    return whole + 1;
 }
 
 /* Where a stretch of the least length ends in the second of two blocks. */
@@ -126,16 +127,20 @@ void weir__near_find(struct weir__near *near, const char *text, size_t length, s
     size_t grain = near->first > around ? near->first - around : 0;
     size_t end = (until + WEIR__GRAIN - 1) / WEIR__GRAIN + around;
     size_t grains = (length + WEIR__GRAIN - 1) / WEIR__GRAIN;
-    uint64_t before = grain > 0 ? token_bits(text, length, grain - 1) : 0;
-    for (; grain < end && grain < grains; grain++) {
-        uint64_t bits = token_bits(text, length, grain);
-        uint64_t ends = stretch_ends(before, bits);
-        before = bits;
+    uint64_t bits[BATCH], before = 0;
+    size_t first = grain > 0 ? grain - 1 : 0, count = 0;
+    for (size_t i = first; i < end && i < grains; i++) {
+        if (i == first + count) {
+            first = i;
+            count = find_bits(text, length, i, bits);
+        }
+        uint64_t ends = i >= grain ? stretch_ends(before, bits[i - first]) : 0;
+        before = bits[i - first];
         if (ends == 0)
             continue;
-        mark(near, grain);
-        if (grain > 0 && (unsigned)__builtin_ctzll(ends) < WEIR__STRETCH_MIN - 1)
-            mark(near, grain - 1); /* where it begins */
+        mark(near, i);
+        if (i > 0 && (unsigned)__builtin_ctzll(ends) < WEIR__STRETCH_MIN - 1)
+            mark(near, i - 1); /* where it begins */
     }
 }
 

@@ -16,6 +16,8 @@
 
 #include <weir/error.h>
 
+#include "buffer.h"
+
 #include "banned.h"
 
 #define FINGERPRINT_LENGTH 32u
@@ -126,6 +128,21 @@ static bool is_redacted(const struct weir__known_part *secret)
            memmem(text, length, "********", 8);
 }
 
+/* The path is one of our own reports, with something hidden in it. */
+static int add_mask(struct cursor *cursor, const struct weir__known_part parts[3])
+{
+    struct weir__buffer text;
+    weir__buffer_init(&text, WEIR__MASKS_BYTES);
+    int error = weir__buffer_append(&text, parts[1].text, parts[1].length);
+    if (error == 0)
+        error = weir__buffer_printf(&text, ":%s:%s", parts[0].text, parts[2].text);
+    if (error == 0)
+        error = weir__masks_add(&cursor->known->masks, weir__buffer_text(&text),
+                                weir__buffer_length(&text));
+    weir__buffer_fini(&text);
+    return error == -WEIR_E_OVERFLOW ? -WEIR_E_TOO_LARGE : error;
+}
+
 static int take_gitleaks(struct cursor *cursor, const json_t *finding)
 {
     struct weir__known_part parts[3] = {0}, secret = {0};
@@ -146,7 +163,8 @@ static int take_gitleaks(struct cursor *cursor, const json_t *finding)
         return refuse(cursor, "a finding without secret and line");
     int digits = snprintf(line, sizeof(line), "%" JSON_INTEGER_FORMAT, json_integer_value(number));
     parts[2] = (struct weir__known_part){line, (size_t)digits};
-    return weir__known_add(cursor->known, WEIR__KNOWN_PLACE, parts, 3);
+    int error = weir__mask_is_one(parts[1].text, parts[1].length) ? add_mask(cursor, parts) : 0;
+    return error ? error : weir__known_add(cursor->known, WEIR__KNOWN_PLACE, parts, 3);
 }
 
 /* The outside. */

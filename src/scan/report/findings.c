@@ -1,7 +1,12 @@
 /* findings.c - the table of secrets.
  *
  * A finding is copied and redacted before the lock is taken; under it are a look-up, and a move of
- * pointers. What is left over is freed after it.
+ * pointers. What is left over is freed after it. Nothing is copied of a place that is not listed
+ * anyway, since a file may have a million of them: one more of a secret that has as many as may be
+ * listed, all of them before it; or one of a new secret when all memory is used.
+ *
+ * When there is no memory for a new secret, places of others are given up, the last ones first,
+ * down to one of each; then what is known about other secrets in their lines.
  *
  * Which places of a secret are listed, whose match is shown and in which order all of it stands
  * does not depend on the order in which threads came: places are compared, and the first ones win.
@@ -18,6 +23,9 @@
 #include <weir/lock.h>
 
 #include "alloc.h"
+#include "beside.h"
+#include "recall.h"
+#include "recent.h"
 #include "record.h"
 #include "report_parts.h"
 #include "require.h"
@@ -30,11 +38,14 @@
 static const struct weir_lock_class findings_class = {"scan-findings", 700};
 
 struct weir__findings {
-    struct weir_lock lock; /* guards all below but what is fixed before the first finding */
-    struct weir__known known;
+    struct weir_lock lock;       /* guards all below but what is fixed before the first finding */
+    struct weir__known known[2]; /* of files that were given, and that were found */
+    const struct weir__origin *origins[2];
     bool is_shown, is_finished;
     uint64_t bytes_max;
     uint64_t bytes, veil_bytes;
+    size_t places_max;             /* of one secret */
+    bool is_exhausted;             /* no secret is added any more */
     struct weir__record **records; /* a table, by key; when finished a list */
     size_t capacity, count;
     struct weir__record *fresh, *fresh_last; /* not handed out yet, in the order of their coming */
@@ -42,6 +53,7 @@ struct weir__findings {
     uint64_t unlisted, ignored;
     struct weir__veil veil;
     struct weir__secrets secrets;
+    struct weir__recent recent;
 };
 
 int weir__findings_new(struct weir__findings **ret_findings,
@@ -53,6 +65,9 @@ int weir__findings_new(struct weir__findings **ret_findings,
     weir_lock_init(&findings->lock, &findings_class);
     findings->bytes_max = options->bytes_max ? options->bytes_max : WEIR__FINDINGS_BYTES;
     findings->is_shown = options->show_secrets;
+    findings->origins[0] = options->given_origin;
+    findings->origins[1] = options->found_origin;
+    findings->places_max = WEIR__FINDINGS_PLACES_MAX;
     *ret_findings = findings;
     return 0;
 }
@@ -67,7 +82,9 @@ void weir__findings_free(struct weir__findings *findings)
     weir__base_free(findings->records);
     weir__veil_fini(&findings->veil);
     weir__secrets_fini(&findings->secrets);
-    weir__known_fini(&findings->known);
+    weir__known_fini(&findings->known[0]);
+    weir__known_fini(&findings->known[1]);
+    weir__recent_forget(&findings->recent);
     weir_lock_fini(&findings->lock);
     weir__base_free(findings);
 }
@@ -75,13 +92,19 @@ void weir__findings_free(struct weir__findings *findings)
 int weir__findings_ignore(struct weir__findings *findings, const char *text, size_t length,
                           unsigned *ret_line)
 {
-    return weir__known_read(&findings->known, text, length, ret_line);
+    return weir__known_read(&findings->known[0], text, length, ret_line);
+}
+
+int weir__findings_ignore_found(struct weir__findings *findings, const char *text, size_t length,
+                                unsigned *ret_line)
+{
+    return weir__known_read(&findings->known[1], text, length, ret_line);
 }
 
 int weir__findings_baseline(struct weir__findings *findings, const char *text, size_t length,
                             char *ret_reason, size_t reason_size)
 {
-    return weir__known_read_report(&findings->known, text, length, ret_reason, reason_size);
+    return weir__known_read_report(&findings->known[0], text, length, ret_reason, reason_size);
 }
 
 static void put_digits(const struct weir__digest *digest, char ret_text[WEIR__FINGERPRINT_SIZE])
@@ -98,80 +121,12 @@ static void put_digits(const struct weir__digest *digest, char ret_text[WEIR__FI
 void weir__fingerprint(const char *rule, const char *secret, size_t secret_length, const char *path,
                        char ret_text[WEIR__FINGERPRINT_SIZE])
 {
-    struct weir__hash hash;
     struct weir__digest digest;
-    weir__digest_begin(&hash, path ? 'f' : 'k');
-    weir__digest_field(&hash, rule, strlen(rule));
-    weir__digest_field(&hash, secret, secret_length);
-    if (path) {
-        path = weir__path_plain(path);
-        weir__digest_field(&hash, path, strlen(path));
-    }
-    weir__digest_end(&hash, &digest);
+    path = path ? weir__path_plain(path) : NULL;
+    const struct weir__known_part parts[] = {
+        {rule, strlen(rule)}, {secret, secret_length}, {path, path ? strlen(path) : 0}};
+    weir__digest_parts(path ? 'f' : 'k', parts, path ? 3 : 2, &digest);
     put_digits(&digest, ret_text);
-}
-
-static bool has_fingerprint(const struct weir__known *known, const char *path,
-                            const struct weir__finding *finding)
-{
-    char fingerprint[WEIR__FINGERPRINT_SIZE];
-    weir__fingerprint(finding->rule->id, finding->secret, finding->secret_length, path,
-                      fingerprint);
-    const struct weir__known_part print = {fingerprint, sizeof(fingerprint) - 1};
-    return weir__known_has(known, WEIR__KNOWN_FINGERPRINT, &print, 1);
-}
-
-static bool is_known_as(const struct weir__known *known, const char *path, const char *commit,
-                        const struct weir__finding *finding)
-{
-    char line[24];
-    const char *rule = finding->rule->id;
-    path = weir__path_plain(path);
-    int digits = snprintf(line, sizeof(line), "%" PRIu64, finding->place.line);
-    const struct weir__known_part secret[] = {
-        {rule, strlen(rule)}, {path, strlen(path)}, {finding->secret, finding->secret_length}};
-    const struct weir__known_part place[] = {
-        {rule, strlen(rule)}, {path, strlen(path)}, {line, (size_t)digits}};
-    return weir__known_has(known, WEIR__KNOWN_SECRET, secret, 3) ||
-           weir__known_has(known, WEIR__KNOWN_PLACE, place, 3) ||
-           weir__known_has_line_name(known, NULL, path, rule, finding->place.line) ||
-           (commit && weir__known_has_line_name(known, commit, path, rule, finding->place.line));
-}
-
-/* By the path as a report has it that hides what is in it. */
-static bool is_known_hidden(const struct weir__known *known, const char *path, const char *commit,
-                            const struct weir__finding *finding)
-{
-    const char *shown = finding->shown_path ? finding->shown_path : path;
-    size_t length = strlen(shown);
-    char *hidden = weir__base_alloc(length + 1, 1);
-    if (!hidden)
-        return false; /* it is told once more */
-    memcpy(hidden, shown, length + 1);
-    weir__hide_in_path(hidden, finding);
-    bool is_it = strcmp(hidden, path) != 0 && is_known_as(known, hidden, commit, finding);
-    weir__base_free(hidden);
-    return is_it;
-}
-
-/* By its fingerprint, there or everywhere; or by what others call it, who got the path from a
- * report. */
-static bool is_known(const struct weir__known *known, const char *path, const char *commit,
-                     const struct weir__finding *finding)
-{
-    if (known->_kinds == 0)
-        return false;
-    if (has_fingerprint(known, path, finding) || has_fingerprint(known, NULL, finding))
-        return true;
-    struct weir__buffer written;
-    weir__buffer_init(&written, WEIR__NAME_MAX);
-    const char *name = weir__name_written(path, &written);
-    bool is_it = name && is_known_as(known, name, commit, finding);
-    /* Ignore files may have bytes as they are. Text that looks like \xff is another's name. */
-    if (!is_it && name != path && !weir__name_is_text(path))
-        is_it = is_known_as(known, path, commit, finding);
-    weir__buffer_fini(&written);
-    return is_it || is_known_hidden(known, path, commit, finding);
 }
 
 /* From here on to weir__findings_add(): under the lock. */
@@ -212,11 +167,40 @@ static int grow_table(struct weir__findings *findings)
     return 0;
 }
 
+static void blind_veil(struct weir__findings *findings)
+{
+    weir__veil_blind(&findings->veil);
+    findings->bytes -= findings->veil_bytes;
+    findings->veil_bytes = 0;
+}
+
+/* Half of the places that a secret may have at most are given up: a few times, and not for each
+ * secret. False: there is nothing left to give up. */
+static bool make_room(struct weir__findings *findings)
+{
+    if (findings->places_max > 1) {
+        findings->places_max /= 2;
+        for (size_t i = 0; i < findings->capacity; i++)
+            if (findings->records[i])
+                findings->bytes -= weir__record_trim(findings->records[i], findings->places_max);
+        return true;
+    }
+    if (findings->veil_bytes > 0) {
+        blind_veil(findings);
+        return true;
+    }
+    findings->is_exhausted = true;
+    return false;
+}
+
 static int add_secret(struct weir__findings *findings, struct weir__record **record)
 {
-    int error = grow_table(findings);
-    if (error == 0 && !is_affordable(findings, weir__record_bytes(*record)))
-        error = -WEIR_E_OVERFLOW;
+    int error;
+    do {
+        error = grow_table(findings);
+        if (error == 0 && !is_affordable(findings, weir__record_bytes(*record)))
+            error = -WEIR_E_OVERFLOW;
+    } while (error == -WEIR_E_OVERFLOW && make_room(findings));
     if (error != 0)
         return error;
     findings->bytes += weir__record_bytes(*record);
@@ -234,10 +218,9 @@ static int add_secret(struct weir__findings *findings, struct weir__record **rec
 static int grow_places(struct weir__findings *findings, struct weir__record *record)
 {
     struct weir__found *found = &record->found;
-    if (found->places_count < record->room || record->room == WEIR__FINDINGS_PLACES_MAX)
+    if (found->places_count < record->room || record->room >= findings->places_max)
         return 0;
-    size_t room =
-        record->room * 2 < WEIR__FINDINGS_PLACES_MAX ? record->room * 2 : WEIR__FINDINGS_PLACES_MAX;
+    size_t room = record->room * 2 < findings->places_max ? record->room * 2 : findings->places_max;
     size_t bytes = (room - record->room) * sizeof(found->places[0]);
     if (!is_affordable(findings, bytes))
         return -WEIR_E_OVERFLOW;
@@ -251,15 +234,6 @@ static int grow_places(struct weir__findings *findings, struct weir__record *rec
     return 0;
 }
 
-/* What a baseline has to know about places that are not in it. */
-static void note_unlisted(struct weir__record *record, const struct weir__found_place *place)
-{
-    if (record->unlisted[0] == '\0')
-        memcpy(record->unlisted, place->fingerprint, sizeof(record->unlisted));
-    else if (strcmp(record->unlisted, place->fingerprint) != 0)
-        record->is_everywhere = true;
-}
-
 static int add_place(struct weir__findings *findings, struct weir__record *record,
                      struct weir__record *other)
 {
@@ -270,7 +244,7 @@ static int add_place(struct weir__findings *findings, struct weir__record *recor
         error = -WEIR_E_OVERFLOW;
     if (error != 0)
         return error;
-    bool was_full = record->found.places_count == WEIR__FINDINGS_PLACES_MAX;
+    bool was_full = record->found.places_count == record->room;
     findings->bytes += bytes;
     if (!weir__record_take(record, other)) {
         findings->bytes -= bytes;
@@ -280,7 +254,7 @@ static int add_place(struct weir__findings *findings, struct weir__record *recor
     findings->bytes -= other->found.match_length;
     if (was_full) {
         findings->bytes -= weir__place_bytes(&other->found.places[0]);
-        note_unlisted(record, &other->found.places[0]);
+        weir__record_note_unlisted(record, other->found.places[0].fingerprint);
     }
     return WEIR__ADDED_PLACE;
 }
@@ -292,9 +266,7 @@ static void add_stretch(struct weir__findings *findings, const struct weir__stre
     size_t cost = weir__veil_cost(&findings->veil);
     if (cost > 0 &&
         (findings->veil_bytes + cost > findings->bytes_max / 2 || !is_affordable(findings, cost))) {
-        weir__veil_blind(&findings->veil);
-        findings->bytes -= findings->veil_bytes;
-        findings->veil_bytes = 0;
+        blind_veil(findings);
         return;
     }
     findings->bytes += cost;
@@ -303,17 +275,18 @@ static void add_stretch(struct weir__findings *findings, const struct weir__stre
 }
 
 /* For all lines, also those of other files. */
-static void note_secret(struct weir__findings *findings, const struct weir__finding *finding)
+static void note_secret(struct weir__findings *findings, const struct weir__newcomer *newcomer)
 {
     size_t cost = weir__secrets_cost(&findings->secrets);
-    if (findings->is_shown)
+    if (findings->is_shown || newcomer->is_path)
         return;
     if (cost > findings->bytes_max / 4 || !is_affordable(findings, cost)) {
         weir__secrets_blind(&findings->secrets);
         return;
     }
     findings->bytes += cost;
-    weir__secrets_add(&findings->secrets, finding->secret, finding->secret_length);
+    weir__secrets_add(&findings->secrets, newcomer->finding->secret,
+                      newcomer->finding->secret_length, newcomer->ends);
 }
 
 /* A name may be looked at more than once: when it is scanned, and when that is told to be
@@ -327,51 +300,156 @@ static bool is_name_listed(const struct weir__found *found, const struct weir__f
     return false;
 }
 
-static int add(struct weir__findings *findings, struct weir__record **record)
+static struct weir__record *find(const struct weir__findings *findings,
+                                 const struct weir__digest *key)
 {
-    struct weir__record *known = NULL;
-    if (findings->capacity > 0)
-        known = findings->records[slot_of(findings->records, findings->capacity, &(*record)->key)];
-    if (known && is_name_listed(&known->found, &(*record)->found.places[0]))
+    return findings->capacity > 0
+               ? findings->records[slot_of(findings->records, findings->capacity, key)]
+               : NULL;
+}
+
+/* Whether it would be the last of more places than are listed. Those of one object have one
+ * fingerprint, and the first place, whose match is shown, is another. */
+static bool is_beyond(const struct weir__findings *findings, const struct weir__record *record,
+                      const struct weir__newcomer *newcomer)
+{
+    const struct weir__found *found = &record->found;
+    if (!record->is_heap || found->places_count < findings->places_max ||
+        newcomer->finding->is_in_name)
+        return false;
+    const struct weir__found_place *last = &found->places[0];
+    return newcomer->finding->place.offset > last->place.offset &&
+           memcmp(weir__place_object(last), &newcomer->object, sizeof(newcomer->object)) == 0;
+}
+
+static void count_beyond(struct weir__findings *findings, struct weir__record *record,
+                         const struct weir__newcomer *newcomer)
+{
+    record->found.places_total++;
+    weir__record_note_unlisted(record, record->found.places[0].fingerprint);
+    add_stretch(findings, &newcomer->stretch);
+}
+
+/* One more place of a secret that came a moment ago: nothing has to be computed. */
+static bool is_counted(struct weir__findings *findings, struct weir__newcomer *newcomer)
+{
+    weir__recent_object(&findings->recent, newcomer->path, newcomer->commit, &newcomer->object);
+    newcomer->stretch.object = newcomer->object;
+    struct weir__record *record =
+        weir__recent_find(&findings->recent, newcomer->finding, newcomer->ends);
+    if ((findings->known[0]._kinds | findings->known[1]._kinds) != 0 || !record ||
+        !is_beyond(findings, record, newcomer))
+        return false;
+    count_beyond(findings, record, newcomer);
+    return true;
+}
+
+/* The same by the key; or a new secret that there is no memory for. */
+static bool is_counted_by_key(struct weir__findings *findings,
+                              const struct weir__newcomer *newcomer)
+{
+    struct weir__record *record = find(findings, &newcomer->key);
+    if (record ? !is_beyond(findings, record, newcomer) : !findings->is_exhausted)
+        return false;
+    if (record) {
+        count_beyond(findings, record, newcomer);
+        weir__recent_keep(&findings->recent, newcomer->finding, newcomer->ends, record);
+    } else {
+        findings->unlisted++;
+        add_stretch(findings, &newcomer->stretch);
+    }
+    note_secret(findings, newcomer);
+    return true;
+}
+
+static int add(struct weir__findings *findings, const struct weir__newcomer *newcomer,
+               struct weir__record **record)
+{
+    struct weir__record *known = find(findings, &newcomer->key), *added = *record;
+    if (known && (is_name_listed(&known->found, &(*record)->found.places[0]) ||
+                  weir__beside_is_told(&known->found, &(*record)->found.places[0])))
         return WEIR__ADDED_PLACE;
     int result = known ? add_place(findings, known, *record) : add_secret(findings, record);
     if (result < 0 && known)
-        note_unlisted(known, &(*record)->found.places[0]);
+        weir__record_note_unlisted(known, (*record)->found.places[0].fingerprint);
     else if (result < 0)
         findings->unlisted++;
+    if (known || result >= 0)
+        weir__recent_keep(&findings->recent, newcomer->finding, newcomer->ends,
+                          known ? known : added);
     return result == -WEIR_E_OVERFLOW ? WEIR__ADDED_UNLISTED : result;
 }
 
-int weir__findings_add(struct weir__findings *findings, const char *path, const char *commit,
-                       const struct weir__finding *finding)
+/* Outside of the lock. */
+
+static struct weir__newcomer newcomer_of(const char *path, const char *commit,
+                                         const struct weir__finding *finding)
+{
+    struct weir__newcomer newcomer = {.path = path,
+                                      .commit = commit,
+                                      .finding = finding,
+                                      .ends = weir__ends_of(finding),
+                                      .is_path = weir__finding_is_path(finding)};
+    if (!newcomer.is_path && !finding->is_in_name) {
+        struct weir__ends shown =
+            finding->encodings_count > 0 ? (struct weir__ends){0, 0} : newcomer.ends;
+        weir__hidden_part(finding->place.length, shown, &newcomer.stretch.from,
+                          &newcomer.stretch.until);
+        newcomer.stretch.from += finding->place.offset;
+        newcomer.stretch.until += finding->place.offset;
+    }
+    return newcomer;
+}
+
+static void find_key(struct weir__newcomer *newcomer)
+{
+    const struct weir__finding *finding = newcomer->finding;
+    const struct weir__known_part parts[] = {{finding->rule->id, strlen(finding->rule->id)},
+                                             {finding->secret, finding->secret_length}};
+    weir__digest_parts('k', parts, 2, &newcomer->key);
+}
+
+/* What is not counted in short. */
+static int add_in_full(struct weir__findings *findings, const struct weir__newcomer *newcomer,
+                       bool is_ignored)
 {
     struct weir__record *record = NULL;
-    struct weir__stretch stretch = {0};
-    WEIR__REQUIRE(!findings->is_finished, "findings", path, "nothing is added after the end");
-    bool is_ignored = is_known(&findings->known, path, commit, finding);
-    int result = is_ignored ? WEIR__ADDED_IGNORED
-                            : weir__record_new(&record, path, commit, finding, findings->is_shown);
-    bool is_path = weir__finding_is_path(finding);
-    if (!is_path && !finding->is_in_name) {
-        weir__hidden_part(finding->place.length, finding->secret_length, &stretch.from,
-                          &stretch.until);
-        stretch.from += finding->place.offset;
-        stretch.until += finding->place.offset;
-        weir__object_digest(path, commit, &stretch.object);
-    }
+    int result =
+        is_ignored ? WEIR__ADDED_IGNORED : weir__record_new(&record, newcomer, findings->is_shown);
     weir_lock_acquire(&findings->lock);
-    add_stretch(findings, &stretch);
-    if (!is_path)
-        note_secret(findings, finding);
+    add_stretch(findings, &newcomer->stretch);
+    note_secret(findings, newcomer);
     if (is_ignored)
         findings->ignored++;
     else if (result == 0)
-        result = add(findings, &record);
+        result = add(findings, newcomer, &record);
     else
         findings->unlisted++;
     weir_lock_release(&findings->lock);
     weir__record_free(record);
     return result;
+}
+
+int weir__findings_add(struct weir__findings *findings, const char *path, const char *commit,
+                       const struct weir__finding *finding)
+{
+    WEIR__REQUIRE(!findings->is_finished, "findings", path, "nothing is added after the end");
+    struct weir__newcomer newcomer = newcomer_of(path, commit, finding);
+    weir_lock_acquire(&findings->lock);
+    bool is_done = is_counted(findings, &newcomer);
+    weir_lock_release(&findings->lock);
+    if (is_done)
+        return WEIR__ADDED_UNLISTED;
+    bool is_ignored = false;
+    for (size_t i = 0; i < 2 && !is_ignored; i++)
+        is_ignored = weir__recall(&findings->known[i], findings->origins[i], path, commit, finding);
+    if (is_ignored)
+        return add_in_full(findings, &newcomer, true);
+    find_key(&newcomer);
+    weir_lock_acquire(&findings->lock);
+    is_done = is_counted_by_key(findings, &newcomer);
+    weir_lock_release(&findings->lock);
+    return is_done ? (int)WEIR__ADDED_UNLISTED : add_in_full(findings, &newcomer, false);
 }
 
 /* Meanwhile. */
@@ -492,15 +570,18 @@ void weir__findings_finish(struct weir__findings *findings)
         if (findings->records[i])
             findings->records[count++] = findings->records[i];
     findings->is_finished = true;
+    weir__recent_forget(&findings->recent);
     weir__veil_sort(&findings->veil);
     weir__secrets_sort(&findings->secrets);
     for (size_t i = 0; i < count; i++) {
         struct weir__found *found = &findings->records[i]->found;
         qsort(found->places, found->places_count, sizeof(found->places[0]), weir__place_compare);
         settle_unlisted(findings->records[i]);
+        if (!findings->is_shown)
+            hide_others(&findings->veil, findings->records[i]);
+        weir__beside_settle(found); /* the match may be that of a place which goes */
         if (findings->is_shown)
             continue;
-        hide_others(&findings->veil, findings->records[i]);
         hide_elsewhere(&findings->secrets, found);
     }
     if (count > 1)

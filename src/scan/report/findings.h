@@ -35,6 +35,7 @@ struct weir__found_place {
     char *line;      /* cut around the secret, which is redacted unless it is shown */
     size_t line_length, line_from, line_until;
     bool is_in_name; /* the line is the path */
+    bool is_beside;  /* in a container itself, and in none of its members: beside.h */
     char fingerprint[WEIR__FINGERPRINT_SIZE];
 };
 
@@ -58,6 +59,9 @@ struct weir__found {
 struct weir__findings_options {
     uint64_t bytes_max; /* 0: WEIR__FINDINGS_BYTES */
     bool show_secrets;
+    /* For paths in ignore files and baselines that were given, and in ignore files that were found;
+     * borrowed; or NULL. */
+    const struct weir__origin *given_origin, *found_origin;
 };
 
 enum weir__added {
@@ -76,6 +80,9 @@ void weir__findings_free(struct weir__findings *findings);
  * line, NoMemory. */
 WEIR_MUST_USE int weir__findings_ignore(struct weir__findings *findings, const char *text,
                                         size_t length, unsigned *ret_line);
+/* Those of a file that was found. */
+WEIR_MUST_USE int weir__findings_ignore_found(struct weir__findings *findings, const char *text,
+                                              size_t length, unsigned *ret_line);
 /* A report of ours (JSON or JSON Lines) or of gitleaks: what is in it is not told again. */
 WEIR_MUST_USE int weir__findings_baseline(struct weir__findings *findings, const char *text,
                                           size_t length, char *ret_reason, size_t reason_size);
@@ -110,8 +117,13 @@ uint64_t weir__findings_ignored(const struct weir__findings *findings);
 /* The fingerprint of a rule, a secret and a path; NULL: of the secret wherever it is. */
 void weir__fingerprint(const char *rule, const char *secret, size_t secret_length, const char *path,
                        char ret_text[WEIR__FINGERPRINT_SIZE]);
-/* "ghp_********************wxyz": the ends of long ones, nothing of short ones. At most size - 1
- * bytes; returns the length. */
-size_t weir__redact(const char *secret, size_t length, char *text, size_t size);
+/* Bytes of a secret that are shown: redact.h says which. */
+struct weir__ends {
+    uint8_t first, last;
+};
+/* "ghp_********************wxyz", or asterisks alone. At most size - 1 bytes; returns the length.
+ */
+size_t weir__redact(const char *secret, size_t length, struct weir__ends ends, char *text,
+                    size_t size);
 
 #endif

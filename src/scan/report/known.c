@@ -14,19 +14,26 @@
 #define CAPACITY_FIRST  64u
 #define LINE_LENGTH_MAX 8192u
 #define HEX_DIGITS      32u
+#define SHORT_LENGTH    256u /* bytes of a digest's input that are put together first */
+#define HEAD            "weir scan 1\n"
 
 void weir__digest_begin(struct weir__hash *hash, char kind)
 {
     weir__hash_init(hash);
-    weir__hash_update(hash, "weir scan 1\n", 12);
+    weir__hash_update(hash, HEAD, strlen(HEAD));
     weir__hash_update(hash, &kind, 1);
+}
+
+static void put_length(unsigned char prefix[8], size_t length)
+{
+    for (size_t i = 0; i < 8; i++)
+        prefix[i] = (unsigned char)((uint64_t)length >> (8 * i));
 }
 
 void weir__digest_field(struct weir__hash *hash, const void *bytes, size_t length)
 {
     unsigned char prefix[8];
-    for (size_t i = 0; i < sizeof(prefix); i++)
-        prefix[i] = (unsigned char)((uint64_t)length >> (8 * i));
+    put_length(prefix, length);
     weir__hash_update(hash, prefix, sizeof(prefix));
     weir__hash_update(hash, bytes, length);
 }
@@ -36,6 +43,28 @@ void weir__digest_end(const struct weir__hash *hash, struct weir__digest *ret_di
     unsigned char whole[WEIR__HASH_SIZE];
     weir__hash_final(hash, whole);
     memcpy(ret_digest->bytes, whole, sizeof(ret_digest->bytes));
+}
+
+void weir__digest_parts(char kind, const struct weir__known_part *parts, size_t count,
+                        struct weir__digest *ret_digest)
+{
+    struct weir__hash hash;
+    unsigned char text[SHORT_LENGTH];
+    size_t at = strlen(HEAD);
+    memcpy(text, HEAD, at);
+    text[at++] = (unsigned char)kind;
+    size_t i = 0;
+    for (; i < count && sizeof(text) - at >= 8 && parts[i].length <= sizeof(text) - at - 8; i++) {
+        put_length(text + at, parts[i].length);
+        if (parts[i].length > 0)
+            memcpy(text + at + 8, parts[i].text, parts[i].length);
+        at += 8 + parts[i].length;
+    }
+    weir__hash_init(&hash);
+    weir__hash_update(&hash, text, at);
+    for (; i < count; i++)
+        weir__digest_field(&hash, parts[i].text, parts[i].length);
+    weir__digest_end(&hash, ret_digest);
 }
 
 const char *weir__path_plain(const char *path)
@@ -53,6 +82,7 @@ void weir__known_fini(struct weir__known *known)
     if (!known)
         return;
     weir__base_free(known->_slots);
+    weir__masks_fini(&known->masks);
     *known = (struct weir__known){0};
 }
 
@@ -96,11 +126,7 @@ static int make_room(struct weir__known *known)
 static void digest_of(enum weir__known_kind kind, const struct weir__known_part *parts,
                       size_t count, struct weir__digest *ret_digest)
 {
-    struct weir__hash hash;
-    weir__digest_begin(&hash, (char)('0' + kind));
-    for (size_t i = 0; i < count; i++)
-        weir__digest_field(&hash, parts[i].text, parts[i].length);
-    weir__digest_end(&hash, ret_digest);
+    weir__digest_parts((char)('0' + kind), parts, count, ret_digest);
 }
 
 int weir__known_add(struct weir__known *known, enum weir__known_kind kind,
@@ -159,8 +185,7 @@ bool weir__known_has_line_name(const struct weir__known *known, const char *comm
     struct weir__digest digest;
     unsigned char prefix[8];
     weir__digest_begin(&hash, '0' + WEIR__KNOWN_LINE_NAME);
-    for (size_t i = 0; i < sizeof(prefix); i++)
-        prefix[i] = (unsigned char)((uint64_t)length >> (8 * i));
+    put_length(prefix, length);
     weir__hash_update(&hash, prefix, sizeof(prefix));
     for (size_t i = 0; i < count; i++)
         weir__hash_update(&hash, pieces[i].text, pieces[i].length);
@@ -211,7 +236,21 @@ static int add_name(struct weir__known *known, const char *text, size_t length)
         length -= 2;
     }
     const struct weir__known_part part = {text, length};
-    return weir__known_add(known, WEIR__KNOWN_LINE_NAME, &part, 1);
+    int error = weir__mask_is_one(text, length) ? weir__masks_add(&known->masks, text, length) : 0;
+    return error ? error : weir__known_add(known, WEIR__KNOWN_LINE_NAME, &part, 1);
+}
+
+/* As gitleaks has it, '\\' in a path is the '/' of another system; here it may also be what it is.
+ */
+static int add_written(struct weir__known *known, const char *text, size_t length)
+{
+    char slashed[LINE_LENGTH_MAX];
+    int error = add_name(known, text, length);
+    if (error || is_fingerprint(text, length) || !memchr(text, '\\', length))
+        return error;
+    for (size_t i = 0; i < length; i++)
+        slashed[i] = text[i] == '\\' ? '/' : text[i];
+    return add_name(known, slashed, length);
 }
 
 static bool is_space(char c)
@@ -226,10 +265,57 @@ static size_t trimmed(const char *text, size_t length)
     return length;
 }
 
-/* A path may have " #" in it: a comment begins at the first one before which stands a whole name,
- * and the line as a whole is tried first. */
+static int hex_value(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* The byte that an escape stands for, and how many bytes it has; 0: it is none. */
+static size_t read_escape(const char *text, size_t length, char *ret_byte)
+{
+    static const char letters[] = "\\\"nrt", bytes[] = "\\\"\n\r\t";
+    const char *letter = length > 1 && text[1] ? strchr(letters, text[1]) : NULL;
+    if (letter) {
+        *ret_byte = bytes[letter - letters];
+        return 2;
+    }
+    int high = length > 3 && text[1] == 'x' ? hex_value(text[2]) : -1;
+    int low = high >= 0 ? hex_value(text[3]) : -1;
+    *ret_byte = (char)(high * 16 + low);
+    return low >= 0 ? 4 : 0;
+}
+
+/* A whole name in quotation marks, with nothing but a comment behind it: the length of what they
+ * hold. 0: the line is something else. */
+static size_t unquote(const char *text, size_t length, char name[LINE_LENGTH_MAX])
+{
+    size_t at = 1, count = 0;
+    while (at < length && text[at] != '"') {
+        size_t size = text[at] == '\\' ? read_escape(text + at, length - at, &name[count]) : 1;
+        if (size == 0)
+            return 0;
+        if (size == 1)
+            name[count] = text[at];
+        at += size;
+        count++;
+    }
+    if (at >= length)
+        return 0;
+    size_t behind = at + 1;
+    while (behind < length && is_space(text[behind]))
+        behind++;
+    bool is_whole = behind == length || (text[behind] == '#' && behind > at + 1);
+    return is_whole ? count : 0;
+}
+
+/* A path may have " #" in it: a comment begins at the first one before which stands a whole name. A
+ * name in quotation marks says where it ends. */
 static int add_line(struct weir__known *known, const char *text, size_t length)
 {
+    char name[LINE_LENGTH_MAX];
     while (length > 0 && is_space(text[0])) {
         text++;
         length--;
@@ -239,11 +325,14 @@ static int add_line(struct weir__known *known, const char *text, size_t length)
         return 0;
     if (length > LINE_LENGTH_MAX)
         return -WEIR_E_INVALID;
-    int error = add_name(known, text, length);
+    size_t quoted = text[0] == '"' ? unquote(text, length, name) : 0;
+    if (quoted > 0)
+        return add_name(known, name, quoted);
+    int error = -WEIR_E_INVALID;
     for (size_t i = 1; i < length && error == -WEIR_E_INVALID; i++)
         if (text[i] == '#' && is_space(text[i - 1]))
-            error = add_name(known, text, trimmed(text, i));
-    return error;
+            error = add_written(known, text, trimmed(text, i));
+    return error == -WEIR_E_INVALID ? add_written(known, text, length) : error;
 }
 
 int weir__known_read(struct weir__known *known, const char *text, size_t length, unsigned *ret_line)

@@ -13,6 +13,7 @@
 #define WEIR_SCAN_REPORT_KNOWN_H
 
 #include "hash.h"
+#include "masks.h"
 
 #define WEIR__KNOWN_MAX   (1u << 20)
 #define WEIR__DIGEST_SIZE 16
@@ -25,6 +26,14 @@ struct weir__digest {
 void weir__digest_begin(struct weir__hash *hash, char kind);
 void weir__digest_field(struct weir__hash *hash, const void *bytes, size_t length);
 void weir__digest_end(const struct weir__hash *hash, struct weir__digest *ret_digest);
+
+/* The same in one piece, which is faster. */
+struct weir__known_part {
+    const char *text;
+    size_t length;
+};
+void weir__digest_parts(char kind, const struct weir__known_part *parts, size_t count,
+                        struct weir__digest *ret_digest);
 
 /* "./a" and "a" are the same file. */
 const char *weir__path_plain(const char *path);
@@ -40,19 +49,14 @@ enum weir__known_kind {
 struct weir__known {
     struct weir__digest *_slots; /* all zero: empty */
     size_t _count, _capacity;
-    unsigned _kinds; /* 1u << kind of what is in it */
+    unsigned _kinds;          /* 1u << kind of what is in it */
+    struct weir__masks masks; /* of names and places that have something hidden in them */
 };
 
 void weir__known_fini(struct weir__known *known);
 
 /* Three parts for secrets and places (rule, path, and the secret or the line in decimal), one for
- * the other kinds. */
-struct weir__known_part {
-    const char *text;
-    size_t length;
-};
-
-/* 0, TooLarge or NoMemory. Twice is once. */
+ * the other kinds. 0, TooLarge or NoMemory. Twice is once. */
 WEIR_MUST_USE int weir__known_add(struct weir__known *known, enum weir__known_kind kind,
                                   const struct weir__known_part *parts, size_t count);
 bool weir__known_has(const struct weir__known *known, enum weir__known_kind kind,

@@ -1,6 +1,7 @@
 /* record.c - copies of findings, redacted on the way in. */
 #include "record.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <weir/error.h>
@@ -12,7 +13,7 @@
 #define LINE_KEPT        1024u /* bytes of a line */
 #define LINE_KEPT_BEFORE 512u  /* of those, before the secret */
 #define MATCH_KEPT       512u
-#define REDACTED_SIZE    40u
+#define REDACTED_SIZE    48u
 
 bool weir__finding_is_path(const struct weir__finding *finding)
 {
@@ -21,12 +22,10 @@ bool weir__finding_is_path(const struct weir__finding *finding)
 
 void weir__object_digest(const char *path, const char *commit, struct weir__digest *ret_digest)
 {
-    struct weir__hash hash;
     path = weir__path_plain(path);
-    weir__digest_begin(&hash, 'o');
-    weir__digest_field(&hash, path, strlen(path));
-    weir__digest_field(&hash, commit ? commit : "", commit ? strlen(commit) : 0);
-    weir__digest_end(&hash, ret_digest);
+    const struct weir__known_part parts[] = {{path, strlen(path)},
+                                             {commit ? commit : "", commit ? strlen(commit) : 0}};
+    weir__digest_parts('o', parts, 2, ret_digest);
 }
 
 /* Places. Their texts are in one piece of memory, with the digest of the object in front. */
@@ -110,15 +109,15 @@ static void hide_in_line(struct weir__found_place *place, const struct weir__fin
                          size_t cut)
 {
     uint64_t from, until;
-    size_t secret_length = finding->secret_length;
     size_t room = place->line_length - place->line_from;
     if (place->line_length == 0)
         return;
-    weir__hide_all(place->line, place->line_length, finding->secret, secret_length, secret_length);
+    weir__hide_all(place->line, place->line_length, finding->secret, finding->secret_length,
+                   weir__ends_of(finding));
     if (finding->encodings_count > 0)
         weir__hide_all(place->line, place->line_length, finding->line + cut + place->line_from,
-                       place->line_until - place->line_from, secret_length);
-    weir__hidden_part(finding->place.length, secret_length, &from, &until);
+                       place->line_until - place->line_from, (struct weir__ends){0, 0});
+    weir__hidden_part(finding->place.length, weir__ends_at_place(finding), &from, &until);
     if (from < room)
         weir__hide(place->line, place->line_from + (size_t)from,
                    place->line_from + (until < room ? (size_t)until : room));
@@ -128,13 +127,15 @@ void weir__hide_in_path(char *path, const struct weir__finding *finding)
 {
     /* A path with a token in it is still found by what is left of it; by less it would not be. */
     if (finding->secret_length >= WEIR__REDACT_LONG)
-        weir__hide_all(path, strlen(path), finding->secret, finding->secret_length,
-                       finding->secret_length);
+        weir__hide_inside(path, strlen(path), finding->secret, finding->secret_length,
+                          weir__ends_of(finding));
 }
 
-static int place_init(struct weir__found_place *place, const char *path, const char *commit,
-                      const struct weir__finding *finding, bool is_shown)
+static int place_init(struct weir__found_place *place, const struct weir__newcomer *newcomer,
+                      bool is_shown)
 {
+    const struct weir__finding *finding = newcomer->finding;
+    const char *path = newcomer->path, *commit = newcomer->commit;
     size_t from = finding->line_from < finding->line_length ? finding->line_from : 0;
     size_t until = finding->line_until > finding->line_length ? finding->line_length
                    : finding->line_until < from               ? from
@@ -147,10 +148,11 @@ static int place_init(struct weir__found_place *place, const char *path, const c
                                           encodings_length(finding) + kept + 4);
     if (!block)
         return -WEIR_E_NO_MEMORY;
-    weir__object_digest(path, commit, (struct weir__digest *)block);
+    memcpy(block, &newcomer->object, sizeof(newcomer->object));
     char *at = block + sizeof(struct weir__digest);
     *place = (struct weir__found_place){.place = finding->place,
                                         .is_in_name = finding->is_in_name,
+                                        .is_beside = finding->is_beside,
                                         .line_length = kept,
                                         .line_from = from - cut,
                                         .line_until = until - cut < kept ? until - cut : kept};
@@ -210,9 +212,10 @@ static int match_init(struct weir__record *record, const struct weir__finding *f
     }
     record->has_match_offset = true;
     record->match_offset = finding->place.offset - at + cut;
-    weir__hide_all(match, length, finding->secret, finding->secret_length, finding->secret_length);
+    struct weir__ends ends = weir__ends_of(finding);
+    weir__hide_all(match, length, finding->secret, finding->secret_length, ends);
     uint64_t from, until;
-    weir__hidden_part(finding->secret_length, finding->secret_length, &from, &until);
+    weir__hidden_part(finding->secret_length, ends, &from, &until);
     from += at - cut;
     until += at - cut;
     weir__hide(match, (size_t)from, until < length ? (size_t)until : length);
@@ -227,8 +230,8 @@ static int secret_init(struct weir__found *found, const struct weir__finding *fi
     if (!found->secret)
         return -WEIR_E_NO_MEMORY;
     if (!is_shown) {
-        found->secret_length =
-            weir__redact(finding->secret, finding->secret_length, found->secret, size);
+        found->secret_length = weir__redact(finding->secret, finding->secret_length,
+                                            weir__ends_of(finding), found->secret, size);
         return 0;
     }
     if (finding->secret_length > 0)
@@ -239,24 +242,21 @@ static int secret_init(struct weir__found *found, const struct weir__finding *fi
 
 /* Records. */
 
-int weir__record_new(struct weir__record **ret_record, const char *path, const char *commit,
-                     const struct weir__finding *finding, bool is_shown)
+int weir__record_new(struct weir__record **ret_record, const struct weir__newcomer *newcomer,
+                     bool is_shown)
 {
-    struct weir__hash hash;
+    const struct weir__finding *finding = newcomer->finding;
     struct weir__record *record = weir__base_alloc(1, sizeof(*record));
     if (!record)
         return -WEIR_E_NO_MEMORY;
     is_shown = is_shown || weir__finding_is_path(finding);
-    weir__digest_begin(&hash, 'k');
-    weir__digest_field(&hash, finding->rule->id, strlen(finding->rule->id));
-    weir__digest_field(&hash, finding->secret, finding->secret_length);
-    weir__digest_end(&hash, &record->key);
+    record->key = newcomer->key;
     struct weir__found *found = &record->found;
     found->rule = finding->rule;
     found->entropy = finding->entropy;
     found->is_checked = finding->is_checked;
     found->places = weir__base_alloc(1, sizeof(found->places[0]));
-    if (!found->places || place_init(found->places, path, commit, finding, is_shown) != 0 ||
+    if (!found->places || place_init(found->places, newcomer, is_shown) != 0 ||
         secret_init(found, finding, is_shown) != 0 || match_init(record, finding, is_shown) != 0) {
         weir__record_free(record);
         return -WEIR_E_NO_MEMORY;
@@ -343,4 +343,35 @@ bool weir__record_take(struct weir__record *record, struct weir__record *other)
     if (is_first)
         take_match(record, other);
     return true;
+}
+
+void weir__record_note_unlisted(struct weir__record *record, const char *fingerprint)
+{
+    if (record->unlisted[0] == '\0')
+        memcpy(record->unlisted, fingerprint, sizeof(record->unlisted));
+    else if (!record->is_everywhere && strcmp(record->unlisted, fingerprint) != 0)
+        record->is_everywhere = true;
+}
+
+size_t weir__record_trim(struct weir__record *record, size_t most)
+{
+    struct weir__found *found = &record->found;
+    size_t freed = 0;
+    if (record->room <= most)
+        return 0;
+    qsort(found->places, found->places_count, sizeof(found->places[0]), weir__place_compare);
+    record->is_heap = false;
+    while (found->places_count > most) {
+        struct weir__found_place *last = &found->places[--found->places_count];
+        weir__record_note_unlisted(record, last->fingerprint);
+        freed += weir__place_bytes(last);
+        weir__place_fini(last);
+    }
+    struct weir__found_place *places =
+        weir__base_realloc(found->places, most, sizeof(found->places[0]));
+    if (places) /* else it takes longer until the memory comes back */
+        found->places = places;
+    freed += (record->room - most) * sizeof(found->places[0]);
+    record->room = most;
+    return freed;
 }

@@ -22,10 +22,19 @@ struct weir__record {
     bool is_everywhere;
 };
 
+/* A finding on its way in. */
+struct weir__newcomer {
+    const char *path, *commit;
+    const struct weir__finding *finding;
+    struct weir__digest key, object; /* of rule and secret; of path and commit */
+    struct weir__ends ends;          /* of the secret, that may be shown */
+    struct weir__stretch stretch;    /* that is hidden in all lines; may be empty */
+    bool is_path;                    /* what was found is the path */
+};
+
 /* A record with one place. 0 or NoMemory. */
-WEIR_MUST_USE int weir__record_new(struct weir__record **ret_record, const char *path,
-                                   const char *commit, const struct weir__finding *finding,
-                                   bool is_shown);
+WEIR_MUST_USE int weir__record_new(struct weir__record **ret_record,
+                                   const struct weir__newcomer *newcomer, bool is_shown);
 /* Accepts NULL. */
 void weir__record_free(struct weir__record *record);
 size_t weir__record_bytes(const struct weir__record *record);
@@ -46,5 +55,9 @@ void weir__object_digest(const char *path, const char *commit, struct weir__dige
 /* Moves the one place of other into record, whose array has room, or which is full and gives up its
  * last place. False: the place of other would be the last; it stays where it is. */
 bool weir__record_take(struct weir__record *record, struct weir__record *other);
+/* Remembers what a baseline has to know about a place that is not listed. */
+void weir__record_note_unlisted(struct weir__record *record, const char *fingerprint);
+/* Gives up all places but so many, the first ones. Returns how much memory that gave back. */
+size_t weir__record_trim(struct weir__record *record, size_t most);
 
 #endif

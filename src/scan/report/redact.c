@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "alloc.h"
 
@@ -15,26 +16,71 @@
 #define EDGE_MIN     3u
 #define BLOCK_LENGTH 511u
 
-size_t weir__redact(const char *secret, size_t length, char *text, size_t size)
+/* How many bytes at the beginning of the secret are in its rule: the longest keyword there. */
+static size_t public_length(const struct weir__finding *finding)
 {
-    size_t ends = length >= WEIR__REDACT_LONG ? WEIR__REDACT_ENDS : 0;
-    size_t stars = ends ? STARS : length ? STARS_SHORT : 0;
+    const struct weir__strings *keywords = &finding->rule->keywords;
+    size_t longest = 0;
+    for (size_t i = 0; i < keywords->count; i++) {
+        size_t length = strlen(keywords->items[i]);
+        if (length > longest && length <= finding->secret_length &&
+            strncasecmp(finding->secret, keywords->items[i], length) == 0)
+            longest = length;
+    }
+    return longest;
+}
+
+/* What a rule finds by a name before it is whatever somebody wrote there. One byte before it may be
+ * a mark of its bounds. */
+static bool begins_match(const struct weir__finding *finding)
+{
+    for (size_t before = 0; before <= 1; before++)
+        if (finding->match_length >= before + finding->secret_length &&
+            memcmp(finding->match + before, finding->secret, finding->secret_length) == 0)
+            return true;
+    return false;
+}
+
+struct weir__ends weir__ends_of(const struct weir__finding *finding)
+{
+    struct weir__ends ends = {0, 0};
+    size_t most = finding->secret_length, first;
+    if (most < WEIR__REDACT_LONG || !begins_match(finding) || (first = public_length(finding)) == 0)
+        return ends;
+    most -= WEIR__REDACT_HIDDEN + WEIR__REDACT_LAST;
+    most = most < WEIR__REDACT_FIRST ? most : WEIR__REDACT_FIRST;
+    ends.first = (uint8_t)(first < most ? first : most);
+    ends.last = WEIR__REDACT_LAST;
+    return ends;
+}
+
+struct weir__ends weir__ends_at_place(const struct weir__finding *finding)
+{
+    return finding->encodings_count > 0 ? (struct weir__ends){0, 0} : weir__ends_of(finding);
+}
+
+size_t weir__redact(const char *secret, size_t length, struct weir__ends ends, char *text,
+                    size_t size)
+{
+    size_t shown = (size_t)ends.first + ends.last, stars = length == 0 ? 0 : STARS_SHORT;
     size_t at = 0, room = size > 0 ? size - 1 : 0;
-    for (size_t i = 0; i < 2 * ends + stars && at < room; i++) {
-        bool is_first = i < ends, is_last = i >= ends + stars;
-        text[at++] = is_first ? secret[i] : is_last ? secret[length - (2 * ends + stars - i)] : '*';
+    if (shown > 0)
+        stars = STARS;
+    for (size_t i = 0; i < shown + stars && at < room; i++) {
+        bool is_first = i < ends.first, is_last = i >= ends.first + stars;
+        text[at++] = is_first ? secret[i] : is_last ? secret[length - (shown + stars - i)] : '*';
     }
     if (size > 0)
         text[at] = '\0';
     return at;
 }
 
-void weir__hidden_part(uint64_t length, size_t secret_length, uint64_t *ret_from,
+void weir__hidden_part(uint64_t length, struct weir__ends ends, uint64_t *ret_from,
                        uint64_t *ret_until)
 {
-    bool is_long = secret_length >= WEIR__REDACT_LONG && length >= WEIR__REDACT_LONG;
-    *ret_from = is_long ? WEIR__REDACT_ENDS : 0;
-    *ret_until = is_long ? length - WEIR__REDACT_ENDS : length;
+    bool is_long = length >= (uint64_t)WEIR__REDACT_HIDDEN + ends.first + ends.last;
+    *ret_from = is_long ? ends.first : 0;
+    *ret_until = is_long ? length - ends.last : length;
 }
 
 void weir__hide(char *text, size_t from, size_t until)
@@ -49,7 +95,8 @@ static size_t edge_before(const char *text, size_t length, const char *secret, s
 {
     size_t most = secret_length - 1 < length ? secret_length - 1 : length;
     for (size_t n = most; n >= EDGE_MIN; n--)
-        if (memcmp(text, secret + secret_length - n, n) == 0)
+        if (text[0] == secret[secret_length - n] &&
+            memcmp(text, secret + secret_length - n, n) == 0)
             return n;
     return 0;
 }
@@ -58,21 +105,18 @@ static size_t edge_behind(const char *text, size_t length, const char *secret, s
 {
     size_t most = secret_length - 1 < length ? secret_length - 1 : length;
     for (size_t n = most; n >= EDGE_MIN; n--)
-        if (memcmp(text + length - n, secret, n) == 0)
+        if (text[length - n] == secret[0] && memcmp(text + length - n, secret, n) == 0)
             return n;
     return 0;
 }
 
-void weir__hide_all(char *text, size_t length, const char *form, size_t form_length,
-                    size_t secret_length)
+void weir__hide_inside(char *text, size_t length, const char *form, size_t form_length,
+                       struct weir__ends ends)
 {
     uint64_t from, until;
     if (form_length == 0 || length == 0)
         return;
-    weir__hidden_part(form_length, secret_length, &from, &until);
-    /* Measured before anything is hidden, since an occurrence may reach into an edge. */
-    size_t before = edge_before(text, length, form, form_length);
-    size_t behind = edge_behind(text, length, form, form_length);
+    weir__hidden_part(form_length, ends, &from, &until);
     /* Occurrences that overlap are one run: between two of them nothing is shown. */
     char *end = text + length, *run = memmem(text, length, form, form_length), *last = run;
     while (run) {
@@ -83,6 +127,17 @@ void weir__hide_all(char *text, size_t length, const char *form, size_t form_len
         }
         last = found;
     }
+}
+
+void weir__hide_all(char *text, size_t length, const char *form, size_t form_length,
+                    struct weir__ends ends)
+{
+    if (form_length == 0 || length == 0)
+        return;
+    /* Measured before anything is hidden, since an occurrence may reach into an edge. */
+    size_t before = edge_before(text, length, form, form_length);
+    size_t behind = edge_behind(text, length, form, form_length);
+    weir__hide_inside(text, length, form, form_length, ends);
     weir__hide(text, 0, before);
     weir__hide(text, length - behind, length);
 }
@@ -156,12 +211,17 @@ void weir__veil_sort(struct weir__veil *veil)
         weir__veil_blind(veil);
         return;
     }
-    size_t count = 0;
+    /* The last block comes first. What one thread found is in order. */
+    size_t count = veil->_count, left = count;
     for (const struct weir__stretch_block *block = veil->_blocks; block; block = block->next) {
-        memcpy(all + count, block->stretches, block->count * sizeof(*all));
-        count += block->count;
+        left -= block->count;
+        memcpy(all + left, block->stretches, block->count * sizeof(*all));
     }
-    qsort(all, count, sizeof(*all), compare_stretches);
+    bool is_sorted = true;
+    for (size_t i = 1; i < count && is_sorted; i++)
+        is_sorted = compare_stretches(&all[i - 1], &all[i]) <= 0;
+    if (!is_sorted)
+        qsort(all, count, sizeof(*all), compare_stretches);
     size_t kept = 0;
     for (size_t i = 1; i < count; i++) {
         bool is_same = memcmp(&all[kept].object, &all[i].object, sizeof(all[i].object)) == 0;

@@ -1,8 +1,14 @@
 /* redact.h - hides secrets in the texts around them.
  *
  * A hidden byte becomes '*', line ends stay, and lengths do not change, so that a place in a line
- * is still the same place. Of a secret of at least WEIR__REDACT_LONG bytes the first and last
- * WEIR__REDACT_ENDS bytes stay, of a shorter one nothing.
+ * is still the same place.
+ *
+ * What stays of a secret (struct weir__ends) tells people which one it is, and nobody what it is.
+ * That is possible for tokens that a machine made: those of WEIR__REDACT_LONG bytes and more that
+ * begin with a keyword of their rule, at the beginning of the match, so with bytes that the rule
+ * says (ghp_, sk_live_). Of them this beginning stays, WEIR__REDACT_FIRST bytes at most, and the
+ * last WEIR__REDACT_LAST; at least WEIR__REDACT_HIDDEN are hidden. Of all others, of which any may
+ * be a password that somebody thought of, nothing does.
  *
  * A line may hold several secrets, and the record of one must not show the others. So the hidden
  * part of every finding, also of those that are ignored or not listed, is kept as a stretch of its
@@ -19,19 +25,28 @@
 #include "findings.h"
 #include "known.h"
 
-#define WEIR__REDACT_LONG 24u
-#define WEIR__REDACT_ENDS 4u
+#define WEIR__REDACT_LONG   24u
+#define WEIR__REDACT_FIRST  12u
+#define WEIR__REDACT_LAST   4u
+#define WEIR__REDACT_HIDDEN 16u
 
-/* The part of a stretch of length bytes that is hidden, when it stands for a secret of that
- * length. */
-void weir__hidden_part(uint64_t length, size_t secret_length, uint64_t *ret_from,
+/* Of the secret itself. */
+struct weir__ends weir__ends_of(const struct weir__finding *finding);
+/* Of the bytes at its place: none if they are an encoding of it. */
+struct weir__ends weir__ends_at_place(const struct weir__finding *finding);
+
+/* The part of a stretch of length bytes that is hidden. */
+void weir__hidden_part(uint64_t length, struct weir__ends ends, uint64_t *ret_from,
                        uint64_t *ret_until);
 void weir__hide(char *text, size_t from, size_t until);
-/* Hides every occurrence of a form of a secret (itself, or how it is encoded), and what the ends of
- * the text show of one that was cut off. Quadratic in the shorter length: for texts that were cut.
+/* Hides every occurrence of a form of a secret (itself, or how it is encoded). */
+void weir__hide_inside(char *text, size_t length, const char *form, size_t form_length,
+                       struct weir__ends ends);
+/* The same for a text that was cut out of another: also what its ends show of one that was cut off.
+ * Quadratic in the shorter length: for texts that were cut.
  */
 void weir__hide_all(char *text, size_t length, const char *form, size_t form_length,
-                    size_t secret_length);
+                    struct weir__ends ends);
 
 struct weir__stretch {
     struct weir__digest object; /* of path and commit */

@@ -198,6 +198,41 @@ void weir__write_shown(struct weir__writer *writer, const char *text)
     weir__write_pieces(writer, text, strlen(text), NULL);
 }
 
+bool weir__name_is_escaped(const char *path)
+{
+    struct weir__piece piece;
+    size_t length = strlen(path);
+    for (size_t at = 0; at < length; at += piece.used) {
+        weir__piece(&piece, path + at, length - at);
+        if (piece.is_escaped ||
+            (path[at] == '\\' && path[at + 1] && strchr("nrtxu\\", path[at + 1])))
+            return true;
+    }
+    return false;
+}
+
+void weir__name_piece(struct weir__piece *ret_piece, const char *path, size_t left, bool is_escaped)
+{
+    weir__piece(ret_piece, path, left);
+    if (is_escaped && path[0] == '\\')
+        *ret_piece = (struct weir__piece){
+            .text = "\\\\", .length = 2, .used = 1, .cells = 2, .is_escaped = true};
+}
+
+void weir__write_name(struct weir__writer *writer, const char *path, weir__put_piece *put)
+{
+    bool is_escaped = weir__name_is_escaped(path);
+    struct weir__piece piece;
+    size_t length = strlen(path);
+    for (size_t at = 0; at < length; at += piece.used) {
+        weir__name_piece(&piece, path + at, length - at, is_escaped);
+        if (put)
+            put(writer, &piece);
+        else
+            weir__write_bytes(writer, piece.text, piece.length);
+    }
+}
+
 static bool is_hex(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');

@@ -46,6 +46,7 @@ struct weir__summary {
     const struct weir__unscanned *unscanned;   /* the first of those */
     size_t unscanned_count;
     uint64_t allowed, ignored, unlisted; /* findings */
+    uint64_t unlisted_places;            /* of findings that are listed */
     const char *const *configs;          /* rule and ignore files that were used; NULL at the end */
     const char *engine;                  /* weir__engine_identity() */
     const char *version;                 /* of the program */
@@ -72,6 +73,9 @@ struct weir__report_out {
  * finished, by one thread; the report at the end repeats the numbers. */
 WEIR_MUST_USE int weir__report_found(struct weir__findings *findings,
                                      const struct weir__report_out *out);
+
+/* Places of findings beyond those that are listed, when the findings are finished. */
+uint64_t weir__places_unlisted(const struct weir__findings *findings);
 
 WEIR_MUST_USE int weir__report(const struct weir__findings *findings,
                                const struct weir__summary *summary,

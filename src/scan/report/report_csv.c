@@ -31,13 +31,23 @@ static void put_text(struct weir__writer *writer, const char *text)
     put_bytes(writer, text ? text : "", text ? strlen(text) : 0);
 }
 
+/* An apostrophe at its beginning is one of its own only behind another. */
+static void put_name(struct weir__writer *writer, const char *path)
+{
+    weir__write(writer, ",\"");
+    if (path[0] && strchr("=+-@'", path[0]))
+        weir__write(writer, "'");
+    weir__write_name(writer, path, put_piece);
+    weir__write(writer, "\"");
+}
+
 static void put_row(struct weir__writer *writer, const struct weir__found *found,
                     const struct weir__found_place *place)
 {
     weir__write(writer, place->fingerprint);
     put_text(writer, found->rule->id);
     put_text(writer, found->rule->description);
-    put_text(writer, place->path);
+    put_name(writer, place->path);
     weir__writef(writer, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
                  place->place.line, place->place.column, place->place.end_line,
                  place->place.end_column, place->place.offset, place->place.length);

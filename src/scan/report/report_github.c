@@ -13,11 +13,11 @@
 #include "banned.h"
 
 static void put_escaped(struct weir__writer *writer, const char *text, size_t length,
-                        const char *special)
+                        const char *special, bool is_escaped)
 {
     struct weir__piece piece;
     for (size_t at = 0; at < length; at += piece.used) {
-        weir__piece(&piece, text + at, length - at);
+        weir__name_piece(&piece, text + at, length - at, is_escaped);
         if (piece.used == 1 && text[at] != '\0' && strchr(special, text[at]))
             weir__writef(writer, "%%%02X", (unsigned)(unsigned char)text[at]);
         else
@@ -27,12 +27,17 @@ static void put_escaped(struct weir__writer *writer, const char *text, size_t le
 
 static void put_property(struct weir__writer *writer, const char *text)
 {
-    put_escaped(writer, text, strlen(text), "%\r\n:,");
+    put_escaped(writer, text, strlen(text), "%\r\n:,", false);
+}
+
+static void put_name(struct weir__writer *writer, const char *path)
+{
+    put_escaped(writer, path, strlen(path), "%\r\n:,", weir__name_is_escaped(path));
 }
 
 static void put_data(struct weir__writer *writer, const char *text, size_t length)
 {
-    put_escaped(writer, text, length, "%\r\n");
+    put_escaped(writer, text, length, "%\r\n", false);
 }
 
 static void put_finding(struct weir__writer *writer, const struct weir__found *found)
@@ -41,7 +46,7 @@ static void put_finding(struct weir__writer *writer, const struct weir__found *f
     uint64_t column, end_column;
     weir__place_columns(place, &column, &end_column);
     weir__write(writer, "::error file=");
-    put_property(writer, place->path);
+    put_name(writer, place->path);
     if (place->place.line > 0)
         weir__writef(writer, ",line=%" PRIu64 ",endLine=%" PRIu64, place->place.line,
                      place->place.end_line);
@@ -71,7 +76,7 @@ void weir__report_github(struct weir__writer *writer)
         put_finding(writer, weir__findings_at(writer->findings, i));
     for (size_t i = 0; i < summary->unscanned_count; i++) {
         weir__write(writer, "::warning file=");
-        put_property(writer, summary->unscanned[i].path);
+        put_name(writer, summary->unscanned[i].path);
         weir__write(writer, ",title=not scanned::");
         put_data(writer, summary->unscanned[i].reason, strlen(summary->unscanned[i].reason));
         weir__write(writer, "\n");

@@ -50,6 +50,11 @@ static void put_text(struct weir__writer *writer, const char *text)
     weir__write_pieces(writer, text, strlen(text), put_piece);
 }
 
+static void put_name(struct weir__writer *writer, const char *path)
+{
+    weir__write_name(writer, path, put_piece);
+}
+
 static void put_code(struct weir__writer *writer, const char *text, size_t length)
 {
     weir__write_pieces(writer, text, length, put_code_piece);
@@ -140,7 +145,7 @@ static void put_places(struct weir__writer *writer, const struct weir__found *fo
     for (size_t i = 0; i < found->places_count; i++) {
         const struct weir__found_place *place = &found->places[i];
         weir__write(writer, "<li>");
-        put_text(writer, place->path);
+        put_name(writer, place->path);
         weir__writef(writer, ":%" PRIu64 ":%" PRIu64, place->place.line, place->place.column);
         if (place->commit) {
             weir__write(writer, ", commit ");
@@ -202,7 +207,7 @@ static void put_findings(struct weir__writer *writer)
         if (!path || strcmp(path, found->places[0].path) != 0) {
             weir__write(writer, path ? "</section>\n<section>\n<h2>" : "<section>\n<h2>");
             path = found->places[0].path;
-            put_text(writer, path);
+            put_name(writer, path);
             weir__write(writer, "</h2>\n");
         }
         put_finding(writer, found);
@@ -218,7 +223,7 @@ static void put_unscanned(struct weir__writer *writer)
     weir__write(writer, "<section>\n<h2>Not scanned, or only in part</h2>\n<ul>\n");
     for (size_t i = 0; i < summary->unscanned_count; i++) {
         weir__write(writer, "<li>");
-        put_text(writer, summary->unscanned[i].path);
+        put_name(writer, summary->unscanned[i].path);
         weir__write(writer, ": ");
         put_text(writer, summary->unscanned[i].reason);
         weir__write(writer, "</li>\n");

@@ -13,6 +13,7 @@
 #include "report_parts.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -157,7 +158,7 @@ static void put_line(struct weir__writer *writer, const struct weir__found_place
 
 static void put_place_name(struct weir__writer *writer, const struct weir__found_place *place)
 {
-    weir__write_shown(writer, place->path);
+    weir__write_name(writer, place->path, NULL);
     weir__writef(writer, ":%" PRIu64 ":%" PRIu64, place->place.line, place->place.column);
 }
 
@@ -199,6 +200,31 @@ static void put_details(struct weir__writer *writer, const struct weir__found *f
     weir__writef(writer, "%s\n", style(writer, WEIR__STYLE_RESET));
 }
 
+/* A text of several words, two blanks behind what ends at this cell, in as many lines as the
+ * terminal needs for them. */
+static void put_words(struct weir__writer *writer, const char *text, unsigned cell)
+{
+    unsigned columns = writer->options->columns ? width_of(writer) + INDENT : UINT_MAX;
+    unsigned gap = 2;
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        unsigned cells = cells_of(text, length);
+        if (cell > INDENT && (uint64_t)cell + gap + cells > columns) {
+            weir__write(writer, "\n");
+            put_repeated(writer, ' ', INDENT);
+            cell = INDENT;
+        } else if (cell > INDENT) {
+            put_repeated(writer, ' ', gap);
+            cell += gap;
+        }
+        weir__write_pieces(writer, text, length, NULL);
+        cell += cells;
+        gap = 1;
+        text += length;
+        text += strspn(text, " ");
+    }
+}
+
 static void put_finding(struct weir__writer *writer, const struct weir__found *found)
 {
     const struct weir__found_place *place = &found->places[0];
@@ -207,10 +233,9 @@ static void put_finding(struct weir__writer *writer, const struct weir__found *f
     weir__writef(writer, "  %-*s  %s", (int)INDENT - 4, where, style(writer, WEIR__STYLE_YELLOW));
     weir__write_shown(writer, found->rule->id);
     weir__write(writer, style(writer, WEIR__STYLE_RESET));
-    if (found->rule->description && found->rule->description[0]) {
-        weir__write(writer, "  ");
-        weir__write_shown(writer, found->rule->description);
-    }
+    if (found->rule->description)
+        put_words(writer, found->rule->description,
+                  INDENT + cells_of(found->rule->id, strlen(found->rule->id)));
     weir__write(writer, "\n");
     put_line(writer, place);
     put_also(writer, found);
@@ -223,7 +248,7 @@ static void put_unscanned(struct weir__writer *writer)
     for (size_t i = 0; i < summary->unscanned_count; i++) {
         weir__writef(writer, "%snot scanned:%s ", style(writer, WEIR__STYLE_YELLOW),
                      style(writer, WEIR__STYLE_RESET));
-        weir__write_shown(writer, summary->unscanned[i].path);
+        weir__write_name(writer, summary->unscanned[i].path, NULL);
         weir__write(writer, ": ");
         weir__write_shown(writer, summary->unscanned[i].reason);
         weir__write(writer, "\n");
@@ -239,7 +264,7 @@ void weir__report_human(struct weir__writer *writer)
             path = found->places[0].path;
             weir__write(writer, i == 0 ? "" : "\n");
             weir__write(writer, style(writer, WEIR__STYLE_BOLD));
-            weir__write_shown(writer, path);
+            weir__write_name(writer, path, NULL);
             weir__writef(writer, "%s\n", style(writer, WEIR__STYLE_RESET));
         }
         put_finding(writer, found);

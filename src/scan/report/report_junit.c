@@ -37,9 +37,14 @@ static void put_text(struct weir__writer *writer, const char *text)
     put_bytes(writer, text, strlen(text));
 }
 
+static void put_name(struct weir__writer *writer, const char *path)
+{
+    weir__write_name(writer, path, put_piece);
+}
+
 static void put_place(struct weir__writer *writer, const struct weir__found_place *place)
 {
-    put_text(writer, place->path);
+    put_name(writer, place->path);
     weir__writef(writer, ":%" PRIu64 ":%" PRIu64, place->place.line, place->place.column);
     if (place->commit) {
         weir__write(writer, " in ");
@@ -52,12 +57,12 @@ static void put_finding(struct weir__writer *writer, const struct weir__found *f
 {
     const struct weir__found_place *place = &found->places[0];
     weir__write(writer, "    <testcase classname=\"");
-    put_text(writer, place->path);
+    put_name(writer, place->path);
     weir__write(writer, "\" name=\"");
     put_text(writer, found->rule->id);
     weir__writef(writer, " at %" PRIu64 ":%" PRIu64 "\" file=\"", place->place.line,
                  place->place.column);
-    put_text(writer, place->path);
+    put_name(writer, place->path);
     weir__write(writer, "\">\n      <failure type=\"");
     put_text(writer, found->rule->id);
     weir__write(writer, "\" message=\"");
@@ -79,9 +84,9 @@ static void put_finding(struct weir__writer *writer, const struct weir__found *f
 static void put_error(struct weir__writer *writer, const char *path, const char *reason)
 {
     weir__write(writer, "    <testcase classname=\"");
-    put_text(writer, path);
+    put_name(writer, path);
     weir__write(writer, "\" name=\"scanned completely\" file=\"");
-    put_text(writer, path);
+    put_name(writer, path);
     weir__write(writer, "\">\n      <error type=\"unscanned\" message=\"");
     put_text(writer, reason);
     weir__write(writer, "\"/>\n    </testcase>\n");

@@ -55,6 +55,13 @@ void weir__write_pieces(struct weir__writer *writer, const char *text, size_t le
                         weir__put_piece *put);
 void weir__write_shown(struct weir__writer *writer, const char *text);
 
+/* The same for the name of a file, of which the reader can get back each byte: where something is
+ * escaped, or looks as if it were, a backslash is \\. */
+bool weir__name_is_escaped(const char *path);
+void weir__name_piece(struct weir__piece *ret_piece, const char *path, size_t left,
+                      bool is_escaped);
+void weir__write_name(struct weir__writer *writer, const char *path, weir__put_piece *put);
+
 /* A name as our JSON and that of gitleaks have it: as it is, unless it is not UTF-8 or has
  * something like \xff in it; then bytes that are not UTF-8 are \xff and backslashes \\, so that two
  * names never look the same. The path itself, or what it is in the buffer; NULL: no memory. */
@@ -70,7 +77,6 @@ void weir__write_count(struct weir__writer *writer, uint64_t count, const char *
 void weir__place_columns(const struct weir__found_place *place, uint64_t *ret_column,
                          uint64_t *ret_end_column);
 uint64_t weir__places_total(const struct weir__findings *findings);
-uint64_t weir__places_unlisted(const struct weir__findings *findings);
 /* "base64, hex" as an array. */
 void weir__json_encodings(struct weir__json *json, const char *encodings);
 void weir__json_strings(struct weir__json *json, const struct weir__strings *strings);

@@ -10,6 +10,7 @@
 
 #include "alloc.h"
 #include "redact.h"
+#include "sorted.h"
 
 #include "banned.h"
 
@@ -58,15 +59,14 @@ static uint32_t start_of(const char *text)
     return (uint32_t)(bytes >> 32);
 }
 _Static_assert(WEIR__SECRETS_SHORTEST == sizeof(uint64_t), "a start is as long");
+_Static_assert(WEIR__SECRETS_LONGEST < UINT16_MAX, "a length fits");
 
 static void describe(const char *secret, size_t length, struct weir__secret *ret_secret)
 {
-    struct weir__hash hash;
+    const struct weir__known_part part = {secret, length};
     ret_secret->start = start_of(secret);
-    ret_secret->length = (uint32_t)length;
-    weir__digest_begin(&hash, 's');
-    weir__digest_field(&hash, secret, length);
-    weir__digest_end(&hash, &ret_secret->digest);
+    ret_secret->length = (uint16_t)length;
+    weir__digest_parts('s', &part, 1, &ret_secret->digest);
 }
 
 static int compare(const void *a, const void *b)
@@ -107,7 +107,13 @@ static bool grow(struct weir__secrets *secrets)
     return true;
 }
 
-void weir__secrets_add(struct weir__secrets *secrets, const char *secret, size_t length)
+static uint8_t fewer(uint8_t a, uint8_t b)
+{
+    return a < b ? a : b;
+}
+
+void weir__secrets_add(struct weir__secrets *secrets, const char *secret, size_t length,
+                       struct weir__ends ends)
 {
     struct weir__secret added;
     if (secrets->_is_blind || length < WEIR__SECRETS_SHORTEST || length > WEIR__SECRETS_LONGEST)
@@ -119,6 +125,11 @@ void weir__secrets_add(struct weir__secrets *secrets, const char *secret, size_t
     describe(secret, length, &added);
     struct weir__secret *slot =
         &secrets->_slots[slot_of(secrets->_slots, secrets->_capacity, &added)];
+    added.ends = ends;
+    if (slot->length > 0) {
+        added.ends.first = fewer(ends.first, slot->ends.first);
+        added.ends.last = fewer(ends.last, slot->ends.last);
+    }
     secrets->_count += slot->length == 0;
     *slot = added;
 }
@@ -148,25 +159,18 @@ void weir__secrets_sort(struct weir__secrets *secrets)
 /* The first one that is not before it. */
 static size_t first_from(const struct weir__secrets *secrets, const struct weir__secret *wanted)
 {
-    size_t low = 0, high = secrets->_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare(&secrets->_slots[middle], wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return weir__sorted_from(secrets->_slots, secrets->_count, sizeof(secrets->_slots[0]), wanted,
+                             compare);
 }
 
-/* How long the longest secret is that the text begins with; 0: none. Takes from *tries. */
-static size_t begins_with(const struct weir__secrets *secrets, const char *text, size_t length,
-                          unsigned *tries)
+/* The longest secret that the text begins with, or NULL. Takes from *tries. */
+static const struct weir__secret *begins_with(const struct weir__secrets *secrets, const char *text,
+                                              size_t length, unsigned *tries)
 {
     struct weir__secret wanted = {.start = start_of(text)}, found;
-    size_t longest = 0;
+    const struct weir__secret *longest = NULL;
     if (!(secrets->_starts[wanted.start % STARTS_BITS / 64] >> (wanted.start % 64) & 1))
-        return 0;
+        return NULL;
     for (size_t at; (at = first_from(secrets, &wanted)) < secrets->_count && *tries > 0;) {
         const struct weir__secret *next = &secrets->_slots[at];
         if (next->start != wanted.start || next->length > length)
@@ -175,8 +179,8 @@ static size_t begins_with(const struct weir__secrets *secrets, const char *text,
         describe(text, next->length, &found);
         at = first_from(secrets, &found);
         if (at < secrets->_count && compare(&secrets->_slots[at], &found) == 0)
-            longest = found.length;
-        wanted.length = found.length + 1;
+            longest = &secrets->_slots[at];
+        wanted.length = (uint16_t)(found.length + 1);
     }
     return longest;
 }
@@ -191,16 +195,16 @@ bool weir__secrets_hide(const struct weir__secrets *secrets, char *text, size_t 
         return true; /* there are none */
     /* Secrets that begin in the middle of another are not looked for: that one is hidden. */
     for (size_t at = 0; at + WEIR__SECRETS_SHORTEST <= length;) {
-        size_t found = begins_with(secrets, text + at, length - at, &tries);
+        const struct weir__secret *found = begins_with(secrets, text + at, length - at, &tries);
         if (tries == 0) {
             weir__hide(text, at, length);
             break;
         }
-        if (found > 0) {
-            weir__hidden_part(found, found, &from, &until);
+        if (found) {
+            weir__hidden_part(found->length, found->ends, &from, &until);
             weir__hide(text + at, (size_t)from, (size_t)until);
         }
-        at += found > 0 ? found : 1;
+        at += found ? found->length : 1;
     }
     return true;
 }

@@ -15,6 +15,7 @@
 #ifndef WEIR_SCAN_REPORT_SECRETS_H
 #define WEIR_SCAN_REPORT_SECRETS_H
 
+#include "findings.h"
 #include "known.h"
 
 #define WEIR__SECRETS_SHORTEST 8u
@@ -24,7 +25,8 @@
 
 struct weir__secret {
     uint32_t start;  /* a hash of the first WEIR__SECRETS_SHORTEST bytes */
-    uint32_t length; /* 0: an empty slot */
+    uint16_t length; /* 0: an empty slot */
+    struct weir__ends ends;
     struct weir__digest digest;
 };
 
@@ -38,12 +40,14 @@ struct weir__secrets {
 void weir__secrets_fini(struct weir__secrets *secrets);
 /* How much memory the next one will take; most often 0. */
 size_t weir__secrets_cost(const struct weir__secrets *secrets);
-void weir__secrets_add(struct weir__secrets *secrets, const char *secret, size_t length);
+/* Of one that comes with other ends, fewer are shown. */
+void weir__secrets_add(struct weir__secrets *secrets, const char *secret, size_t length,
+                       struct weir__ends ends);
 /* No more secrets are added, and those that were are forgotten. */
 void weir__secrets_blind(struct weir__secrets *secrets);
 /* After the last one. */
 void weir__secrets_sort(struct weir__secrets *secrets);
-/* Hides them in the text, but for the ends of long ones. False: blind. */
+/* Hides them in the text, but for their ends. False: blind. */
 bool weir__secrets_hide(const struct weir__secrets *secrets, char *text, size_t length);
 
 #endif

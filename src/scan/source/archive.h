@@ -19,6 +19,11 @@
  * A member that must be sought in (zip, 7z, iso) is held in the child's memory, or in a temporary
  * file if there is leave for one.
  *
+ * What a container has beside its members (comments, extended headers, scripts, targets of links,
+ * bytes around the members) is given as well, as far as it is text: archive_own.h. Entries of a zip
+ * that its directory does not list, and zips that stand before another one in the same file, are
+ * members of it.
+ *
  * Limits: options. At each of them the walk goes on with the next member where there can be one,
  * and what was left out is told as unscanned with the limit's name. What looks like an archive and
  * cannot be walked is given as a member of plain bytes as well as told.
@@ -45,6 +50,8 @@ struct weir__archive_options {
     uint64_t archive_bytes_max; /* unpacked, all members; 10 GiB */
     unsigned ratio_max;         /* unpacked to packed, judged from 1 MiB on; 1000 */
     uint64_t memory_max;        /* that the child may write to; at least WEIR__ARCHIVE_MEMORY_MIN */
+    uint64_t memory_besides;    /* what a limit of memory is to have beside a decoder's, so that the
+                                   right one can be named; 0: it is not */
     uint64_t spill_bytes_max;   /* of the temporary file, if there is one; 10 GiB */
     uint64_t map_from;          /* files of so many bytes are mapped; WEIR__ARCHIVE_MAP_FROM */
     uint64_t silence_ns_max;    /* a decoder that says nothing for so long has died; 60 s */
@@ -68,6 +75,17 @@ struct weir__archive_hooks {
     /* Something was not read: encrypted, broken, or beyond a limit. */
     void (*unscanned)(void *arg, const char *path, const char *reason);
     void *arg;
+    /* Between members, once at most: a decoder needs more memory than it may have. There is no
+     * child now. How much the next one may have; no more than before: what needs it is told. NULL:
+     * that is so. May wait. */
+    uint64_t (*grow)(void *arg);
+    /* In the place of a begin, between members: what follows is of the container at that path
+     * itself, beside its members; when these are done, or while they come. More than once for one
+     * container, with bytes that may come again. NULL: such bytes are dropped. */
+    int (*own)(void *arg, const char *path);
+    /* So many bytes of it are no text, or were given as a member's; or of a member are a hole.
+     * NULL: of a member that is not said. */
+    int (*skip)(void *arg, uint64_t length);
 };
 
 struct weir__archive_walker; /* has the child; one thread at a time */
@@ -79,6 +97,9 @@ void weir__archive_walker_free(struct weir__archive_walker *walker);
 /* From now on, members that must be sought in and do not fit into the child's memory are kept in
  * this file while they are walked; its content is lost. -1: they are told. */
 void weir__archive_walker_spill(struct weir__archive_walker *walker, int fd);
+
+/* The words for an error that a walk has answered; valid until the next one. Accepts NULL. */
+const char *weir__archive_walker_why(const struct weir__archive_walker *walker, int error);
 
 /* Walks the archive in the regular file that is open for reading at fd, from its beginning and
  * without moving the descriptor's position. path is what member names begin with. 0 when it was

@@ -1,6 +1,7 @@
 /* archive_confine.c - what the decoder's process may do: read, think, write to its socket, and to
  * the one file that it was given for that. */
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -9,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <seccomp.h>
@@ -28,6 +30,20 @@ static int limit(__rlimit_resource_t what, uint64_t value)
 /* Address space that is not memory of its own: libraries, windows of files. */
 #define SPACE_BESIDES (UINT64_C(512) << 20)
 
+/* All capabilities, of every kind: a scan that root has started is to have a decoder that is nobody
+ * in particular. Those that it might get back are given up first, which takes one of them. */
+static int drop_capabilities(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    for (unsigned long i = 0; prctl(PR_CAPBSET_READ, i, 0L, 0L, 0L) >= 0; i++)
+        if (prctl(PR_CAPBSET_DROP, i, 0L, 0L, 0L) != 0 && errno != EPERM)
+            return errno;
+    if (prctl(PR_CAP_AMBIENT, (long)PR_CAP_AMBIENT_CLEAR_ALL, 0L, 0L, 0L) != 0 && errno != EINVAL)
+        return errno;
+    return syscall(SYS_capset, &head, none) == 0 ? 0 : errno;
+}
+
 int weir__archive_confine_limits(uint64_t memory_max, uint64_t spill_max)
 {
     int error = limit(RLIMIT_CORE, 0);
@@ -41,6 +57,8 @@ int weir__archive_confine_limits(uint64_t memory_max, uint64_t spill_max)
      * there any more is the end; a sanitizer would make a report of it. */
     if (!error && (signal(SIGXFSZ, SIG_IGN) == SIG_ERR || signal(SIGBUS, SIG_DFL) == SIG_ERR))
         error = errno;
+    if (!error)
+        error = drop_capabilities();
     if (!error && (prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) != 0 ||
                    prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) != 0 ||
                    prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L) != 0))

@@ -25,8 +25,9 @@
 #define WEIR__ARCHIVE_FILE   4
 #define WEIR__ARCHIVE_SPILL  5
 
-/* Limits of memory, of the file that it may write, and core dumps; no new rights; no looking in
- * from outside; death with the parent. 0 or an errno value. */
+/* Limits of memory, of the file that it may write, and core dumps; no capabilities, also if root
+ * has started it, and no new rights; no looking in from outside; death with the parent. 0 or an
+ * errno value. */
 WEIR_MUST_USE int weir__archive_confine_limits(uint64_t memory_max, uint64_t spill_max);
 
 /* From here on only what decoders need on descriptors that are open: anything else kills the

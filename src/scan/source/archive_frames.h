@@ -24,7 +24,8 @@
 #define WEIR__ARCHIVE_NAME_MAX     4096u /* of one member; what is longer is shown cut */
 #define WEIR__ARCHIVE_PATH_MAX     (WEIR__ARCHIVE_FRAME_MAX - 1024u) /* joined, without the file's */
 #define WEIR__ARCHIVE_REASON_MAX   255u
-#define WEIR__ARCHIVE_RESTARTS_MAX 16u
+#define WEIR__ARCHIVE_RESTARTS_MAX 16u /* behind members at which a child died */
+#define WEIR__ARCHIVE_TRIES_MAX    5u /* of children that die before they are back at their place */
 #define WEIR__ARCHIVE_HINT_MAX     255u
 
 enum weir__archive_kind {
@@ -36,6 +37,8 @@ enum weir__archive_kind {
     WEIR__ARCHIVE_UNSCANNED, /* a path, NUL, the reason */
     WEIR__ARCHIVE_ALIVE,     /* nothing: long work goes on */
     WEIR__ARCHIVE_DONE,      /* nothing */
+    WEIR__ARCHIVE_OWN,       /* a path: bytes of a container that are no member's, as a member */
+    WEIR__ARCHIVE_SKIP, /* a 64-bit number of bytes of it, or of a member, that are not given */
     WEIR__ARCHIVE_KINDS,
 };
 
@@ -52,7 +55,11 @@ struct weir__archive_frame_head {
 
 /* Another one for each change of what stands here, so that a child of another version is noticed.
  */
-#define WEIR__ARCHIVE_MAGIC 0x57616673u
+#define WEIR__ARCHIVE_MAGIC 0x57616675u
+
+/* The status with which a child ends that needs more memory than it may have, when it has given
+ * nothing of the member that it has announced last. */
+#define WEIR__ARCHIVE_EXIT_MEMORY 12
 
 enum weir__archive_verb {
     WEIR__ARCHIVE_WALK,
@@ -71,6 +78,7 @@ struct weir__archive_command {
     uint64_t size;        /* of the file */
     uint32_t has_spill;   /* a second descriptor comes with it */
     uint32_t is_unmapped; /* a mapping has killed a decoder */
+    uint32_t may_grow;    /* more memory may be had by ending with WEIR__ARCHIVE_EXIT_MEMORY */
     uint64_t from;
     uint64_t bytes_before; /* that earlier children gave */
     uint64_t left_out[WEIR__ARCHIVE_RESTARTS_MAX];
@@ -88,7 +96,8 @@ struct weir__archive_giver {
     size_t _length;
     uint32_t _walk;
     uint64_t _number;
-    int _error; /* of the first send that failed; then nothing is sent any more */
+    int _error;     /* of the first send that failed; then nothing is sent any more */
+    bool has_begun; /* a member, since the last AT */
 };
 
 WEIR_MUST_USE int
@@ -108,6 +117,9 @@ int weir__archive_give_unscanned(struct weir__archive_giver *giver, const char *
                                  const char *reason);
 int weir__archive_give_alive(struct weir__archive_giver *giver);
 int weir__archive_give_done(struct weir__archive_giver *giver);
+/* Of the path its first bytes. It goes on as a member does. */
+int weir__archive_give_own(struct weir__archive_giver *giver, const char *path, size_t length);
+int weir__archive_give_skip(struct weir__archive_giver *giver, uint64_t length);
 
 /* Taking. */
 enum weir__archive_state {
@@ -127,12 +139,16 @@ struct weir__archive_taker {
     uint64_t at;           /* the last number, if has_at */
     uint64_t bytes;        /* of all members */
     uint64_t member_bytes; /* of this one */
+    uint64_t member_holes; /* and what was skipped of it */
+    uint64_t own_bytes;    /* of containers */
     uint64_t frames_count; /* other than bytes */
     uint64_t messages_count;
     uint32_t walk;
     bool has_at;       /* since the last restart */
     bool is_at_over;   /* and everything about it was said */
     bool is_in_member; /* begun for the hooks and not ended */
+    bool is_own;       /* and it is of a container itself */
+    bool has_skipped;  /* since the last bytes of it */
     bool has_answered; /* a hook wants no more: the error is its own */
 };
 
@@ -151,6 +167,9 @@ WEIR_MUST_USE int weir__archive_take(struct weir__archive_taker *taker, const ch
 
 /* Whether the message is a greeting; its errno value is put into ret_errno. */
 bool weir__archive_take_hello(const char *message, size_t length, int *ret_errno);
+
+/* Ends what has begun, if something has. Returns what the hook answered. */
+WEIR_MUST_USE int weir__archive_taker_cut(struct weir__archive_taker *taker);
 
 /* Tells that what was spoken of last was not read (a member that has begun is ended), or with
  * is_rest the file itself. Returns what the hook answered. */

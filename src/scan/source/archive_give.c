@@ -31,6 +31,7 @@ void weir__archive_giver_start(struct weir__archive_giver *giver, uint32_t walk)
     giver->_number = 0;
     giver->_length = 0;
     giver->_error = 0;
+    giver->has_begun = false;
 }
 
 static int flush(struct weir__archive_giver *giver)
@@ -62,6 +63,8 @@ static int give(struct weir__archive_giver *giver, enum weir__archive_kind kind,
                                                   giver->_number++};
         put(giver, &head, sizeof(head));
     }
+    if (kind == WEIR__ARCHIVE_AT || kind == WEIR__ARCHIVE_BEGIN)
+        giver->has_begun = kind == WEIR__ARCHIVE_BEGIN;
     put(giver, &frame, sizeof(frame));
     put(giver, first, first_length);
     put(giver, second, second_length);
@@ -89,6 +92,16 @@ int weir__archive_give_at(struct weir__archive_giver *giver, uint64_t number, co
 int weir__archive_give_begin(struct weir__archive_giver *giver, const char *path)
 {
     return give(giver, WEIR__ARCHIVE_BEGIN, path, path_length(path), NULL, 0);
+}
+
+int weir__archive_give_own(struct weir__archive_giver *giver, const char *path, size_t length)
+{
+    return give(giver, WEIR__ARCHIVE_OWN, path, length, NULL, 0);
+}
+
+int weir__archive_give_skip(struct weir__archive_giver *giver, uint64_t length)
+{
+    return give(giver, WEIR__ARCHIVE_SKIP, &length, sizeof(length), NULL, 0);
 }
 
 int weir__archive_give_bytes(struct weir__archive_giver *giver, const char *bytes, size_t length)

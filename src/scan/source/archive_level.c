@@ -9,18 +9,37 @@
 
 #include "banned.h"
 
-static la_ssize_t on_read(struct archive *archive, void *arg, const void **ret_bytes)
+#define ZEROS_MAX 512u
+
+static void count_zeros(struct weir__archive_input *input, const char *bytes, size_t length)
+{
+    size_t most = length < ZEROS_MAX ? length : ZEROS_MAX, zeros = 0;
+    while (zeros < most && bytes[length - 1 - zeros] == '\0')
+        zeros++;
+    input->zeros = zeros == length ? input->zeros + zeros : zeros;
+}
+
+static void note_given(struct weir__archive_input *input, const char *bytes, size_t length)
+{
+    if (length > 0)
+        count_zeros(input, bytes, length);
+    input->given = bytes;
+    input->given_at = input->at;
+    input->given_length = length;
+    input->at += length;
+    weir__archive_cpio_see(&input->level->cpio, bytes, length);
+}
+
+la_ssize_t weir__archive_input_read(struct archive *archive, void *arg, const void **ret_bytes)
 {
     struct weir__archive_input *input = arg;
     const char *bytes = NULL;
+    weir__archive_own_tap(input->level);
     if (input->member) {
         size_t got = weir__archive_member_pull(input->member, &bytes);
         *ret_bytes = bytes;
-        input->at += got;
-        if (got > 0) {
-            input->given = bytes;
-            input->given_length = got;
-        }
+        if (got > 0)
+            note_given(input, bytes, got);
         if (got > 0 || input->member->failure == WEIR__ARCHIVE_FINE)
             return (la_ssize_t)got;
         archive_set_error(archive, EIO, "%s", input->member->reason);
@@ -29,18 +48,23 @@ static la_ssize_t on_read(struct archive *archive, void *arg, const void **ret_b
     uint64_t left = input->at < input->size ? input->size - input->at : 0;
     size_t length = left < WEIR__ARCHIVE_BLOCK ? (size_t)left : WEIR__ARCHIVE_BLOCK;
     if (input->memory) {
-        *ret_bytes = input->memory + (length ? input->at : 0);
-        input->at += length;
+        bytes = input->memory + (length ? input->at : 0);
+        *ret_bytes = bytes;
+        note_given(input, bytes, length);
         return (la_ssize_t)length;
     }
-    ssize_t got = input->spilled ? weir__archive_spill_read(input->spilled, input->at, &bytes)
-                                 : weir__archive_file_read(input->trip, input->at, &bytes);
+    uint64_t at = input->base + input->at;
+    ssize_t got = length == 0      ? 0
+                  : input->spilled ? weir__archive_spill_read(input->spilled, at, &bytes)
+                                   : weir__archive_file_read(input->trip, at, &bytes);
     if (got < 0) {
         archive_set_error(archive, errno, "the file cannot be read");
         return ARCHIVE_FATAL;
     }
+    /* A part of the file ends before what is behind it. */
+    got = (size_t)got < length ? got : (ssize_t)length;
     *ret_bytes = bytes;
-    input->at += (uint64_t)got;
+    note_given(input, bytes, (size_t)got);
     return got;
 }
 
@@ -53,20 +77,24 @@ static la_int64_t on_skip(struct archive *archive, void *arg, la_int64_t request
     if (request <= 0)
         return 0;
     input->at += skipped;
+    input->zeros = 0;
+    weir__archive_cpio_jump(&input->level->cpio, skipped);
     return (la_int64_t)skipped;
 }
 
 static la_int64_t on_seek(struct archive *archive, void *arg, la_int64_t offset, int whence)
 {
     struct weir__archive_input *input = arg;
-    uint64_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? input->at : input->size;
+    /* Places in a zip may be counted from the beginning of the file, and its reader knows. */
+    uint64_t start = input->level->format->id == WEIR__ARCHIVE_ZIP ? 0 : input->level->start;
+    uint64_t base = whence == SEEK_SET ? start : whence == SEEK_CUR ? input->at : input->size;
     la_int64_t wanted;
-    if (__builtin_add_overflow((la_int64_t)base, offset, &wanted) || wanted < 0) {
+    if (__builtin_add_overflow((la_int64_t)base, offset, &wanted) || wanted < (la_int64_t)start) {
         archive_set_error(archive, EINVAL, "a place outside of the file");
         return ARCHIVE_FATAL;
     }
     input->at = (uint64_t)wanted < input->size ? (uint64_t)wanted : input->size;
-    return (la_int64_t)input->at;
+    return (la_int64_t)(input->at - start);
 }
 
 /* Only what the format needs: no decoder is to try itself on something that it was not chosen for.
@@ -81,7 +109,6 @@ static void support(struct archive *archive, enum weir__archive_id id)
         [WEIR__ARCHIVE_CAB] = archive_read_support_format_cab,
         [WEIR__ARCHIVE_COMPRESS] = archive_read_support_filter_compress,
         [WEIR__ARCHIVE_CPIO] = archive_read_support_format_cpio,
-        [WEIR__ARCHIVE_GZIP] = archive_read_support_filter_gzip,
         [WEIR__ARCHIVE_ISO] = archive_read_support_format_iso9660,
         [WEIR__ARCHIVE_LHA] = archive_read_support_format_lha,
         [WEIR__ARCHIVE_LZ4] = archive_read_support_filter_lz4,
@@ -92,25 +119,18 @@ static void support(struct archive *archive, enum weir__archive_id id)
         [WEIR__ARCHIVE_RPM] = archive_read_support_filter_rpm,
         [WEIR__ARCHIVE_TAR] = archive_read_support_format_tar,
         [WEIR__ARCHIVE_XAR] = archive_read_support_format_xar,
-        [WEIR__ARCHIVE_XZ] = archive_read_support_filter_xz,
         [WEIR__ARCHIVE_ZIP] = archive_read_support_format_zip,
         [WEIR__ARCHIVE_ZSTD] = archive_read_support_filter_zstd,
     };
     if (supports[id])
         supports[id](archive);
-    if (id == WEIR__ARCHIVE_RPM) {
-        archive_read_support_filter_gzip(archive);
-        archive_read_support_filter_bzip2(archive);
-        archive_read_support_filter_lzma(archive);
-        archive_read_support_filter_xz(archive);
-        archive_read_support_filter_zstd(archive);
-    }
 }
 
 int weir__archive_level_open(struct weir__archive_level *level)
 {
     struct archive *archive = archive_read_new();
     level->archive = archive;
+    level->input.level = level;
     if (!archive)
         return -1;
     if (level->is_streamed)
@@ -125,9 +145,19 @@ int weir__archive_level_open(struct weir__archive_level *level)
         archive_read_support_format_raw(archive);
         archive_read_support_format_empty(archive);
     }
-    archive_read_set_read_callback(archive, on_read);
-    archive_read_set_callback_data(archive, &level->input);
-    if (!level->input.member) {
+    bool is_gzip = level->format->id == WEIR__ARCHIVE_GZIP;
+    bool is_xz = level->format->id == WEIR__ARCHIVE_XZ;
+    if (level->format->id == WEIR__ARCHIVE_CPIO)
+        weir__archive_cpio_start(&level->cpio);
+    if (is_gzip && weir__archive_gzip_open(level) != 0)
+        return -1;
+    if (is_xz && weir__archive_xz_open(level) != 0)
+        return -1;
+    archive_read_set_read_callback(archive, is_gzip ? weir__archive_gzip_read
+                                            : is_xz ? weir__archive_xz_read
+                                                    : weir__archive_input_read);
+    archive_read_set_callback_data(archive, is_gzip || is_xz ? (void *)level : &level->input);
+    if (!level->input.member && !is_gzip && !is_xz) {
         archive_read_set_skip_callback(archive, on_skip);
         archive_read_set_seek_callback(archive, on_seek);
     }
@@ -138,12 +168,25 @@ int weir__archive_level_open(struct weir__archive_level *level)
     return level->is_open ? 0 : -1;
 }
 
+uint64_t weir__archive_level_packed(const struct weir__archive_level *level)
+{
+    if (level->gzip)
+        return weir__archive_gzip_taken(level->gzip);
+    if (level->xz)
+        return weir__archive_xz_taken(level->xz);
+    la_int64_t packed = archive_filter_bytes(level->archive, -1);
+    return packed > 0 ? (uint64_t)packed : 0;
+}
+
 void weir__archive_level_close(struct weir__archive_level *level)
 {
     if (level->archive) {
-        la_int64_t consumed = archive_filter_bytes(level->archive, -1);
-        level->consumed = level->start + (consumed > 0 ? (uint64_t)consumed : 0);
+        level->consumed = level->start + weir__archive_level_packed(level);
         archive_read_free(level->archive);
+        weir__archive_gzip_close(level);
+        weir__archive_xz_close(level);
+        level->wrong_sums += level->cpio.wrong;
+        level->cpio = (struct weir__archive_cpio){0};
     }
     level->archive = NULL;
     level->is_open = false;
@@ -163,7 +206,6 @@ void weir__archive_level_reason(struct weir__archive_level *level,
     if (member && member->failure != WEIR__ARCHIVE_FINE)
         /* The deepest cause is the cause. */
         snprintf(reason, WEIR__ARCHIVE_REASON_MAX + 1, "%s", member->reason);
-    else
-        snprintf(reason, WEIR__ARCHIVE_REASON_MAX + 1, "broken: %.200s",
-                 text && *text ? text : "for no stated reason");
+    else if (!weir__archive_reason_memory(level, text, reason))
+        weir__archive_reason_words(text, reason);
 }

@@ -1,8 +1,10 @@
 /* archive_member.c - the bytes of one member, as often as they are needed from the beginning.
  *
- * libarchive gives blocks with offsets; what lies between them is a hole and reads as zeros. The
- * ratio is judged here, where bytes come into being: those of all members so far against what their
- * archive took from its input, and where members are packed one by one, those of this one as well.
+ * libarchive gives blocks with offsets; what lies between them is a hole. A large one is passed
+ * over where the member is given or dropped, and counts for nothing; for an archive in the member
+ * it reads as zeros, and counts. The ratio is judged here, where bytes come into being: those of
+ * all members so far against what their archive took from its input, and where members are packed
+ * one by one, those of this one as well.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,21 +19,16 @@
 #define HOLD_MAX         (UINT64_C(1) << 20)
 #define ALIVE_EACH       (UINT64_C(1) << 24)
 #define EMPTY_BLOCKS_MAX 10000u
+#define HOLE_MIN         (UINT64_C(1) << 16) /* what is smaller reads as zeros */
 
 static const char zeros[WEIR__ARCHIVE_BLOCK];
-
-static uint64_t packed_now(const struct weir__archive_level *level)
-{
-    la_int64_t packed = archive_filter_bytes(level->archive, -1);
-    return packed > 0 ? (uint64_t)packed : 0;
-}
 
 void weir__archive_member_init(struct weir__archive_member *member,
                                struct weir__archive_level *level)
 {
     *member = (struct weir__archive_member){
         .level = level,
-        .packed_before = packed_now(level),
+        .packed_before = weir__archive_level_packed(level),
         .is_replayable = true,
     };
     weir__buffer_init(&member->held, level->trip->memory_left + HOLD_MAX + WEIR__ARCHIVE_BLOCK);
@@ -69,7 +66,7 @@ static void judge(struct weir__archive_member *member)
 {
     struct weir__archive_level *level = member->level;
     unsigned ratio = level->trip->command->options.ratio_max;
-    uint64_t packed = packed_now(level);
+    uint64_t packed = weir__archive_level_packed(level);
     /* A reader that keeps its directory at the end comes back from there. */
     if (packed < member->packed_before)
         member->packed_before = packed;
@@ -126,6 +123,7 @@ static void fetch(struct weir__archive_member *member)
         member->rest_length = length;
         member->zeros = at > 0 && (uint64_t)at > member->offset ? (uint64_t)at - member->offset : 0;
         member->offset += member->zeros + length;
+        weir__archive_own_mark(level, bytes, length);
         judge(member);
         return;
     }
@@ -156,6 +154,33 @@ size_t weir__archive_member_next(struct weir__archive_member *member, size_t mos
     return length;
 }
 
+/* The one that comes next, if it is worth to be passed over. */
+static uint64_t look_at_hole(struct weir__archive_member *member)
+{
+    if (member->rest_length == 0 && member->zeros == 0)
+        fetch(member);
+    return member->is_ended || member->zeros < HOLE_MIN ? 0 : member->zeros;
+}
+
+static uint64_t take_hole(struct weir__archive_member *member)
+{
+    uint64_t hole = look_at_hole(member);
+    if (hole > 0)
+        member->zeros = 0;
+    return hole;
+}
+
+uint64_t weir__archive_member_hole(struct weir__archive_member *member)
+{
+    if (member->spilled_at < member->spilled ||
+        member->held_at < weir__buffer_length(&member->held))
+        return 0;
+    uint64_t hole = take_hole(member);
+    if (hole > 0)
+        member->is_replayable = false;
+    return hole;
+}
+
 void weir__archive_member_put_back(struct weir__archive_member *member, const char *bytes,
                                    size_t length)
 {
@@ -168,20 +193,36 @@ void weir__archive_member_put_back(struct weir__archive_member *member, const ch
     member->bytes -= length;
 }
 
+/* Holds some more. False: there is no more, or it cannot be held. */
+static bool hold(struct weir__archive_member *member, size_t want)
+{
+    const char *bytes = NULL;
+    size_t length =
+        weir__archive_member_next(member, want - weir__buffer_length(&member->held), &bytes);
+    if (length == 0)
+        return false;
+    if (weir__buffer_append(&member->held, bytes, length) == 0)
+        return true;
+    /* What cannot be held is given as it comes. */
+    weir__archive_member_put_back(member, bytes, length);
+    return false;
+}
+
 void weir__archive_member_fill(struct weir__archive_member *member, size_t want)
 {
+    while (weir__buffer_length(&member->held) < want && hold(member, want))
+        ;
+}
+
+bool weir__archive_member_fill_to_hole(struct weir__archive_member *member, size_t want)
+{
     while (weir__buffer_length(&member->held) < want) {
-        const char *bytes = NULL;
-        size_t length =
-            weir__archive_member_next(member, want - weir__buffer_length(&member->held), &bytes);
-        if (length == 0)
-            return;
-        if (weir__buffer_append(&member->held, bytes, length) != 0) {
-            /* What cannot be held is given as it comes. */
-            weir__archive_member_put_back(member, bytes, length);
-            return;
-        }
+        if (look_at_hole(member) > 0)
+            return false;
+        if (!hold(member, want))
+            break;
     }
+    return true;
 }
 
 size_t weir__archive_member_pull(struct weir__archive_member *member, const char **ret_bytes)
@@ -243,7 +284,11 @@ bool weir__archive_member_pass(struct weir__archive_member *member)
         return archive_read_data_skip(level->archive) > ARCHIVE_FATAL;
     if (member->failure == WEIR__ARCHIVE_BOMB)
         return false;
-    while ((length = weir__archive_member_next(member, SIZE_MAX, &bytes)) > 0) {
+    for (;;) {
+        take_hole(member);
+        length = weir__archive_member_next(member, SIZE_MAX, &bytes);
+        if (length == 0)
+            break;
         level->trip->bytes += length;
         if (level->trip->bytes > level->trip->command->options.archive_bytes_max)
             return false;

@@ -2,8 +2,8 @@
  *
  * Stricter than the magic numbers alone where those are short: what is taken for an archive and is
  * none costs a "broken" in the report. What is asked beyond the magic is what every writer of the
- * format keeps to (a checksum, reserved bits, a version). The files that hide an archive behind
- * other bytes (programs that unpack themselves) are not archives here; they are read as bytes.
+ * format keeps to (a checksum, reserved bits, a version). An archive behind other
+ * bytes (a program that unpacks itself) is none here: archive_hidden.c looks for it.
  */
 #include <string.h>
 
@@ -259,4 +259,94 @@ const char *weir__archive_probe(const char *bytes, size_t length)
 {
     const struct weir__archive_format *format = weir__archive_format_of(bytes, length);
     return format ? format->name : NULL;
+}
+
+/* --- how much is remembered --- */
+
+/* The number of seven bits in each byte at *at, which is moved behind it. */
+static uint64_t take_number(struct look look, size_t *at)
+{
+    uint64_t number = 0;
+    for (unsigned shift = 0; *at < look.length && shift < 63; shift += 7) {
+        unsigned char byte = look.bytes[(*at)++];
+        number |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            return number;
+    }
+    *at = look.length;
+    return 0;
+}
+
+#define XZ_BLOCK_AT     12u
+#define XZ_HAS_PACKED   0x40u
+#define XZ_HAS_UNPACKED 0x80u
+#define XZ_LZMA2        0x21u
+
+/* Of the first block, which all others are like as a rule. */
+static uint64_t window_of_xz(struct look look)
+{
+    size_t at = XZ_BLOCK_AT + 2;
+    if (look.length <= at)
+        return 0;
+    unsigned flags = look.bytes[XZ_BLOCK_AT + 1];
+    if (flags & XZ_HAS_PACKED)
+        take_number(look, &at);
+    if (flags & XZ_HAS_UNPACKED)
+        take_number(look, &at);
+    for (unsigned i = 0; i <= (flags & 3); i++) {
+        uint64_t filter = take_number(look, &at), size = take_number(look, &at);
+        if (filter == XZ_LZMA2 && size == 1 && at < look.length && look.bytes[at] <= 40)
+            return look.bytes[at] == 40
+                       ? UINT32_MAX
+                       : (UINT64_C(2) | (look.bytes[at] & 1)) << (look.bytes[at] / 2 + 11);
+        if (size > look.length - at)
+            return 0;
+        at += (size_t)size;
+    }
+    return 0;
+}
+
+static uint64_t window_of_zstd(struct look look)
+{
+    static const unsigned id_bytes[] = {0, 1, 2, 4}, size_bytes[] = {1, 2, 4, 8};
+    uint64_t size = 0;
+    look = behind_skippable(look);
+    if (look.length < 18)
+        return 0;
+    unsigned head = look.bytes[4];
+    if (!(head & 0x20)) {
+        uint64_t base = UINT64_C(1) << (10 + (look.bytes[5] >> 3));
+        return base + base / 8 * (look.bytes[5] & 7);
+    }
+    /* All of it is one window, and its size follows. */
+    const unsigned char *bytes = look.bytes + 5 + id_bytes[head & 3];
+    for (unsigned i = 0; i < size_bytes[head >> 6]; i++)
+        size |= (uint64_t)bytes[i] << (8 * i);
+    return size;
+}
+
+static uint64_t window_of_lzip(struct look look)
+{
+    unsigned code = look.length > 5 ? look.bytes[5] : 0;
+    uint64_t base = UINT64_C(1) << (code & 0x1f);
+    return base - base / 16 * (code >> 5);
+}
+
+/* What a decoder and its process need besides. */
+#define NEED_BESIDES (UINT64_C(8) << 20)
+
+uint64_t weir__archive_format_need(const struct weir__archive_format *format, const char *bytes,
+                                   size_t length)
+{
+    struct look look = {(const unsigned char *)bytes, length};
+    uint64_t window = 0;
+    if (format->id == WEIR__ARCHIVE_XZ)
+        window = window_of_xz(look);
+    else if (format->id == WEIR__ARCHIVE_ZSTD)
+        window = window_of_zstd(look);
+    else if (format->id == WEIR__ARCHIVE_LZIP)
+        window = window_of_lzip(look);
+    else if (format->id == WEIR__ARCHIVE_LZMA && length >= 5)
+        window = le32(look.bytes + 1);
+    return window > 0 && window <= (UINT64_C(1) << 40) ? window + NEED_BESIDES : 0;
 }

@@ -1,4 +1,7 @@
 /* archive_process.c - starting, hearing and ending the decoder's process. */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -9,6 +12,7 @@
 #include "archive_confine.h"
 #include "archive_find.h"
 #include "archive_process.h"
+#include "log.h"
 #include "sys.h"
 
 #include <weir/error.h>
@@ -78,6 +82,74 @@ static int start(struct weir__archive_process *process, const struct weir__archi
     return weir__child_start(&process->child, &plan);
 }
 
+#define ITSELF     "'" WEIR__ARCHIVE_PROGRAM "'"
+#define NOT_LOADED 127 /* the exit status when a program, or a library of it, cannot be loaded */
+
+static void say(struct weir__archive_process *process, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(struct weir__archive_process *process, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(process->why, sizeof(process->why), format, list);
+    va_end(list);
+}
+
+/* How one ended that did not even greet. */
+static void say_end(struct weir__archive_process *process, int died_of)
+{
+    process->died_of = died_of;
+    if (died_of == SIGKILL)
+        say(process,
+            ITSELF " was killed as it started (signal %d): there is too little memory, or "
+                   "something forbids it",
+            died_of);
+    else if (died_of > 0)
+        say(process, ITSELF " died as it started (signal %d)", died_of);
+    else if (died_of == -NOT_LOADED)
+        say(process,
+            ITSELF " could not be loaded (exit %d): a library of it is missing, or a limit "
+                   "of memory is too low",
+            -died_of);
+    else
+        say(process, ITSELF " ended as it started (exit %d)", -died_of);
+}
+
+static void say_unstarted(struct weir__archive_process *process, int error)
+{
+    if (error == -WEIR_E_NOT_FOUND)
+        say(process, ITSELF
+            " was not found: put it beside 'weir', or name its folder in " WEIR__ARCHIVE_FOLDER);
+    else if (error == -WEIR_E_BUSY || error == -WEIR_E_NO_MEMORY)
+        say(process,
+            ITSELF " cannot be started: there are too many processes, or too little memory");
+    else if (error == -WEIR_E_IO)
+        say(process, ITSELF " cannot be started: it is damaged, or for another machine");
+    else
+        say(process, ITSELF " cannot be started: %s", weir_error_text(error));
+}
+
+/* What came instead of a greeting, or in it. */
+static int refuse(struct weir__archive_process *process, ssize_t length, int refusal)
+{
+    int died_of = weir__archive_process_stop(process);
+    if (length == -WEIR_E_TIMEOUT_READ)
+        say(process, ITSELF " said nothing for %u s as it started",
+            (unsigned)(HELLO_NS_MAX / WEIR_NS_PER_S));
+    else if (length < 0)
+        return (int)length;
+    else if (refusal == ENOSYS || refusal == EINVAL)
+        say(process, ITSELF " cannot confine itself: the kernel needs seccomp filters");
+    else if (refusal)
+        say(process, ITSELF " cannot confine itself: %s", weir__log_reason(refusal));
+    else if (length > 0)
+        say(process, ITSELF " is not of the version of 'weir': install both together");
+    else
+        say_end(process, died_of);
+    return refusal ? -WEIR_E_UNSUPPORTED : -WEIR_E_EXHAUSTED;
+}
+
 int weir__archive_process_start(struct weir__archive_process *process,
                                 const struct weir__archive_options *options, bool has_no_seccomp,
                                 const struct weir_deadline *deadline)
@@ -88,17 +160,18 @@ int weir__archive_process_start(struct weir__archive_process *process,
         weir__archive_process_stop(process);
     if (process->child.pid > 0)
         return 0;
+    process->why[0] = '\0';
+    process->died_of = 0;
     int error = start(process, options, has_no_seccomp);
-    if (error)
+    if (error) {
+        say_unstarted(process, error);
         return error;
+    }
     ssize_t length = weir__archive_process_hear(process, HELLO_NS_MAX, deadline);
     if (length > 0 && weir__archive_take_hello(process->message, (size_t)length, &refusal) &&
         refusal == 0)
         return 0;
-    weir__archive_process_stop(process);
-    if (length < 0)
-        return (int)length;
-    return refusal ? -WEIR_E_UNSUPPORTED : -WEIR_E_INTERNAL;
+    return refuse(process, length, refusal);
 }
 
 int weir__archive_process_send(struct weir__archive_process *process,

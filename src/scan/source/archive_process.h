@@ -19,15 +19,18 @@
 
 struct weir__archive_process {
     struct weir__child child;
-    pid_t maker;   /* the thread that started it, with which it dies */
-    char *message; /* WEIR__ARCHIVE_MESSAGE_MAX bytes */
+    pid_t maker;                            /* the thread that started it, with which it dies */
+    char *message;                          /* WEIR__ARCHIVE_MESSAGE_MAX bytes */
+    char why[WEIR__ARCHIVE_REASON_MAX + 1]; /* it did not start the last time, if it did not */
+    int died_of;                            /* as it started; else 0 */
 };
 
 WEIR_MUST_USE int weir__archive_process_init(struct weir__archive_process *process);
 void weir__archive_process_fini(struct weir__archive_process *process);
 
 /* Makes sure that there is a child that greets. NotFound: there is no weir-unpack. Unsupported: it
- * could not confine itself. */
+ * could not confine itself. Exhausted: it died, or was not one that greets. `why` has the words for
+ * it whatever it is, but for the deadline. */
 WEIR_MUST_USE int weir__archive_process_start(struct weir__archive_process *process,
                                               const struct weir__archive_options *options,
                                               bool has_no_seccomp,

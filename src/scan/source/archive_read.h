@@ -19,6 +19,7 @@
 
 #include "archive_format.h"
 #include "archive_frames.h"
+#include "archive_own.h"
 
 #define WEIR__ARCHIVE_BLOCK 65536u
 
@@ -35,10 +36,12 @@ struct weir__archive_trip {
     struct weir__buffer path; /* inside of the file, joined by '!' */
     uint64_t number;          /* of the member that comes next */
     uint64_t bytes;           /* of plain members, and of those passed over by unpacking them */
+    uint64_t own_bytes;       /* of containers, beside their members */
     uint64_t quiet_bytes;     /* unpacked since the last sign of life */
     size_t memory_left;       /* for members that must be in memory */
     bool is_muted;            /* among members that an earlier child has told of */
     bool is_stopped;          /* by a limit of the whole, or by a giver that failed */
+    bool is_in_member;        /* one has begun for the parent, and not ended */
     char block[WEIR__ARCHIVE_BLOCK]; /* of the file */
 };
 
@@ -54,13 +57,36 @@ struct weir__archive_member;
  * of a member, else the file. */
 struct weir__archive_input {
     struct weir__archive_trip *trip;
+    struct weir__archive_level *level;
     struct weir__archive_member *member;
     const char *memory;
     struct weir__archive_member *spilled;
+    uint64_t base; /* where it begins in what was spilled, or in the file */
     uint64_t size; /* of memory, of what was spilled, or of the file */
     uint64_t at;
-    const char *given; /* the last block of a member */
+    size_t zeros;      /* at its end, as far as it was read; at most a tar's block is counted */
+    const char *given; /* the last block */
+    uint64_t given_at;
     size_t given_length;
+};
+
+/* Of a cpio archive whose members have sums: where in it the next byte is. */
+#define WEIR__ARCHIVE_CPIO_HEAD 110u
+struct weir__archive_cpio {
+    enum {
+        WEIR__ARCHIVE_CPIO_OVER, /* or it has none */
+        WEIR__ARCHIVE_CPIO_IN_HEAD,
+        WEIR__ARCHIVE_CPIO_IN_NAME,
+        WEIR__ARCHIVE_CPIO_IN_DATA,
+        WEIR__ARCHIVE_CPIO_IN_PADDING,
+    } part;
+    size_t head_length;
+    uint64_t left; /* of the part */
+    uint64_t size; /* of the member */
+    uint64_t wrong;
+    uint32_t sum, wanted;
+    bool is_jumped; /* not all of the member was seen */
+    char head[WEIR__ARCHIVE_CPIO_HEAD];
 };
 
 struct weir__archive_level {
@@ -68,14 +94,22 @@ struct weir__archive_level {
     const struct weir__archive_format *format;
     struct archive *archive;
     struct weir__archive_input input;
-    unsigned depth; /* 1: that in the file */
+    struct weir__archive_gzip *gzip; /* stands between the input and libarchive; or NULL */
+    struct weir__archive_xz *xz;     /* likewise */
+    struct weir__archive_cpio cpio;
+    uint64_t wrong_sums; /* that libarchive does not look at */
+    uint64_t lost_bytes; /* of a tar: where a header should be and is none */
+    unsigned depth;      /* 1: that in the file */
     size_t path_length;
     uint64_t entries_count;
     uint64_t start;    /* in the input */
     uint64_t consumed; /* of the input, when it was closed */
     uint64_t bytes;    /* unpacked, without members that were cut */
+    unsigned parts;    /* of archives, that this one is a part of another one of */
+    struct weir__archive_own own;
     bool is_open;
-    bool is_raw; /* one stream that is no archive */
+    bool is_part; /* of another level, which looks at its bytes */
+    bool is_raw;  /* one stream that is no archive */
     bool is_given_up;
     bool is_streamed;                          /* a zip without its directory, which is broken */
     bool is_listed_empty;                      /* a zip whose directory has no entry */
@@ -120,11 +154,15 @@ size_t weir__archive_member_pull(struct weir__archive_member *member, const char
 /* The next ones of those that are neither held nor spilled, at most `most`. */
 size_t weir__archive_member_next(struct weir__archive_member *member, size_t most,
                                  const char **ret_bytes);
+/* The bytes of a hole that comes next and is worth it, which is passed over; else 0. */
+uint64_t weir__archive_member_hole(struct weir__archive_member *member);
 /* The last of these were not used after all. */
 void weir__archive_member_put_back(struct weir__archive_member *member, const char *bytes,
                                    size_t length);
 /* Holds the first `want` bytes, or all. */
 void weir__archive_member_fill(struct weir__archive_member *member, size_t want);
+/* The same, up to a hole at most. False: there is one. */
+bool weir__archive_member_fill_to_hole(struct weir__archive_member *member, size_t want);
 void weir__archive_member_rewind(struct weir__archive_member *member);
 /* To the end, unpacking what cannot be jumped over. False: the level cannot go on. */
 bool weir__archive_member_pass(struct weir__archive_member *member);
@@ -156,17 +194,66 @@ void weir__archive_level_reason(struct weir__archive_level *level,
                                 char reason[WEIR__ARCHIVE_REASON_MAX + 1]);
 bool weir__archive_level_is_encrypted(struct weir__archive_level *level);
 
+/* Bytes of the input that were needed for what was unpacked so far. */
+uint64_t weir__archive_level_packed(const struct weir__archive_level *level);
+/* For libarchive: the next bytes of the input. */
+la_ssize_t weir__archive_input_read(struct archive *archive, void *arg, const void **ret_bytes);
+
+/* archive_reason.c */
+/* Whether it is memory that was missing. Then it is said, or, if this child may ask for more, it
+ * ends. */
+bool weir__archive_reason_memory(struct weir__archive_level *level, const char *text,
+                                 char reason[WEIR__ARCHIVE_REASON_MAX + 1]);
+/* What libarchive has said (or NULL), in words that say what is wrong with the archive. */
+void weir__archive_reason_words(const char *text, char reason[WEIR__ARCHIVE_REASON_MAX + 1]);
+
+/* archive_cpio.c */
+void weir__archive_cpio_start(struct weir__archive_cpio *cpio);
+/* The next bytes of the archive, and such that were jumped over. */
+void weir__archive_cpio_see(struct weir__archive_cpio *cpio, const char *bytes, size_t length);
+void weir__archive_cpio_jump(struct weir__archive_cpio *cpio, uint64_t length);
+
+/* archive_gzip.c */
+/* 0, or -1 without memory. */
+int weir__archive_gzip_open(struct weir__archive_level *level);
+/* Adds to wrong_sums. */
+void weir__archive_gzip_close(struct weir__archive_level *level);
+uint64_t weir__archive_gzip_taken(const struct weir__archive_gzip *gzip);
+/* For libarchive, arg is the level: the next plain bytes. */
+la_ssize_t weir__archive_gzip_read(struct archive *archive, void *arg, const void **ret_bytes);
+
+/* archive_xz.c; the same for xz */
+int weir__archive_xz_open(struct weir__archive_level *level);
+void weir__archive_xz_close(struct weir__archive_level *level);
+uint64_t weir__archive_xz_taken(const struct weir__archive_xz *xz);
+la_ssize_t weir__archive_xz_read(struct archive *archive, void *arg, const void **ret_bytes);
+
 /* archive_behind.c; all of a level that was read to its end and closed */
 /* Bytes of a file, of memory or of what was spilled, at most a block; 0 at the end. */
 size_t weir__archive_look(struct weir__archive_input *input, uint64_t at, const char **ret_bytes);
+/* The archive in such an input that does not begin as one: archive_hidden.h. */
+const struct weir__archive_format *weir__archive_find_hidden(struct weir__archive_input *input,
+                                                             uint64_t *ret_at);
 /* Whether, and where in such an input, something follows that is not zeros. */
 bool weir__archive_behind(struct weir__archive_level *level, uint64_t *ret_at);
-/* Whether such a thing follows in a member, which is read to find out. */
-bool weir__archive_has_more(struct weir__archive_level *level);
+/* Whether the reader stopped where the archive does, so that what follows is something else. */
+bool weir__archive_is_end_known(const struct weir__archive_level *level);
 /* Of a level without members: whether there are none. */
 bool weir__archive_is_empty(struct weir__archive_level *level);
 /* Puts it into the reason when a zip lists more members than were met. */
 void weir__archive_zip_count(struct weir__archive_level *level);
+
+/* archive_zip.c */
+#define WEIR__ARCHIVE_GAPS 64u
+/* Between, before and behind the entries that a zip's directory lists: where something stands that
+ * begins as a zip does. Returns how many of these there are, of which the first WEIR__ARCHIVE_GAPS
+ * are put into ret_gaps. */
+size_t weir__archive_zip_gaps(struct weir__archive_level *level,
+                              struct weir__archive_extent ret_gaps[WEIR__ARCHIVE_GAPS]);
+/* Where its directory ends, or UINT64_MAX. */
+uint64_t weir__archive_zip_end(struct weir__archive_input *input);
+/* Whether a directory ends there. */
+bool weir__archive_zip_has_end(struct weir__archive_level *level);
 
 /* archive_name.c */
 /* Appends the member's name to the path. */

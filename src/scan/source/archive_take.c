@@ -31,6 +31,8 @@ static const enum weir__archive_state moves[WEIR__ARCHIVE_REFUSED + 1][WEIR__ARC
             [WEIR__ARCHIVE_UNSCANNED] = WEIR__ARCHIVE_BETWEEN,
             [WEIR__ARCHIVE_ALIVE] = WEIR__ARCHIVE_BETWEEN,
             [WEIR__ARCHIVE_DONE] = WEIR__ARCHIVE_FINISHED,
+            [WEIR__ARCHIVE_OWN] = WEIR__ARCHIVE_MEMBER,
+            [WEIR__ARCHIVE_SKIP] = NO,
         },
     [WEIR__ARCHIVE_MEMBER] =
         {
@@ -42,10 +44,13 @@ static const enum weir__archive_state moves[WEIR__ARCHIVE_REFUSED + 1][WEIR__ARC
             [WEIR__ARCHIVE_UNSCANNED] = NO,
             [WEIR__ARCHIVE_ALIVE] = WEIR__ARCHIVE_MEMBER,
             [WEIR__ARCHIVE_DONE] = NO,
+            [WEIR__ARCHIVE_OWN] = NO,
+            [WEIR__ARCHIVE_SKIP] = WEIR__ARCHIVE_MEMBER,
         },
-    [WEIR__ARCHIVE_FINISHED] = {NO, NO, NO, NO, NO, NO, NO, NO},
-    [WEIR__ARCHIVE_REFUSED] = {NO, NO, NO, NO, NO, NO, NO, NO},
+    [WEIR__ARCHIVE_FINISHED] = {NO, NO, NO, NO, NO, NO, NO, NO, NO, NO},
+    [WEIR__ARCHIVE_REFUSED] = {NO, NO, NO, NO, NO, NO, NO, NO, NO, NO},
 };
+_Static_assert(WEIR__ARCHIVE_KINDS == 10, "each kind has a move in every state");
 
 int weir__archive_taker_init(struct weir__archive_taker *taker, const char *path,
                              const struct weir__archive_options *options,
@@ -74,6 +79,7 @@ void weir__archive_taker_start(struct weir__archive_taker *taker, uint32_t walk,
     taker->from = from;
     taker->has_at = false;
     taker->messages_count = 0;
+    taker->own_bytes = 0;
 }
 
 /* The file's path and, behind '!', the one in it. */
@@ -109,9 +115,17 @@ static int answered(struct weir__archive_taker *taker, int answer)
     return answer;
 }
 
+/* Whether nobody wants to see it. */
+static bool is_dropped(const struct weir__archive_taker *taker)
+{
+    return taker->is_own && !taker->hooks->own;
+}
+
 static int end_member(struct weir__archive_taker *taker, bool is_complete)
 {
     taker->is_in_member = false;
+    if (is_dropped(taker))
+        return 0;
     return answered(taker, taker->hooks->end(taker->hooks->arg, is_complete));
 }
 
@@ -120,17 +134,62 @@ static int take_begin(struct weir__archive_taker *taker, const char *bytes, size
     int error = set_path(taker, bytes, length);
     if (error)
         return error;
-    taker->member_bytes = 0;
+    taker->member_bytes = taker->member_holes = 0;
     taker->is_in_member = true;
+    taker->is_own = taker->has_skipped = false;
     return answered(taker, taker->hooks->begin(taker->hooks->arg, weir__buffer_text(&taker->path)));
+}
+
+static int take_own(struct weir__archive_taker *taker, const char *bytes, size_t length)
+{
+    int error = set_path(taker, bytes, length);
+    if (error)
+        return error;
+    taker->member_bytes = taker->member_holes = 0;
+    taker->is_in_member = taker->is_own = true;
+    taker->has_skipped = false;
+    if (is_dropped(taker))
+        return 0;
+    return answered(taker, taker->hooks->own(taker->hooks->arg, weir__buffer_text(&taker->path)));
+}
+
+/* Only before bytes: so there is an end to it. */
+static int take_skip(struct weir__archive_taker *taker, const char *bytes, size_t length)
+{
+    uint64_t skipped;
+    if (length != sizeof(skipped) || taker->has_skipped)
+        return -WEIR_E_CORRUPT;
+    memcpy(&skipped, bytes, sizeof(skipped));
+    if (skipped == 0 || skipped > INT64_MAX - taker->member_bytes - taker->member_holes)
+        return -WEIR_E_CORRUPT;
+    taker->member_holes += skipped;
+    taker->has_skipped = true;
+    if (is_dropped(taker) || !taker->hooks->skip)
+        return 0;
+    return answered(taker, taker->hooks->skip(taker->hooks->arg, skipped));
+}
+
+static int take_own_bytes(struct weir__archive_taker *taker, const char *bytes, size_t length)
+{
+    if (length == 0 || length > taker->options->archive_bytes_max - taker->own_bytes ||
+        length > INT64_MAX - taker->member_bytes - taker->member_holes)
+        return -WEIR_E_CORRUPT;
+    taker->member_bytes += length;
+    taker->own_bytes += length;
+    taker->has_skipped = false;
+    if (is_dropped(taker))
+        return 0;
+    return answered(taker, taker->hooks->bytes(taker->hooks->arg, bytes, length));
 }
 
 static int take_bytes(struct weir__archive_taker *taker, const char *bytes, size_t length)
 {
     const struct weir__archive_options *options = taker->options;
     if (length == 0 || length > options->entry_bytes_max - taker->member_bytes ||
-        length > options->archive_bytes_max - taker->bytes)
+        length > options->archive_bytes_max - taker->bytes ||
+        length > INT64_MAX - taker->member_bytes - taker->member_holes)
         return -WEIR_E_CORRUPT;
+    taker->has_skipped = false;
     taker->member_bytes += length;
     taker->bytes += length;
     return answered(taker, taker->hooks->bytes(taker->hooks->arg, bytes, length));
@@ -140,7 +199,8 @@ static int take_end(struct weir__archive_taker *taker, const char *bytes, size_t
 {
     if (length != 1 || (bytes[0] != 0 && bytes[0] != 1))
         return -WEIR_E_CORRUPT;
-    taker->is_at_over = true;
+    /* Of what lies between members, none of them is over. */
+    taker->is_at_over = taker->is_at_over || !taker->is_own;
     return end_member(taker, bytes[0] == 1);
 }
 
@@ -174,7 +234,7 @@ static int take_frame(struct weir__archive_taker *taker, enum weir__archive_kind
     taker->state = moves[taker->state][kind];
     if (taker->state == WEIR__ARCHIVE_REFUSED)
         return -WEIR_E_CORRUPT;
-    if (kind != WEIR__ARCHIVE_BYTES &&
+    if (kind != WEIR__ARCHIVE_BYTES && kind != WEIR__ARCHIVE_SKIP &&
         ++taker->frames_count / FRAMES_PER_MEMBER > options->entries_max + FRAMES_BESIDES)
         return -WEIR_E_CORRUPT;
     switch (kind) {
@@ -183,7 +243,12 @@ static int take_frame(struct weir__archive_taker *taker, enum weir__archive_kind
     case WEIR__ARCHIVE_BEGIN:
         return take_begin(taker, bytes, length);
     case WEIR__ARCHIVE_BYTES:
-        return take_bytes(taker, bytes, length);
+        return taker->is_own ? take_own_bytes(taker, bytes, length)
+                             : take_bytes(taker, bytes, length);
+    case WEIR__ARCHIVE_OWN:
+        return take_own(taker, bytes, length);
+    case WEIR__ARCHIVE_SKIP:
+        return take_skip(taker, bytes, length);
     case WEIR__ARCHIVE_END:
         return take_end(taker, bytes, length);
     case WEIR__ARCHIVE_UNSCANNED:
@@ -238,6 +303,11 @@ bool weir__archive_take_hello(const char *message, size_t length, int *ret_errno
         return false;
     *ret_errno = (int)value;
     return true;
+}
+
+int weir__archive_taker_cut(struct weir__archive_taker *taker)
+{
+    return taker->is_in_member ? end_member(taker, false) : 0;
 }
 
 int weir__archive_taker_tell(struct weir__archive_taker *taker, bool is_rest, const char *reason)

@@ -15,6 +15,7 @@
 #include "archive_lib.h"
 
 #include "alloc.h"
+#include "archive_hidden.h"
 #include "archive_read.h"
 
 #include <weir/error.h>
@@ -23,7 +24,10 @@
 
 #define MEMORY_SHARE 4u /* of the child's memory: for members that must be in memory */
 #define FAILURES_MAX 1000u
-#define BEHIND       "broken: bytes behind its end were not looked at"
+#define TAR_BLOCK    512u
+#define PARTS_MAX    64u /* zips before each other in one file */
+/* Of a member that is no program: so much is held to see whether a zip ends it. */
+#define HIDDEN_HELD (1u << 20)
 
 static const char *path_of(const struct weir__archive_trip *trip)
 {
@@ -93,8 +97,15 @@ static void give_end(struct weir__archive_trip *trip, bool is_complete, bool is_
 {
     const struct weir__archive_options *options = &trip->command->options;
     note(trip, weir__archive_give_end(trip->giver, is_complete));
+    trip->is_in_member = false;
     if (is_cut)
         tell_limit(trip, "larger than", options->entry_bytes_max, "bytes");
+}
+
+static void give_begin(struct weir__archive_trip *trip)
+{
+    note(trip, weir__archive_give_begin(trip->giver, path_of(trip)));
+    trip->is_in_member = true;
 }
 
 static void give_plain(struct weir__archive_trip *trip, struct weir__archive_member *member)
@@ -106,10 +117,16 @@ static void give_plain(struct weir__archive_trip *trip, struct weir__archive_mem
     bool is_cut = false, has_room = true;
     if (trip->is_muted || trip->is_stopped)
         return;
-    note(trip, weir__archive_give_begin(trip->giver, path_of(trip)));
-    while (has_room && !is_whole_beyond(trip) &&
-           (length = weir__archive_member_pull(member, &bytes)) > 0)
+    give_begin(trip);
+    while (has_room && !is_whole_beyond(trip)) {
+        uint64_t hole = weir__archive_member_hole(member);
+        if (hole > 0)
+            note(trip, weir__archive_give_skip(trip->giver, hole));
+        length = weir__archive_member_pull(member, &bytes);
+        if (length == 0)
+            break;
         has_room = give_bytes(trip, bytes, length, &given, &is_cut);
+    }
     bool is_bomb = is_whole_beyond(trip);
     give_end(trip, has_room && !is_bomb && !member->reason[0] && !trip->is_stopped, is_cut);
     if (has_room && member->reason[0])
@@ -131,7 +148,7 @@ static void give_file(struct weir__archive_trip *trip)
     weir__buffer_truncate(&trip->path, 0);
     if (trip->is_muted || trip->is_stopped)
         return;
-    note(trip, weir__archive_give_begin(trip->giver, ""));
+    give_begin(trip);
     while (has_room && (got = weir__archive_file_read(trip, at, &bytes)) > 0) {
         at += (uint64_t)got;
         has_room = give_bytes(trip, bytes, (size_t)got, &given, &is_cut);
@@ -151,20 +168,26 @@ static bool walk_archive(struct weir__archive_level *level)
 {
     struct weir__archive_trip *trip = level->trip;
     unsigned depth_max = trip->command->options.depth_max;
+    if (level->format->id == WEIR__ARCHIVE_ZSTD || level->format->id == WEIR__ARCHIVE_LZ4)
+        level->own.blocks_from = level->start;
     if (weir__archive_level_open(level) != 0) {
         weir__archive_level_reason(level, level->reason);
     } else {
         /* libarchive undoes a compression in a compression by itself. */
         int filters = archive_filter_count(level->archive) - 1;
-        int usual = level->format->id == WEIR__ARCHIVE_RPM ? 2 : 1;
-        if (filters > usual)
-            level->depth += (unsigned)(filters - usual);
+        if (filters > 1)
+            level->depth += (unsigned)(filters - 1);
         if (level->depth > depth_max)
             snprintf(level->reason, sizeof(level->reason), "nested deeper than %u", depth_max);
         else
             walk_level(level);
     }
     bool is_encrypted = weir__archive_level_is_encrypted(level);
+    if (!level->reason[0] && level->lost_bytes > 0)
+        snprintf(level->reason, sizeof(level->reason),
+                 "broken: a header is damaged; %" PRIu64 " bytes up to the next one that is not "
+                 "are no members",
+                 level->lost_bytes);
     if (level->reason[0] && is_encrypted)
         snprintf(level->reason, sizeof(level->reason), "encrypted");
     weir__archive_level_close(level);
@@ -195,6 +218,57 @@ static bool walk_zip(struct weir__archive_level *level)
     return is_walked;
 }
 
+static bool walk_archives(struct weir__archive_level *level);
+
+/* Entries of a zip that its directory does not list, or another zip: members of this one. */
+static void walk_gap(struct weir__archive_level *outer, const struct weir__archive_extent *gap)
+{
+    struct weir__archive_trip *trip = outer->trip;
+    struct weir__archive_level level = {
+        .trip = trip,
+        .format = outer->format,
+        .input = outer->input,
+        .depth = outer->depth,
+        .path_length = outer->path_length,
+        .parts = outer->parts + 1,
+        .is_part = true,
+    };
+    struct weir__archive_input *input = &level.input;
+    input->at = 0;
+    input->given = NULL;
+    input->size = gap->until - gap->from;
+    if (input->memory)
+        input->memory += gap->from;
+    else
+        input->base += gap->from;
+    if (weir__archive_zip_has_end(&level)) {
+        walk_archives(&level);
+    } else {
+        level.is_streamed = true;
+        /* Behind the last one the reader looks for a directory, and there is none. */
+        if (walk_archive(&level) && level.entries_count > 0)
+            level.reason[0] = '\0';
+    }
+    if (level.reason[0] && !trip->is_stopped)
+        tell(trip, level.reason);
+}
+
+static void walk_gaps(struct weir__archive_level *level)
+{
+    struct weir__archive_extent gaps[WEIR__ARCHIVE_GAPS];
+    if (level->format->id != WEIR__ARCHIVE_ZIP || level->is_streamed || level->is_given_up)
+        return;
+    size_t count = weir__archive_zip_gaps(level, gaps);
+    bool is_all = count <= WEIR__ARCHIVE_GAPS && (count == 0 || level->parts < PARTS_MAX);
+    if (!is_all && !level->reason[0])
+        snprintf(level->reason, sizeof(level->reason),
+                 "more entries that its directory does not list than are looked for");
+    if (level->parts >= PARTS_MAX)
+        return;
+    for (size_t i = 0; i < count && i < WEIR__ARCHIVE_GAPS && !level->trip->is_stopped; i++)
+        walk_gap(level, &gaps[i]);
+}
+
 /* The same for an archive, and for those that stand behind it in the same file or memory. */
 static bool walk_archives(struct weir__archive_level *level)
 {
@@ -206,17 +280,47 @@ static bool walk_archives(struct weir__archive_level *level)
         size_t length =
             weir__archive_behind(level, &at) ? weir__archive_look(&level->input, at, &bytes) : 0;
         const struct weir__archive_format *format = weir__archive_format_of(bytes, length);
-        if (length > 0 && (!format || format->way == WEIR__ARCHIVE_OPAQUE))
-            snprintf(level->reason, sizeof(level->reason), BEHIND);
-        if (length == 0 || level->reason[0])
+        /* What is no archive is the container's own. */
+        level->own.has_behind = length > 0;
+        if (length == 0 || !format)
             break;
+        if (format->way == WEIR__ARCHIVE_OPAQUE) {
+            snprintf(level->reason, sizeof(level->reason), "no decoder for %s behind its end",
+                     format->name);
+            break;
+        }
         level->format = format;
         level->start = level->input.at = at;
         walk_archive(level);
     }
-    if (is_walked && !level->is_given_up && !level->reason[0] && !level->trip->is_stopped &&
-        weir__archive_has_more(level))
-        snprintf(level->reason, sizeof(level->reason), BEHIND);
+    if (is_walked && !level->trip->is_stopped)
+        walk_gaps(level);
+    if (!level->reason[0] && level->wrong_sums > 0)
+        snprintf(level->reason, sizeof(level->reason),
+                 "broken: it unpacks to something else than was packed (wrong checksum)");
+    return is_walked;
+}
+
+/* The same, with what the archive has beside its members. */
+static bool walk_whole(struct weir__archive_level *level)
+{
+    weir__archive_own_init(level);
+    bool is_walked = walk_archives(level);
+    if (is_walked)
+        weir__archive_own_finish(level);
+    if (is_walked && !level->reason[0] && !level->trip->is_stopped) {
+        if (level->own.has_archive)
+            snprintf(level->reason, sizeof(level->reason),
+                     "broken: an archive behind its end was not opened");
+        else if (level->own.has_behind && level->format->id == WEIR__ARCHIVE_AR)
+            /* It has no mark at its end: this may be the half of a member. */
+            snprintf(level->reason, sizeof(level->reason),
+                     "broken: it is cut off, or ends with bytes that are no member");
+        else if (level->own.is_lost)
+            snprintf(level->reason, sizeof(level->reason),
+                     "there is more text beside its members than is looked at");
+    }
+    weir__archive_own_fini(level);
     return is_walked;
 }
 
@@ -225,40 +329,70 @@ static bool walk_archives(struct weir__archive_level *level)
 static bool choose_input(struct weir__archive_level *level, struct weir__archive_member *member)
 {
     struct weir__archive_trip *trip = level->trip;
+    bool must_seek = level->format->way == WEIR__ARCHIVE_SEEK || level->start > 0;
     level->input = (struct weir__archive_input){.trip = trip, .member = member};
-    if (level->format->way != WEIR__ARCHIVE_EITHER && level->format->way != WEIR__ARCHIVE_SEEK) {
+    if (level->format->way != WEIR__ARCHIVE_EITHER && !must_seek) {
         member->is_holding = true;
         return true;
     }
-    weir__archive_member_fill(member, trip->memory_left);
-    if (!member->is_ended && weir__archive_spill(member)) {
+    if (member->spilled == 0)
+        weir__archive_member_fill(member, trip->memory_left);
+    if (member->spilled > 0 || (!member->is_ended && weir__archive_spill(member))) {
         level->input.member = NULL;
         level->input.spilled = member;
         level->input.size = member->spilled;
+        level->input.at = level->start;
         return true;
     }
     if (!member->is_ended || member->failure != WEIR__ARCHIVE_FINE || member->spilled > 0)
-        return level->format->way == WEIR__ARCHIVE_EITHER;
+        return !must_seek;
     level->input.member = NULL;
     level->input.memory = weir__buffer_text(&member->held);
     level->input.size = weir__buffer_length(&member->held);
+    level->input.at = level->start;
     return true;
+}
+
+/* The archive in a member that does not begin as one. A program is held or spilled as a whole to
+ * find out, anything else only if it is short. */
+static const struct weir__archive_format *
+find_hidden(struct weir__archive_trip *trip, struct weir__archive_member *member, uint64_t *ret_at)
+{
+    const struct weir__buffer *held = &member->held;
+    bool is_program = weir__archive_is_program(weir__buffer_text(held), weir__buffer_length(held));
+    struct weir__archive_input input = {.trip = trip};
+    if (!weir__archive_may_hide(weir__buffer_text(held), weir__buffer_length(held),
+                                member->is_ended))
+        return NULL;
+    size_t most = is_program || trip->memory_left < HIDDEN_HELD ? trip->memory_left : HIDDEN_HELD;
+    if (!weir__archive_member_fill_to_hole(member, most))
+        return NULL; /* what reads as zeros and is none is not to be held, nor to count */
+    if (member->is_ended) {
+        input.memory = weir__buffer_text(held);
+        input.size = weir__buffer_length(held);
+    } else if (is_program && weir__archive_spill(member)) {
+        input.spilled = member;
+        input.size = member->spilled;
+    }
+    return input.size > 0 ? weir__archive_find_hidden(&input, ret_at) : NULL;
 }
 
 /* The member is an archive: what is in it, else its bytes. */
 static void walk_nested(struct weir__archive_level *outer, struct weir__archive_member *member,
-                        const struct weir__archive_format *format)
+                        const struct weir__archive_format *format, uint64_t start)
 {
     struct weir__archive_trip *trip = outer->trip;
     unsigned depth_max = trip->command->options.depth_max;
-    /* A compressed tar is one archive, not two. */
-    bool is_same = outer->is_raw && format->way == WEIR__ARCHIVE_STREAM;
+    /* A compressed tar is one archive, not two; so is a package with what is packed in it. */
+    bool is_same = outer->is_raw &&
+                   (format->way == WEIR__ARCHIVE_STREAM || outer->format->id == WEIR__ARCHIVE_RPM);
     if (!is_same)
         weir__archive_name_layer(outer);
     struct weir__archive_level level = {
         .trip = trip,
         .format = format,
         .depth = outer->depth + !is_same,
+        .start = start,
         .path_length = is_same ? outer->path_length : weir__buffer_length(&trip->path),
     };
     bool is_walked = false;
@@ -273,7 +407,7 @@ static void walk_nested(struct weir__archive_level *outer, struct weir__archive_
     } else {
         size_t held = level.input.memory ? weir__buffer_length(&member->held) : 0;
         trip->memory_left -= held;
-        is_walked = walk_archives(&level);
+        is_walked = walk_whole(&level);
         trip->memory_left += held;
     }
     bool is_plain = !is_walked && member->is_replayable;
@@ -334,7 +468,15 @@ static bool pass(struct weir__archive_level *level, struct weir__archive_member 
 {
     struct weir__archive_trip *trip = level->trip;
     const struct weir__archive_options *options = &trip->command->options;
-    if (trip->is_stopped || weir__archive_member_pass(member))
+    bool can_go_on = trip->is_stopped || weir__archive_member_pass(member);
+    /* Behind what is broken in a cabinet libarchive goes on with memory that it does not have. */
+    if (level->format->id == WEIR__ARCHIVE_CAB && member->failure == WEIR__ARCHIVE_BROKEN) {
+        level->is_given_up = true;
+        snprintf(level->reason, sizeof(level->reason),
+                 "the rest is behind a member that is broken");
+        return false;
+    }
+    if (can_go_on)
         return true;
     level->is_given_up = true;
     if (trip->bytes > options->archive_bytes_max)
@@ -342,6 +484,10 @@ static bool pass(struct weir__archive_level *level, struct weir__archive_member 
     else if (!level->is_raw && member->failure == WEIR__ARCHIVE_BOMB)
         snprintf(level->reason, sizeof(level->reason),
                  "the rest is behind a member that unpacks more than %u times", options->ratio_max);
+    else if (!level->is_raw)
+        snprintf(level->reason, sizeof(level->reason),
+                 "broken: it ends, or cannot be read on, behind member %" PRIu64,
+                 level->entries_count);
     return false;
 }
 
@@ -366,8 +512,11 @@ static void read_entry(struct weir__archive_level *level, struct archive_entry *
         weir__archive_member_fill(&member, WEIR__ARCHIVE_PEEK);
         const struct weir__archive_format *format = weir__archive_format_of(
             weir__buffer_text(&member.held), weir__buffer_length(&member.held));
+        uint64_t start = 0;
+        if (!format)
+            format = find_hidden(trip, &member, &start);
         if (format)
-            walk_nested(level, &member, format);
+            walk_nested(level, &member, format, start);
         else
             give_plain(trip, &member);
         pass(level, &member);
@@ -377,15 +526,29 @@ static void read_entry(struct weir__archive_level *level, struct archive_entry *
     weir__archive_member_fini(&member);
 }
 
-/* In a zip the target of a link is the content of the member, and one bit makes a file a link: what
- * libarchive has taken for a target is given as bytes. */
+/* In most formats the target of a link is the content of the member, and one bit makes a file a
+ * link: what libarchive has taken for a target is given as bytes. In a tar and on a disk it stands
+ * in what the container has beside its members. */
+static const char *target_of(const struct weir__archive_level *level, struct archive_entry *entry)
+{
+    bool is_beside =
+        level->format->id == WEIR__ARCHIVE_TAR || level->format->id == WEIR__ARCHIVE_ISO;
+    return is_beside ? NULL : archive_entry_symlink(entry);
+}
+
+/* Where names are packed as well, nothing that the container has beside its members shows one. */
+static bool is_name_packed(const struct weir__archive_level *level)
+{
+    return level->format->id == WEIR__ARCHIVE_7Z || level->format->id == WEIR__ARCHIVE_XAR;
+}
+
 static void give_target(struct weir__archive_trip *trip, const char *target)
 {
     uint64_t given = 0;
     bool is_cut = false, has_room = true;
     if (trip->is_muted || trip->is_stopped)
         return;
-    note(trip, weir__archive_give_begin(trip->giver, path_of(trip)));
+    give_begin(trip);
     if (*target)
         has_room = give_bytes(trip, target, strlen(target), &given, &is_cut);
     give_end(trip, has_room && !trip->is_stopped, is_cut);
@@ -400,10 +563,13 @@ static void walk_entry(struct weir__archive_level *level, struct archive_entry *
         return;
     }
     trip->is_muted = number < trip->command->from;
-    const char *target =
-        level->format->id == WEIR__ARCHIVE_ZIP ? archive_entry_symlink(entry) : NULL;
-    if (!target && !has_bytes(level, entry))
+    weir__archive_own_flush(level);
+    const char *target = target_of(level, entry);
+    bool is_name = !target && !has_bytes(level, entry);
+    if (is_name && !is_name_packed(level))
         return;
+    if (is_name)
+        target = ""; /* a member of no bytes, for its name */
     note(trip, name_entry(level, entry));
     if (!trip->is_muted && !trip->is_stopped)
         note(trip, weir__archive_give_at(trip->giver, number, path_of(trip)));
@@ -420,9 +586,20 @@ static void walk_level(struct weir__archive_level *level)
     unsigned failures = 0;
     while (!trip->is_stopped && !level->is_given_up) {
         int answer = archive_read_next_header(level->archive, &entry);
-        if (answer == ARCHIVE_EOF)
+        if (answer == ARCHIVE_EOF) {
+            if (level->format->id == WEIR__ARCHIVE_TAR && level->input.zeros < TAR_BLOCK &&
+                level->lost_bytes == 0 && !level->reason[0])
+                snprintf(level->reason, sizeof(level->reason),
+                         "broken: it has no mark at its end, and may be cut off");
             return;
-        if (answer < ARCHIVE_WARN) {
+        }
+        if (answer == ARCHIVE_RETRY && level->format->id == WEIR__ARCHIVE_TAR) {
+            /* A block that is no header, where one should be: it has been passed over, and the
+             * next one is looked at. */
+            level->lost_bytes += TAR_BLOCK;
+            continue;
+        }
+        if (answer == ARCHIVE_RETRY || answer < ARCHIVE_WARN) {
             weir__archive_level_reason(level, level->reason);
             if (answer == ARCHIVE_FATAL || ++failures > FAILURES_MAX)
                 return;
@@ -441,6 +618,9 @@ static void walk_file(struct weir__archive_trip *trip)
     ssize_t got = weir__archive_file_read(trip, 0, &bytes);
     level.format = got > 0 ? weir__archive_format_of(bytes, (size_t)got) : NULL;
     level.input = (struct weir__archive_input){.trip = trip, .size = trip->command->size};
+    if (got > 0 && !level.format)
+        level.format = weir__archive_find_hidden(&level.input, &level.start);
+    level.input.at = level.start;
     bool is_walked = false;
     if (got < 0)
         snprintf(level.reason, sizeof(level.reason), "broken: the file cannot be read");
@@ -449,9 +629,13 @@ static void walk_file(struct weir__archive_trip *trip)
     else if (level.format->way == WEIR__ARCHIVE_OPAQUE)
         snprintf(level.reason, sizeof(level.reason), "no decoder for %s", level.format->name);
     else
-        is_walked = walk_archives(&level);
+        is_walked = walk_whole(&level);
     if (!is_walked && got >= 0)
         give_file(trip);
+    /* An earlier child has met members that are not there any more. */
+    if (!level.reason[0] && is_walked && trip->number < trip->command->from)
+        snprintf(level.reason, sizeof(level.reason), "broken: it became shorter while it was read");
+    trip->is_muted = false;
     if (level.reason[0] && !trip->is_stopped)
         tell(trip, level.reason);
 }

@@ -3,10 +3,12 @@
  * Happy path: a command, messages, DONE; the child stays for the next walk. Failure modes: the
  * child dies, says nothing for too long, or breaks a rule. Then it is ended, the member that it had
  * announced last is told as unscanned, and a new child passes over everything up to that member and
- * goes on behind it. A child that dies before it announced anything new would die again: the rest
- * is told and left. If not even the first member was reached, the file's bytes are given as they
- * are. What died of a page that was not there any more has mapped a file that shrank, or whose disk
- * fails: from then on it is read plainly, up to the size that it has now.
+ * goes on behind it. A child that dies before it announced anything new may have been killed by
+ * somebody (a system that is short of memory): TRIES_MAX of them in a row, and the rest is told and
+ * left, as it is after RESTARTS_MAX members. If not even the first member was reached, the file's
+ * bytes are given as they are. What died of a page that was not there any more has mapped a file
+ * that shrank, or whose disk fails: from then on it is read plainly, up to the size that it has
+ * now.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -72,6 +74,13 @@ void weir__archive_walker_spill(struct weir__archive_walker *walker, int fd)
     walker->spill = fd;
 }
 
+const char *weir__archive_walker_why(const struct weir__archive_walker *walker, int error)
+{
+    bool is_start = error != -WEIR_E_TIMEOUT && error != -WEIR_E_CANCELED;
+    return walker && is_start && walker->process.why[0] ? walker->process.why
+                                                        : weir_error_text(error);
+}
+
 /* One walk. */
 struct run {
     struct weir__archive_walker *walker;
@@ -79,7 +88,10 @@ struct run {
     struct weir__archive_command command;
     const struct weir_deadline *deadline;
     int fd;
-    bool is_fresh; /* the child was started for this walk */
+    bool is_fresh;  /* the child was started for this walk */
+    bool is_short;  /* of memory, the last child was */
+    bool is_killed; /* or it died of something that may not come again */
+    unsigned tries; /* of children that did not get to where they were to go on */
     char reason[WEIR__ARCHIVE_REASON_MAX + 1];
 };
 
@@ -107,6 +119,8 @@ static void say_death(struct run *run)
 {
     int died_of = weir__archive_process_stop(&run->walker->process);
     run->walker->died_of = died_of;
+    run->is_short = died_of == -WEIR__ARCHIVE_EXIT_MEMORY && run->command.may_grow;
+    run->is_killed = died_of != SIGBUS;
     if (died_of == SIGBUS)
         say_lost_page(run);
     else
@@ -152,11 +166,19 @@ static enum outcome attempt(struct run *run, int *ret_error)
 {
     struct weir__archive_walker *walker = run->walker;
     pid_t before = walker->process.child.pid;
-    *ret_error = weir__archive_process_start(&walker->process, &walker->options,
-                                             walker->has_no_seccomp, run->deadline);
+    do
+        *ret_error = weir__archive_process_start(&walker->process, &walker->options,
+                                                 walker->has_no_seccomp, run->deadline);
+    while (*ret_error && walker->process.died_of == SIGKILL &&
+           ++run->tries < WEIR__ARCHIVE_TRIES_MAX);
     if (*ret_error)
         return OUTCOME_ENDED;
     run->is_fresh = walker->process.child.pid != before;
+    run->is_killed = false;
+    if (run->command.from > 0 && walker->kills_left > 0) {
+        walker->kills_left--;
+        kill(walker->process.child.pid, SIGKILL);
+    }
     run->command.walk = ++walker->walks_count;
     run->command.bytes_before = run->taker.bytes;
     weir__archive_taker_start(&run->taker, run->command.walk, run->command.from);
@@ -167,6 +189,36 @@ static enum outcome attempt(struct run *run, int *ret_error)
     return listen_to(run, ret_error);
 }
 
+/* A child that has ended for want of memory has given nothing of what it announced last: that is
+ * where the next one goes on, and it does not ask again. */
+static void grow(struct run *run)
+{
+    const struct weir__archive_hooks *hooks = run->taker.hooks;
+    uint64_t memory = hooks->grow ? hooks->grow(hooks->arg) : 0;
+    if (memory > run->walker->options.memory_max) {
+        run->walker->options.memory_max = memory;
+        run->command.options.memory_max = memory;
+    }
+    run->command.may_grow = 0;
+    run->is_short = false;
+    if (run->taker.has_at)
+        run->command.from = run->taker.at;
+}
+
+/* Whether the next child goes where this one was to go: it has not got there, or somebody has
+ * killed it there before it gave anything, which need not be the fault of what it was at. */
+static bool may_try_again(struct run *run)
+{
+    const struct weir__archive_taker *taker = &run->taker;
+    bool has_moved = taker->has_at && taker->at > run->command.from;
+    bool has_given = taker->is_at_over || (taker->is_in_member && !taker->is_own);
+    run->tries = has_moved ? 0 : run->tries + 1;
+    if (!run->is_killed || run->command.verb != WEIR__ARCHIVE_WALK ||
+        run->tries >= WEIR__ARCHIVE_TRIES_MAX)
+        return false;
+    return !taker->has_at || (run->walker->died_of == SIGKILL && !has_given);
+}
+
 /* After a death: tells it, and prepares the next attempt. False: there is none. */
 static bool prepare_again(struct run *run, int *ret_error)
 {
@@ -175,7 +227,19 @@ static bool prepare_again(struct run *run, int *ret_error)
     /* One that died between two walks, of whatever, is not this archive's matter. */
     if (!run->is_fresh && taker->messages_count == 0)
         return true;
+    if (run->is_short) {
+        *ret_error = weir__archive_taker_cut(taker);
+        if (*ret_error == 0)
+            grow(run);
+        return *ret_error == 0;
+    }
     run->walker->restarts_count++;
+    if (may_try_again(run)) {
+        *ret_error = weir__archive_taker_cut(taker);
+        if (taker->has_at)
+            command->from = taker->at;
+        return *ret_error == 0;
+    }
     if (!taker->has_at) {
         bool is_first = command->from == 0 && command->verb == WEIR__ARCHIVE_WALK;
         *ret_error = weir__archive_taker_tell(taker, true, run->reason);
@@ -191,6 +255,7 @@ static bool prepare_again(struct run *run, int *ret_error)
     }
     command->left_out[command->left_out_count++] = taker->at;
     command->from = taker->at + 1;
+    run->tries = 0;
     return true;
 }
 
@@ -203,6 +268,7 @@ static void fill_command(struct run *run, const char *path, uint64_t size)
     command->verb = WEIR__ARCHIVE_WALK;
     command->size = size;
     command->has_spill = run->walker->spill >= 0;
+    command->may_grow = 1;
     command->options = run->walker->options;
     if (length <= WEIR__ARCHIVE_HINT_MAX)
         memcpy(command->hint, name, length);
@@ -212,7 +278,8 @@ static void fill_command(struct run *run, const char *path, uint64_t size)
 static void tell_end(struct run *run, int error)
 {
     if (!run->taker.has_answered && (run->taker.has_at || run->command.from > 0))
-        (void)!weir__archive_taker_tell(&run->taker, true, weir_error_text(error));
+        (void)!weir__archive_taker_tell(&run->taker, true,
+                                        weir__archive_walker_why(run->walker, error));
 }
 
 static int walk(struct run *run)
@@ -292,8 +359,13 @@ int weir__archive_walker_try(struct weir__archive_walker *walker, enum weir__arc
                              int fd, const struct weir_deadline *deadline)
 {
     bool is_refused = false;
-    const struct weir__archive_hooks hooks = {ignore_begin, ignore_bytes, ignore_end, note_answer,
-                                              &is_refused};
+    const struct weir__archive_hooks hooks = {
+        .begin = ignore_begin,
+        .bytes = ignore_bytes,
+        .end = ignore_end,
+        .unscanned = note_answer,
+        .arg = &is_refused,
+    };
     struct run run = {.walker = walker, .deadline = deadline, .fd = fd};
     int error = 0, result = -1;
     fill_command(&run, "", 0);

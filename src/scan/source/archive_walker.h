@@ -16,6 +16,7 @@ struct weir__archive_walker {
     int died_of;             /* the last child that did */
     int spill;               /* a file to spill to, or -1 */
     bool has_no_seccomp;     /* for tests */
+    unsigned kills_left;     /* for tests: of children that are to go on behind a member */
 };
 
 /* Has the child do what it must not: the signal that it died of, 0 when it was only refused, -1

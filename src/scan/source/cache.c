@@ -93,12 +93,22 @@ static int get_from(int folder, bool (*is_good)(const struct stat *), const char
     return 0;
 }
 
+/* What was used last goes last. The system's own note of that is coarse, or not made at all
+ * (noatime). Where it cannot be made, the order is that of writing. */
+static void note_use(int folder, const char *key)
+{
+    static const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+    (void)weir__sys_utimensat(folder, key, times, AT_SYMLINK_NOFOLLOW);
+}
+
 static int get(void *arg, const char *key, char **ret_bytes, size_t *ret_length)
 {
     const struct weir__cache *cache = arg;
     int result = -WEIR_E_NOT_FOUND;
     if (cache->_fd >= 0)
         result = get_from(cache->_fd, is_safe, key, ret_bytes, ret_length);
+    if (result == 0)
+        note_use(cache->_fd, key);
     if (result < 0 && cache->_installed >= 0)
         result = get_from(cache->_installed, is_safe_installed, key, ret_bytes, ret_length);
     return result;
@@ -112,6 +122,12 @@ struct oldest {
     unsigned count;
 };
 
+static bool is_before(const struct timespec *one, const struct timespec *other)
+{
+    return one->tv_sec != other->tv_sec ? one->tv_sec < other->tv_sec
+                                        : one->tv_nsec < other->tv_nsec;
+}
+
 static void look_at(const struct weir__cache *cache, const char *name, struct oldest *oldest)
 {
     struct stat st;
@@ -119,13 +135,12 @@ static void look_at(const struct weir__cache *cache, const char *name, struct ol
     if (weir__dirent_is_dots(name) || length >= NAME_SIZE ||
         weir__sys_fstatat(cache->_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
         return;
-    bool is_older =
-        oldest->count == 0 || st.st_mtim.tv_sec < oldest->time.tv_sec ||
-        (st.st_mtim.tv_sec == oldest->time.tv_sec && st.st_mtim.tv_nsec < oldest->time.tv_nsec);
+    struct timespec used = is_before(&st.st_atim, &st.st_mtim) ? st.st_mtim : st.st_atim;
+    bool is_older = oldest->count == 0 || is_before(&used, &oldest->time);
     oldest->count++;
     if (is_older) {
         memcpy(oldest->name, name, length + 1);
-        oldest->time = st.st_mtim;
+        oldest->time = used;
     }
 }
 
@@ -161,7 +176,9 @@ static void put(void *arg, const char *key, const char *bytes, size_t length)
                               cache->_is_shared ? 0644 : 0600);
     if (fd < 0)
         return;
-    bool is_good = weir__whole_write(fd, bytes, length) == 0;
+    /* For all users to read, whatever the umask. */
+    bool is_good = !cache->_is_shared || weir__sys_fchmod(fd, 0644) == 0;
+    is_good = is_good && weir__whole_write(fd, bytes, length) == 0;
     weir__sys_close(fd);
     if (!is_good || weir__sys_renameat2(cache->_fd, name, cache->_fd, key, 0) < 0)
         weir__sys_unlinkat(cache->_fd, name, 0);
@@ -197,9 +214,18 @@ int weir__cache_init_shared(struct weir__cache *cache, const char *path)
 {
     clear(cache);
     cache->_is_shared = true;
-    cache->_fd = open_folder(AT_FDCWD, path, 0755);
+    cache->_fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    bool is_there = cache->_fd >= 0;
+    if (!is_there)
+        cache->_fd = open_folder(AT_FDCWD, path, 0755);
     if (cache->_fd < 0)
         return weir_error_from_errno(errno);
+    /* One that was there keeps its mode; one that was made is for all, whatever the umask. */
+    if (!is_there && weir__sys_fchmod(cache->_fd, 0755) < 0) {
+        int error = weir_error_from_errno(errno);
+        weir__sys_close_at(&cache->_fd);
+        return error;
+    }
     drop_unsafe(&cache->_fd, is_safe);
     return cache->_fd < 0 ? -WEIR_E_DENIED : 0;
 }

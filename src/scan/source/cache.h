@@ -8,7 +8,7 @@
  * Promises: a file appears whole or not at all, also when several processes put it at once. Nothing
  * is said about what fails: without a cache all works, only slower.
  *
- * Limits: WEIR__CACHE_FILES files, the least recently written go first; WEIR__CACHE_BYTES each.
+ * Limits: WEIR__CACHE_FILES files, the least recently used go first; WEIR__CACHE_BYTES each.
  *
  * Ownership: a cache owns the descriptor of its folder.
  */

@@ -18,13 +18,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "archive_find.h"
+#include "job_mutants.h"
 #include "sys.h"
 #include "temporary.h"
 
 #include "banned.h"
 
 /* --- the run --- */
+
+/* What a decoder that has nothing to do may still hold. */
+#define IDLE_BYTES (UINT64_C(8) << 20)
+_Static_assert(WEIR__ARCHIVE_MEMORY_MIN > IDLE_BYTES, "the largest share is larger than another");
 
 int weir__scan_archives_init(struct weir__scan *run)
 {
@@ -40,7 +44,11 @@ int weir__scan_archives_init(struct weir__scan *run)
         .spill_slots = options->spills_max ? options->spills_max : 1,
     };
     archives->bytes = one;
+    archives->members_max = WEIR__SCAN_MEMBERS_MAX;
     archives->is_child_kept = all / one >= run->threads;
+    archives->bytes_most = all;
+    if (archives->is_child_kept)
+        archives->bytes_most -= (run->threads - 1) * IDLE_BYTES;
     int result = weir_pool_init(&archives->pool, "scan-archives", &config);
     archives->has_pool = result == 0;
     if (result == 0) {
@@ -60,6 +68,8 @@ void weir__scan_archives_fini(struct weir__scan *run)
 
 /* --- members --- */
 
+#define SKIP_MIN 4096u
+
 enum member_state {
     MEMBER_NONE,
     MEMBER_HELD, /* in w->member, perhaps for somebody else */
@@ -74,6 +84,10 @@ struct walk {
     uint64_t at;        /* in the member */
     enum member_state state;
     bool has_begun, has_told;
+    bool has_grown; /* its decoder is larger than others */
+    const struct stat *st;
+    struct weir_slots_permit slot; /* of the disk, if it is mapped */
+    char why[WEIR__SCAN_WHY_MAX];  /* it failed, if it did */
 };
 
 static void open_member(struct walk *walk)
@@ -91,7 +105,8 @@ static void feed_member(struct walk *walk, const char *bytes, size_t length)
         return;
     }
     walk->at += length;
-    weir__scan_object_count(walk->w, walk->at);
+    if (!walk->w->is_beside)
+        weir__scan_object_count(walk->w, walk->at);
 }
 
 static void open_held(struct walk *walk)
@@ -121,6 +136,45 @@ static int on_begin(void *arg, const char *path)
     return 0;
 }
 
+/* Of a container, beside its members: looked at by this thread, and no member. */
+static int on_own(void *arg, const char *path)
+{
+    struct walk *walk = arg;
+    struct weir__scan_worker *w = walk->w;
+    walk->state = MEMBER_LEFT;
+    weir__buffer_truncate(&w->path, walk->path_length);
+    if (weir__buffer_puts(&w->path, path + walk->path_length) < 0) {
+        weir__scan_tell(w, path, "cannot scan", weir_error_text(WEIR_E_NO_MEMORY));
+    } else if (!weir__scanner_skips(w->scanner, path)) {
+        w->is_beside = true;
+        open_member(walk);
+    }
+    return 0;
+}
+
+/* What is short is zeros for the scanner, which is faster than to begin again behind it. */
+static int on_skip(void *arg, uint64_t length)
+{
+    static const char zeros[SKIP_MIN];
+    struct walk *walk = arg;
+    struct weir__scan_worker *w = walk->w;
+    if (walk->state == MEMBER_HELD)
+        open_held(walk);
+    if (walk->state != MEMBER_OPEN)
+        return 0;
+    if (length < sizeof(zeros)) {
+        if (!weir__scan_object_feed(w, zeros, (size_t)length))
+            walk->state = MEMBER_LEFT;
+        return 0;
+    }
+    int result = weir__scanner_skip(w->scanner, length);
+    if (result < 0) {
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan", weir_error_text(result));
+        walk->state = MEMBER_LEFT;
+    }
+    return 0;
+}
+
 static int on_bytes(void *arg, const char *bytes, size_t length)
 {
     struct walk *walk = arg;
@@ -143,8 +197,9 @@ static int on_end(void *arg, bool is_complete)
     if (walk->state == MEMBER_HELD &&
         !weir__scan_archive_hand_over(walk->archive, &w->path, &w->member))
         open_held(walk);
-    if (walk->state == MEMBER_OPEN && weir__scan_object_end(w))
+    if (walk->state == MEMBER_OPEN && weir__scan_object_end(w) && !w->is_beside)
         w->counts.members++;
+    w->is_beside = false;
     walk->state = MEMBER_NONE;
     if (w->counts.bytes >= 4 * WEIR__SCAN_READ_SIZE)
         weir__scan_count(w);
@@ -168,23 +223,10 @@ static void on_unscanned(void *arg, const char *path, const char *reason)
 static void tell_unopened(struct weir__scan_worker *w, const char *format, const char *why)
 {
     char text[384];
-    snprintf(text, sizeof(text), "archive not opened (%.40s): %.300s", format, why);
+    snprintf(text, sizeof(text), "archive not opened (%.40s): %.300s",
+             format ? format : "if one is behind the program", why);
     w->counts.archives_unopened++;
     weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot look into", text);
-}
-
-static const char *reason_of(int error)
-{
-    switch (error) {
-    case -WEIR_E_NOT_FOUND:
-        return "'" WEIR__ARCHIVE_PROGRAM
-               "' was not found: put it beside 'weir', or name its folder in " WEIR__ARCHIVE_FOLDER;
-    case -WEIR_E_UNSUPPORTED:
-        return "'" WEIR__ARCHIVE_PROGRAM
-               "' cannot confine itself: the kernel needs seccomp filters";
-    default:
-        return weir_error_text(error);
-    }
 }
 
 /* Whether archives are opened at all; if not, it is told. */
@@ -232,8 +274,26 @@ static int take_slot(struct weir__scan_worker *w, const struct stat *st,
     return weir_slots_acquire(&w->run->archives.slots, w->disk, ret_slot, &deadline);
 }
 
+/* The decoder needs more memory than its share: it is given all that there is, in its turn. What is
+ * held of the disk goes first, since whoever has the pool may wait for it. */
+static uint64_t on_grow(void *arg)
+{
+    struct walk *walk = arg;
+    struct weir__scan_worker *w = walk->w;
+    const struct weir__scan_archives *archives = &w->run->archives;
+    if (archives->bytes_most <= archives->bytes)
+        return 0;
+    walk->has_grown = true;
+    weir_slots_release(&walk->slot);
+    int result = weir__scan_archive_grow(w, walk->archive);
+    weir__buffer_truncate(&w->path, walk->path_length);
+    if (result == 0)
+        result = take_slot(w, walk->st, &walk->slot);
+    return result == 0 ? archives->bytes_most - WEIR__SCAN_MEMBERS_BYTES : 0;
+}
+
 /* Gives back what the archive needed beyond the next one's need. */
-static void tidy(struct weir__scan_worker *w)
+static void tidy(struct weir__scan_worker *w, bool has_grown)
 {
     struct stat st;
     if (w->has_spill && (weir__sys_fstat(w->spill, &st) != 0 || st.st_size > 0) &&
@@ -241,7 +301,7 @@ static void tidy(struct weir__scan_worker *w)
         weir__sys_close_at(&w->spill);
         w->has_spill = false;
     }
-    if (!w->run->archives.is_child_kept) {
+    if (!w->run->archives.is_child_kept || has_grown) {
         weir__archive_walker_free(w->walker);
         w->walker = NULL;
     }
@@ -250,16 +310,28 @@ static void tidy(struct weir__scan_worker *w)
 static int walk_file(struct walk *walk, int fd, const struct stat *st)
 {
     struct weir__scan_worker *w = walk->w;
-    const struct weir__archive_hooks hooks = {on_begin, on_bytes, on_end, on_unscanned, walk};
+    const struct weir__archive_hooks hooks = {
+        .begin = on_begin,
+        .bytes = on_bytes,
+        .end = on_end,
+        .unscanned = on_unscanned,
+        .grow = on_grow,
+        .own = on_own,
+        .skip = on_skip,
+        .arg = walk,
+    };
     struct weir_deadline deadline = weir_deadline_until(&w->run->stop);
-    WEIR_CLEANUP(weir_slots_release)
-    struct weir_slots_permit slot = WEIR_SLOTS_PERMIT_NONE;
-    int result = take_slot(w, st, &slot);
+    walk->st = st;
+    int result = take_slot(w, st, &walk->slot);
     if (result == 0)
         result = equip(w);
     if (result == 0)
         result = weir__archive_walk(w->walker, fd, weir__buffer_text(&w->path), &hooks, &deadline);
-    tidy(w);
+    if (result < 0)
+        snprintf(walk->why, sizeof(walk->why), "%s", weir__archive_walker_why(w->walker, result));
+    w->is_beside = false;
+    tidy(w, walk->has_grown);
+    weir_slots_release(&walk->slot);
     return result;
 }
 
@@ -281,16 +353,16 @@ static bool walk_archive(struct weir__scan_worker *w, struct weir__scan_archive 
         .path_length = weir__buffer_length(&w->path),
     };
     int result = walk_file(&walk, fd, st);
-    leave(&walk);
+    if (result == 0 || !WEIR__JOB_MUTANT(ARCHIVE_BROKEN_IS_KEPT))
+        leave(&walk);
     if (weir__scan_is_stopped(w))
         return true;
     if (result < 0 && !walk.has_begun && !walk.has_told) {
-        tell_unopened(w, format, reason_of(result));
+        tell_unopened(w, format, walk.why);
         return false;
     }
     if (result < 0 && !walk.has_told)
-        weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot unpack all of",
-                                reason_of(result));
+        weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot unpack all of", walk.why);
     w->counts.archives++;
     w->counts.files++;
     return true;
@@ -307,33 +379,94 @@ bool weir__scan_archive(struct weir__scan_worker *w, int fd, const struct stat *
         return walk_archive(w, archive, fd, st, format);
     if (weir__scan_is_stopped(w))
         return true;
-    tell_unopened(w, format, reason_of(result));
+    tell_unopened(w, format, weir_error_text(result));
     return false;
 }
 
 /* --- streams --- */
 
-/* Keeps the stream, of which the first bytes are in the block, in the file. True: to its end. */
-static bool keep_stream(struct weir__scan_worker *w, int fd, size_t length, int file)
+enum kept {
+    KEPT_ALL,
+    KEPT_IN_PART, /* which was told */
+    KEPT_NO_ROOM  /* nor read on: what there is no room for is in the block */
+};
+
+/* Keeps the stream, of which the first bytes are in the block, in the file. Of what is in the block
+ * when there is no room, *length bytes; before it, *kept are in the file. */
+static enum kept keep_stream(struct weir__scan_worker *w, int fd, int file, size_t *length,
+                             uint64_t *kept, bool is_archive)
 {
-    const char *path = weir__buffer_text(&w->path);
-    uint64_t at = 0, most = w->run->options->archives.spill_bytes_max;
-    ssize_t n = (ssize_t)length;
+    uint64_t most = w->run->options->archives.spill_bytes_max;
     for (;;) {
-        if ((uint64_t)n > most - at) {
-            weir__scan_tell_partial(w, path, "cannot unpack all of",
+        if (*length > most - *kept) {
+            if (!is_archive)
+                return KEPT_NO_ROOM;
+            weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot unpack all of",
                                     "it is longer than an archive from a stream may be");
-            return false;
+            return KEPT_IN_PART;
         }
-        if (weir__whole_write(file, w->block, (size_t)n) < 0) {
-            weir__scan_tell(w, path, "cannot keep for a while", NULL);
-            return false;
-        }
-        at += (uint64_t)n;
-        n = weir__scan_stream_read(w, fd, w->block, WEIR__SCAN_READ_SIZE, true);
+        if (weir__whole_write(file, w->block, *length) < 0)
+            return KEPT_NO_ROOM;
+        *kept += *length;
+        ssize_t n = weir__scan_stream_read(w, fd, w->block, WEIR__SCAN_READ_SIZE, true);
         if (n <= 0)
-            return n == 0;
+            return n == 0 ? KEPT_ALL : KEPT_IN_PART;
+        *length = (size_t)n;
     }
+}
+
+/* The kept beginning of a stream into the scanner. */
+static bool feed_kept(struct weir__scan_worker *w, int file, uint64_t kept)
+{
+    char piece[8192];
+    for (uint64_t at = 0; at < kept;) {
+        size_t want = kept - at < sizeof(piece) ? (size_t)(kept - at) : sizeof(piece);
+        ssize_t n = weir__sys_pread(file, piece, want, (off_t)at);
+        if (n <= 0) {
+            weir__scan_tell(w, weir__buffer_text(&w->path), "cannot read",
+                            n < 0 ? NULL : "its temporary file was cut off");
+            return false;
+        }
+        if (weir__scan_is_stopped(w) || !weir__scan_object_feed(w, piece, (size_t)n))
+            return false;
+        at += (uint64_t)n;
+        weir__scan_object_count(w, at);
+    }
+    return true;
+}
+
+/* What was kept. It may be a program with nothing behind it. */
+static void walk_kept(struct weir__scan_worker *w, struct weir__scan_archive *archive, int file,
+                      const struct stat *st, const char *format)
+{
+    uint64_t size = (uint64_t)st->st_size;
+    if (!format) {
+        ssize_t n = weir__sys_pread(file, w->block, WEIR__SCAN_READ_SIZE, 0);
+        format = n > 0 ? weir__scan_hidden(file, size, w->block, (size_t)n) : NULL;
+    }
+    if (!format)
+        weir__scan_archive_over(w, archive);
+    if (!format || !walk_archive(w, archive, file, st, format))
+        weir__scan_plain(w, file, size);
+}
+
+/* All of a stream that could not be kept, as plain bytes: what was kept, what is in the block, and
+ * what still comes. */
+static void scan_unkept(struct weir__scan_worker *w, int fd, int file, size_t length, uint64_t kept)
+{
+    uint64_t at = kept;
+    ssize_t n = (ssize_t)length;
+    if (!weir__scan_object_begin(w) || !feed_kept(w, file, kept))
+        return;
+    while (n > 0) {
+        if (!weir__scan_object_feed(w, w->block, (size_t)n))
+            return;
+        at += (uint64_t)n;
+        weir__scan_object_count(w, at);
+        n = weir__scan_stream_read(w, fd, w->block, WEIR__SCAN_READ_SIZE, true);
+    }
+    if (!weir__scan_is_stopped(w) && weir__scan_object_end(w))
+        w->counts.files++;
 }
 
 enum weir__scan_taken weir__scan_archive_stream(struct weir__scan_worker *w, int fd, size_t length,
@@ -341,6 +474,9 @@ enum weir__scan_taken weir__scan_archive_stream(struct weir__scan_worker *w, int
 {
     struct weir__scan_archive *archive;
     struct stat st;
+    /* Nobody knows that a program hides one: it is not told. */
+    if (!format && (!w->run->archives.has_pool || w->run->options->spills_max == 0))
+        return WEIR__SCAN_NOT_TAKEN;
     if (!are_opened(w, format))
         return WEIR__SCAN_NOT_TAKEN;
     if (w->run->options->spills_max == 0) {
@@ -351,7 +487,7 @@ enum weir__scan_taken weir__scan_archive_stream(struct weir__scan_worker *w, int
     if (result < 0) {
         if (weir__scan_is_stopped(w))
             return WEIR__SCAN_TAKEN_IN_PART;
-        tell_unopened(w, format, reason_of(result));
+        tell_unopened(w, format, weir_error_text(result));
         return WEIR__SCAN_NOT_TAKEN;
     }
     int file = weir__scan_spill_open();
@@ -360,17 +496,22 @@ enum weir__scan_taken weir__scan_archive_stream(struct weir__scan_worker *w, int
         tell_unopened(w, format, "no temporary file can be made: free space, or set TMPDIR");
         return WEIR__SCAN_NOT_TAKEN;
     }
-    bool is_whole = keep_stream(w, fd, length, file);
-    if (weir__scan_is_stopped(w) || weir__sys_fstat(file, &st) != 0) {
+    uint64_t kept = 0;
+    enum kept how = keep_stream(w, fd, file, &length, &kept, format);
+    if (how == KEPT_NO_ROOM) {
+        weir__scan_archive_over(w, archive);
+        tell_unopened(w, format, "its temporary file has no room: free space, or set TMPDIR");
+        scan_unkept(w, fd, file, length, kept);
+    } else if (weir__scan_is_stopped(w) || weir__sys_fstat(file, &st) != 0) {
         if (!weir__scan_is_stopped(w))
             weir__scan_tell(w, weir__buffer_text(&w->path), "cannot read", NULL);
         weir__scan_archive_over(w, archive);
-        is_whole = false;
-    } else if (!walk_archive(w, archive, file, &st, format)) {
-        weir__scan_plain(w, file, (uint64_t)st.st_size);
+        how = KEPT_IN_PART;
+    } else {
+        walk_kept(w, archive, file, &st, format);
     }
     weir__sys_close(file);
-    return is_whole ? WEIR__SCAN_TAKEN : WEIR__SCAN_TAKEN_IN_PART;
+    return how == KEPT_ALL ? WEIR__SCAN_TAKEN : WEIR__SCAN_TAKEN_IN_PART;
 }
 
 void weir__scan_archives_leave(struct weir__scan_worker *w)

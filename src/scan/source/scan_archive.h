@@ -10,11 +10,15 @@
 
 /* A member of at most so many bytes may be handed to another thread. */
 #define WEIR__SCAN_HANDED_BYTES (256u << 10)
+/* So many of one archive are in work at once; that which is walked is one of them. */
+#define WEIR__SCAN_MEMBERS_MAX 64u
 
 struct weir__scan_archives {
     struct weir_pool pool;   /* memory of decoders and of members in work; leave to spill */
     struct weir_slots slots; /* of disks, for archives that are mapped */
     uint64_t bytes;          /* of the pool, for one archive */
+    uint64_t bytes_most;     /* for one whose decoder needs more than others */
+    uint64_t members_max;    /* in work at once, of one archive */
     bool has_pool, has_slots;
     bool is_child_kept; /* there is memory for a decoder of each thread */
 };

@@ -37,10 +37,8 @@ static void fetch_it(struct weir__scan_worker *w, const char *path)
 void weir__scan_fetched(struct weir__scan_worker *w, const char *path)
 {
     const struct weir__scan_fetcher *fetcher = w->run->options->fetcher;
-    WEIR_CLEANUP(weir_permit_release)
-    struct weir_permit read = WEIR_PERMIT_NONE;
-    WEIR_CLEANUP(weir_permit_release)
-    struct weir_permit bytes = WEIR_PERMIT_NONE;
+    WEIR_CLEANUP(weir__scan_tokens_release)
+    struct weir__scan_tokens tokens = WEIR__SCAN_TOKENS_NONE;
     weir__buffer_truncate(&w->path, 0);
     int result = fetcher->show(fetcher->arg, path, &w->path);
     if (result < 0) { /* the path itself may have a password in it */
@@ -49,6 +47,6 @@ void weir__scan_fetched(struct weir__scan_worker *w, const char *path)
     }
     if (weir__scanner_skips(w->scanner, weir__buffer_text(&w->path)))
         w->counts.allowed_paths++;
-    else if (weir__scan_admit(w, &read, &bytes))
+    else if (weir__scan_admit(w, &tokens))
         fetch_it(w, path);
 }

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "archive.h"
+#include "archive_hidden.h"
 #include "log.h"
 #include "sys.h"
 
@@ -30,6 +30,8 @@ struct file {
     bool is_sparse;
     bool is_plain;     /* not to be opened, whatever it is */
     uint64_t data_end; /* of a sparse one: no hole before */
+    bool is_pseudo;    /* the kernel makes it up; if is_asked */
+    bool is_asked;
 };
 
 /* --- the scanner --- */
@@ -81,6 +83,9 @@ bool weir__scan_object_end(struct weir__scan_worker *w)
     if (result.gave_up > 0)
         weir__scan_tell_partial(w, path, "cannot judge all of",
                                 "matches reached a limit of the matcher");
+    if (result.is_judged_early)
+        weir__scan_tell_partial(w, path, "cannot judge all of",
+                                "too many matches wait for what comes behind them");
     return true;
 }
 
@@ -144,11 +149,31 @@ static bool find_data(struct weir__scan_worker *w, struct file *file)
 
 /* --- reading --- */
 
-/* Whether it is an archive, by its first bytes, and was dealt with as one. */
+static size_t read_at(void *arg, uint64_t at, char *bytes, size_t length)
+{
+    const int *fd = arg;
+    ssize_t n = weir__sys_pread(*fd, bytes, length, (off_t)at);
+    return n > 0 ? (size_t)n : 0;
+}
+
+const char *weir__scan_hidden(int fd, uint64_t size, const char *head, size_t length)
+{
+    const struct weir__archive_source source = {
+        .head = head, .head_length = length, .size = size, .read = read_at, .arg = &fd};
+    uint64_t at;
+    if (!weir__archive_may_hide(head, length, length >= size))
+        return NULL;
+    const struct weir__archive_format *format = weir__archive_hidden(&source, &at);
+    return format ? format->name : NULL;
+}
+
+/* Whether it is an archive, by its first bytes or behind them, and was dealt with as one. */
 static bool was_archive(struct weir__scan_worker *w, const struct file *file, size_t length)
 {
     struct stat st;
     const char *format = file->is_plain ? NULL : weir__archive_probe(w->block, length);
+    if (!format && !file->is_plain && file->size > 0)
+        format = weir__scan_hidden(file->fd, file->size, w->block, length);
     if (!format)
         return false;
     /* What has no size can only be read on; the position is still at its beginning. */
@@ -180,10 +205,25 @@ static void tell_unread(struct weir__scan_worker *w, bool has_some, const char *
         weir__scan_tell(w, path, "cannot read", why);
 }
 
+/* Whether enough was read of what may have no end; then it is told. Asked only of a file that has
+ * no size and gave a block, or has a size and no block on any disk. */
+static bool is_enough(struct weir__scan_worker *w, struct file *file)
+{
+    if (file->size == 0 && file->at > 0 && !file->is_pseudo && !file->is_asked) {
+        file->is_pseudo = weir__scan_is_pseudo(file->fd);
+        file->is_asked = true;
+    }
+    if (!file->is_pseudo || file->at < WEIR__SCAN_PSEUDO_BYTES)
+        return false;
+    weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot read all of",
+                            "the kernel makes it up, and it may have no end: 16 MiB were read");
+    return true;
+}
+
 static void read_all(struct weir__scan_worker *w, struct file *file)
 {
     bool has_no_size = file->size == 0; /* as in /proc */
-    while (has_no_size || file->at < file->size) {
+    while ((has_no_size || file->at < file->size) && !is_enough(w, file)) {
         if (file->is_sparse && file->at >= file->data_end && !find_data(w, file))
             return;
         uint64_t limit = file->is_sparse && file->data_end > file->at && file->data_end < file->size
@@ -241,35 +281,24 @@ void weir__scan_open(struct weir__scan_worker *w, int fd)
         .size = (uint64_t)st.st_size,
         .is_sparse = st.st_size > HOLE_MIN && (uint64_t)st.st_blocks * 512 < (uint64_t)st.st_size,
     };
+    if (file.is_sparse && st.st_blocks == 0) { /* /proc/kcore has 128 TB */
+        file.is_pseudo = weir__scan_is_pseudo(fd);
+        file.is_sparse = !file.is_pseudo;
+    }
     if (weir__scan_object_begin(w))
         read_all(w, &file);
-}
-
-/* Tokens come before the descriptor. */
-bool weir__scan_admit(struct weir__scan_worker *w, struct weir_permit *read,
-                      struct weir_permit *bytes)
-{
-    struct weir_deadline deadline = weir_deadline_until(&w->run->stop);
-    int result = weir_budget_acquire(&w->run->reads, 1, read, &deadline);
-    if (result == 0)
-        result = weir_budget_acquire(&w->run->bytes, WEIR__SCAN_READ_SIZE, bytes, &deadline);
-    if (result < 0 && result != -WEIR_E_CANCELED)
-        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan", weir_error_text(result));
-    return result == 0;
 }
 
 void weir__scan_file(struct weir__scan_worker *w, int dir, const char *name, bool is_given)
 {
     const char *path = weir__buffer_text(&w->path);
-    WEIR_CLEANUP(weir_permit_release)
-    struct weir_permit read = WEIR_PERMIT_NONE;
-    WEIR_CLEANUP(weir_permit_release)
-    struct weir_permit bytes = WEIR_PERMIT_NONE;
+    WEIR_CLEANUP(weir__scan_tokens_release)
+    struct weir__scan_tokens tokens = WEIR__SCAN_TOKENS_NONE;
     if (weir__scanner_skips(w->scanner, path)) {
         w->counts.allowed_paths++;
         return;
     }
-    if (!weir__scan_admit(w, &read, &bytes))
+    if (!weir__scan_admit(w, &tokens))
         return;
     int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | (is_given ? 0 : O_NOFOLLOW);
     int fd = weir__sys_openat(dir, name, flags, 0);
@@ -317,8 +346,28 @@ ssize_t weir__scan_stream_read(struct weir__scan_worker *w, int fd, char *bytes,
 static enum weir__scan_taken look_into(struct weir__scan_worker *w, int fd, uint64_t at,
                                        bool *is_known)
 {
-    const char *format = *is_known ? NULL : weir__archive_probe(w->block, (size_t)at);
-    *is_known = *is_known || format || at >= WEIR__ARCHIVE_PROBE_ALL;
+    size_t start;
+    if (*is_known)
+        return WEIR__SCAN_NOT_TAKEN;
+    const char *format = weir__archive_probe(w->block, (size_t)at);
+    const struct weir__archive_format *hidden =
+        format ? NULL : weir__archive_hidden_here(w->block, (size_t)at, &start);
+    if (hidden)
+        format = hidden->name;
+    *is_known = format || at >= WEIR__ARCHIVE_PROBE_ALL;
+    /* A program may have an archive behind it: it is kept until that is known. A script goes on as
+     * it comes. */
+    bool is_program =
+        *is_known && w->block[0] != '#' && weir__archive_is_program(w->block, (size_t)at);
+    return format || is_program ? weir__scan_archive_stream(w, fd, (size_t)at, format)
+                                : WEIR__SCAN_NOT_TAKEN;
+}
+
+/* The same at the end of a short one, which is all in the block. */
+static enum weir__scan_taken look_into_all(struct weir__scan_worker *w, int fd, uint64_t at,
+                                           bool is_known)
+{
+    const char *format = is_known ? NULL : weir__scan_hidden(fd, at, w->block, (size_t)at);
     return format ? weir__scan_archive_stream(w, fd, (size_t)at, format) : WEIR__SCAN_NOT_TAKEN;
 }
 
@@ -352,16 +401,17 @@ bool weir__scan_stream_admitted(struct weir__scan_worker *w, int fd)
             return false;
         weir__scan_object_count(w, at);
     }
+    enum weir__scan_taken taken = look_into_all(w, fd, at, is_known);
+    if (taken != WEIR__SCAN_NOT_TAKEN)
+        return taken == WEIR__SCAN_TAKEN;
     end(w);
     return true;
 }
 
 void weir__scan_stream(struct weir__scan_worker *w, int fd)
 {
-    WEIR_CLEANUP(weir_permit_release)
-    struct weir_permit read = WEIR_PERMIT_NONE;
-    WEIR_CLEANUP(weir_permit_release)
-    struct weir_permit bytes = WEIR_PERMIT_NONE;
-    if (weir__scan_admit(w, &read, &bytes))
+    WEIR_CLEANUP(weir__scan_tokens_release)
+    struct weir__scan_tokens tokens = WEIR__SCAN_TOKENS_NONE;
+    if (weir__scan_admit(w, &tokens))
         (void)weir__scan_stream_admitted(w, fd);
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "sorted.h"
 #include "sys.h"
 
 #include "banned.h"
@@ -40,8 +41,9 @@ static int compare_name(const char *a, const char *b)
     return strcmp(a, b);
 }
 
-static int compare_thing(const struct known *a, const struct known *b)
+static int compare_thing(const void *left, const void *right)
 {
+    const struct known *a = left, *b = right;
     if (a->device != b->device)
         return a->device < b->device ? -1 : 1;
     if (a->inode != b->inode)
@@ -136,15 +138,8 @@ bool weir__scan_given_again(const struct weir__scan_given *given, size_t index)
 /* The first that does not stand before this one. */
 static size_t find(const struct weir__scan_given *given, const struct known *wanted)
 {
-    size_t low = 0, high = given->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_thing(&given->known[middle], wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return weir__sorted_from(given->known, given->count, sizeof(given->known[0]), wanted,
+                             compare_thing);
 }
 
 static bool has(const struct weir__scan_given *given, const struct known *wanted)

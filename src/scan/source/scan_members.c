@@ -21,11 +21,10 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "job_mutants.h"
 
 #include "banned.h"
 
-/* In work at once, of one archive; that which is walked is one of them. */
-#define MEMBERS_MAX 64u
 _Static_assert(WEIR__SCAN_MEMBERS_BYTES >= 2 * WEIR__SCAN_HANDED_BYTES, "some are handed over");
 
 struct member {
@@ -53,6 +52,8 @@ static void drop(struct weir__scan_archive *archive)
     weir_lock_release(&archive->run->lock);
     if (!is_last)
         return;
+    if (WEIR__JOB_MUTANT(ARCHIVE_POOL_WITH_LAST_USER))
+        weir_pool_permit_release(&archive->permit);
     weir_frontier_fini(&archive->members);
     weir__base_free(archive);
 }
@@ -63,14 +64,14 @@ static void close_one(struct weir__scan_archive *archive)
     weir_lock_acquire(&archive->run->lock);
     bool is_last = --archive->open == 0;
     weir_lock_release(&archive->run->lock);
-    if (is_last)
+    if (is_last && !WEIR__JOB_MUTANT(ARCHIVE_POOL_WITH_LAST_USER))
         weir_pool_permit_release(&archive->permit);
 }
 
 int weir__scan_archive_new(struct weir__scan *run, struct weir__scan_archive **ret_archive)
 {
     const struct weir_frontier_options limits = {
-        .blobs_max = MEMBERS_MAX,
+        .blobs_max = run->archives.members_max,
         .bytes_max = WEIR__SCAN_MEMBERS_BYTES,
     };
     struct weir_pool_request request =
@@ -88,13 +89,29 @@ int weir__scan_archive_new(struct weir__scan *run, struct weir__scan_archive **r
     if (result == 0)
         result = weir_pool_acquire(&run->archives.pool, &request, &archive->permit, &deadline);
     if (result < 0) {
-        weir_frontier_permit_release(&archive->own);
+        if (!WEIR__JOB_MUTANT(ARCHIVE_REFUSED_KEEPS_MEMBER))
+            weir_frontier_permit_release(&archive->own);
         weir_frontier_fini(&archive->members);
         weir__base_free(archive);
         return result;
     }
     *ret_archive = archive;
     return 0;
+}
+
+static void scan_members(struct weir__scan_worker *w, struct weir__scan_archive *archive);
+
+int weir__scan_archive_grow(struct weir__scan_worker *w, struct weir__scan_archive *archive)
+{
+    struct weir__scan *run = archive->run;
+    struct weir_pool_request request =
+        weir_pool_request_archive(run->archives.bytes_most, run->options->spills_max > 0);
+    struct weir_deadline deadline = weir_deadline_until(&run->stop);
+    /* Of what it has, nothing may be kept while it waits for more: two who do would wait for each
+     * other. What others are scanning by now is small and needs nobody. */
+    scan_members(w, archive);
+    weir_pool_permit_release(&archive->permit);
+    return weir_pool_acquire(&run->archives.pool, &request, &archive->permit, &deadline);
 }
 
 /* --- members --- */
@@ -117,7 +134,8 @@ static void push(struct weir__scan_archive *archive, struct member *member)
     weir_lock_acquire(&archive->run->lock);
     *archive->last = member;
     archive->last = &member->next;
-    archive->open++;
+    if (!WEIR__JOB_MUTANT(MEMBER_NOT_COUNTED))
+        archive->open++;
     weir_lock_release(&archive->run->lock);
 }
 
@@ -125,7 +143,8 @@ static void free_member(struct weir__scan_archive *archive, struct member *membe
 {
     weir_frontier_permit_release(&member->permit);
     weir__base_free(member);
-    close_one(archive);
+    if (!WEIR__JOB_MUTANT(MEMBER_NOT_COUNTED))
+        close_one(archive);
 }
 
 /* With the worker's path that of the member. */
@@ -150,6 +169,8 @@ static void scan_members(struct weir__scan_worker *w, struct weir__scan_archive 
 {
     struct member *member;
     while ((member = pop(archive)) != NULL) {
+        if (WEIR__JOB_MUTANT(MEMBER_LOST_WHEN_STOPPED) && weir__scan_is_stopped(w))
+            return;
         if (!weir__scan_is_stopped(w))
             scan_member(w, member);
         free_member(archive, member);
@@ -164,7 +185,8 @@ static void release_help(struct weir__job *job)
     weir_lock_acquire(&archive->run->lock);
     archive->helpers--;
     weir_lock_release(&archive->run->lock);
-    drop(archive);
+    if (!WEIR__JOB_MUTANT(HELP_NOT_HELD))
+        drop(archive);
 }
 
 static void call_for_help(struct weir__scan_archive *archive)
@@ -173,7 +195,8 @@ static void call_for_help(struct weir__scan_archive *archive)
     if (!job)
         return;
     weir_lock_acquire(&archive->run->lock);
-    archive->users++;
+    if (!WEIR__JOB_MUTANT(HELP_NOT_HELD))
+        archive->users++;
     archive->helpers++;
     weir_lock_release(&archive->run->lock);
     job->archive = archive;
@@ -201,12 +224,17 @@ bool weir__scan_archive_hand_over(struct weir__scan_archive *archive,
     size_t path_length = weir__buffer_length(path), length = weir__buffer_length(bytes);
     struct weir_frontier_permit permit = WEIR_FRONTIER_PERMIT_NONE;
     size_t text_length = path_length + 1 + length;
-    if (weir_frontier_try(&archive->members, text_length, &permit) < 0)
+    if (WEIR__JOB_MUTANT(MEMBER_WAITS_FOR_ROOM)) {
+        struct weir_deadline deadline = weir_deadline_until(&archive->run->stop);
+        if (weir_frontier_acquire(&archive->members, text_length, &permit, &deadline) < 0)
+            return false;
+    } else if (weir_frontier_try(&archive->members, text_length, &permit) < 0) {
         return false;
+    }
     struct member *member = weir__base_alloc(1, sizeof(*member) + text_length);
     if (!member) {
         weir_frontier_permit_release(&permit);
-        return false;
+        return WEIR__JOB_MUTANT(MEMBER_WITHOUT_MEMORY_IS_LOST);
     }
     weir_frontier_permit_move(&member->permit, &permit);
     member->path_length = path_length;
@@ -221,7 +249,8 @@ bool weir__scan_archive_hand_over(struct weir__scan_archive *archive,
 
 void weir__scan_archive_over(struct weir__scan_worker *w, struct weir__scan_archive *archive)
 {
-    scan_members(w, archive);
+    if (!WEIR__JOB_MUTANT(ARCHIVE_LEFT_TO_HELPERS))
+        scan_members(w, archive);
     weir_frontier_permit_release(&archive->own);
     close_one(archive);
     drop(archive);

@@ -16,6 +16,7 @@
 
 #include "alloc.h"
 #include "report/redact.h"
+#include "text.h"
 
 #include "banned.h"
 
@@ -70,7 +71,7 @@ static void take_name(void *arg, const struct weir__finding *finding)
         return; /* by the path alone: that comes with its content */
     names->found++;
     if (!names->is_telling) {
-        weir__hidden_part(place->length, finding->secret_length, &from, &until);
+        weir__hidden_part(place->length, weir__ends_at_place(finding), &from, &until);
         from += names->from + place->offset;
         until += names->from + place->offset;
         if (!w->run->options->show_secrets && until <= weir__buffer_length(&names->path))
@@ -107,7 +108,8 @@ static int look(struct weir__scan_worker *w, size_t from, size_t until)
         result = weir__scanner_feed(names->scanner, path + from, until - from);
     if (result == 0)
         result = weir__scanner_end(names->scanner, &scanned);
-    return result == 0 && scanned.gave_up > 0 ? -WEIR_E_INCOMPLETE : result;
+    return result == 0 && (scanned.gave_up > 0 || scanned.is_judged_early) ? -WEIR_E_INCOMPLETE
+                                                                           : result;
 }
 
 static bool make_room(struct weir__scan_names *names, size_t size)
@@ -153,20 +155,12 @@ static bool hide_user(char *path)
     if (at < 2 || path[at] != ':' || path[at + 1] != '/')
         return false;
     /* What was fetched is shown without its user: in its path an '@' is one. */
-    bool is_fetched = is_web(path);
+    size_t from, until;
     at += 1 + strspn(path + at + 1, "/");
-    char *end =
-        is_fetched ? memchr(path + at, '@', strcspn(path + at, "/")) : strrchr(path + at, '@');
-    if (!end) {
-        at += strcspn(path + at, ":/");
-        if (path[at] != ':')
-            return false;
-        at++;
-        end = path + at + strcspn(path + at, "/");
-        if (strspn(path + at, "0123456789") == (size_t)(end - path) - at)
-            return false;
-    }
-    weir__hide(path, at, (size_t)(end - path));
+    size_t length = is_web(path) ? strcspn(path + at, "/") : strlen(path + at);
+    if (!weir__text_find_user(path + at, length, "/", &from, &until))
+        return false;
+    weir__hide(path, at + from, at + until);
     return true;
 }
 

@@ -11,8 +11,11 @@
  *   scan_ignore.c  which rules of .gitignore files apply where
  *   scan_staged.c  what git is about to commit
  *   scan_git.c     git as a child
+ *   scan_admit.c   the tokens of one file
  *   scan_file.c    one file
+ *   scan_link.c    what is not opened
  *   scan_pause.c   streams that pause
+ *   scan_pseudo.c  files that the kernel makes up
  *   scan_archive.c one that is an archive
  *   scan_members.c members of an archive, among threads
  *   scan_spill.c   temporary files
@@ -76,6 +79,7 @@ struct weir__frame {
     dev_t device;
     ino_t inode;
     bool has_given;                   /* files in it are scanned as paths of their own */
+    bool has_entries;                 /* whose paths have its name in them */
     struct weir__scan_ignore *ignore; /* held, or NULL */
 };
 
@@ -123,10 +127,12 @@ struct weir__scan_worker {
     struct weir__scan_counting *counting; /* NULL in those who scan */
     struct weir__archive_walker *walker;  /* made with the first archive */
     struct weir__buffer member;           /* of an archive, to be handed over */
+    bool is_beside;                       /* the object is of a container, beside its members */
     struct weir_device disk;              /* below disk_of, if has_disk */
     dev_t disk_of;
     int spill; /* if has_spill */
     bool has_disk, has_spill;
+    bool is_link; /* what is scanned is the target of a symlink */
 };
 
 struct weir__scan {
@@ -263,15 +269,26 @@ void weir__scan_walk(struct weir__scan_worker *w, int fd, struct weir__scan_igno
 /* Names of files in the directory, whose path is the worker's. */
 void weir__scan_names(struct weir__scan_worker *w, int fd, const char *names, size_t length);
 
+/* --- scan_admit.c --- */
+/* What whoever reads a file holds. */
+struct weir__scan_tokens {
+    struct weir_permit read, bytes;
+};
+#define WEIR__SCAN_TOKENS_NONE                                                                     \
+    {                                                                                              \
+        WEIR_PERMIT_NONE, WEIR_PERMIT_NONE                                                         \
+    }
+/* Waits for the tokens of one file. False: told, or the run is stopped. What it has got is to be
+ * released in either case. */
+bool weir__scan_admit(struct weir__scan_worker *w, struct weir__scan_tokens *tokens);
+void weir__scan_tokens_release(struct weir__scan_tokens *tokens);
+
 /* --- scan_file.c --- */
 /* The file of that name in the directory; its path is the worker's. is_given: the user named it, so
  * that a symlink is followed. */
 void weir__scan_file(struct weir__scan_worker *w, int dir, const char *name, bool is_given);
 /* A file that is open, for who has the tokens; its path is the worker's. */
 void weir__scan_open(struct weir__scan_worker *w, int fd);
-/* Waits for the tokens of one file. False: told, or the run is stopped. */
-bool weir__scan_admit(struct weir__scan_worker *w, struct weir_permit *read,
-                      struct weir_permit *bytes);
 /* The next bytes of a stream, as they come; 0 at its end. -1: told, or the run is stopped.
  * has_some: these are not the first. */
 WEIR_MUST_USE ssize_t weir__scan_stream_read(struct weir__scan_worker *w, int fd, char *bytes,
@@ -281,17 +298,33 @@ void weir__scan_stream(struct weir__scan_worker *w, int fd);
 /* The same for who has the tokens. True: they came to their end, and all of them were taken. */
 bool weir__scan_stream_admitted(struct weir__scan_worker *w, int fd);
 
+/* --- scan_pseudo.c --- */
+/* Of a file that the kernel makes up, so much is read. */
+#define WEIR__SCAN_PSEUDO_BYTES (UINT64_C(16) << 20)
+/* Whether it is on a file system of such: /proc, /sys and their like. */
+bool weir__scan_is_pseudo(int fd);
+
+/* --- scan_link.c --- */
+/* Something that is neither read nor entered; its path is the worker's. */
+void weir__scan_unopened(struct weir__scan_worker *w);
+/* The symlink of that name in the directory; its path is the worker's. Counts it. */
+void weir__scan_link(struct weir__scan_worker *w, int dir, const char *name);
+
 /* --- scan_pause.c --- */
 /* Before and after a read for which the thread may have to wait. is_lent: the scanner has an object
  * of which something has come since it was lent before. False: the run is stopped. */
 WEIR_MUST_USE bool weir__scan_pause_begin(struct weir__scan_worker *w, bool is_lent);
 WEIR_MUST_USE bool weir__scan_pause_end(struct weir__scan_worker *w);
+/* Looks after those who have been waiting for a stream for a while. */
+void weir__scan_pause_look(struct weir__scan *run);
 /* Waits for the end of the run, and looks after those who read from streams meanwhile. */
 WEIR_MUST_USE int weir__scan_pause_wait(struct weir__scan *run,
                                         const struct weir_deadline *deadline);
 
 /* The file from its beginning, whatever it is: its bytes. */
 void weir__scan_plain(struct weir__scan_worker *w, int fd, uint64_t size);
+/* The format of an archive that the file does not begin with, or NULL. */
+const char *weir__scan_hidden(int fd, uint64_t size, const char *head, size_t length);
 /* What the scanner is given; the path is the worker's. False: told. */
 bool weir__scan_object_begin(struct weir__scan_worker *w);
 bool weir__scan_object_feed(struct weir__scan_worker *w, const char *bytes, size_t length);
@@ -313,7 +346,8 @@ enum weir__scan_taken {
     WEIR__SCAN_TAKEN,
     WEIR__SCAN_TAKEN_IN_PART /* not to its end, which was told */
 };
-/* The same for one that comes as a stream, of which so many bytes are in the worker's block. */
+/* The same for one that comes as a stream, of which so many bytes are in the worker's block. format
+ * NULL: a program, which may have one behind it. */
 enum weir__scan_taken weir__scan_archive_stream(struct weir__scan_worker *w, int fd, size_t length,
                                                 const char *format);
 
@@ -321,6 +355,10 @@ enum weir__scan_taken weir__scan_archive_stream(struct weir__scan_worker *w, int
 /* Waits for its share of the pool. */
 WEIR_MUST_USE int weir__scan_archive_new(struct weir__scan *run,
                                          struct weir__scan_archive **ret_archive);
+/* Gives its share back, and waits for the largest one there is; when that fails it has none.
+ * Between members of the walk; the worker's path changes. */
+WEIR_MUST_USE int weir__scan_archive_grow(struct weir__scan_worker *w,
+                                          struct weir__scan_archive *archive);
 /* The walk is over: scans what nobody has taken, whereby the worker's path changes. */
 void weir__scan_archive_over(struct weir__scan_worker *w, struct weir__scan_archive *archive);
 /* Whether somebody might take a member. */

@@ -11,6 +11,8 @@
  */
 #include "scan_part.h"
 
+#include "job_mutants.h"
+
 #include "banned.h"
 
 #define PAUSE_NS (200 * WEIR_NS_PER_MS) /* after so long somebody wants to know */
@@ -37,11 +39,18 @@ static void settle(struct weir__scan_worker *w)
 {
     WEIR_CLEANUP(weir_permit_release)
     struct weir_permit turn = WEIR_PERMIT_NONE;
-    if (weir_budget_try(&w->turns, 1, &turn) < 0 || !w->is_lent ||
-        weir_now_ns() < weir_time_add(w->lent_ns, PAUSE_NS))
+    bool is_free =
+        WEIR__JOB_MUTANT(PAUSE_WITHOUT_TURN) || weir_budget_try(&w->turns, 1, &turn) == 0;
+    if (!is_free || !w->is_lent || weir_now_ns() < weir_time_add(w->lent_ns, PAUSE_NS))
         return;
     weir__scanner_settle(w->scanner);
     w->is_lent = false; /* once for each pause */
+}
+
+void weir__scan_pause_look(struct weir__scan *run)
+{
+    for (unsigned i = 0; i < run->threads && !weir_cancel_is_fired(&run->stop); i++)
+        settle(run->workers[i]);
 }
 
 int weir__scan_pause_wait(struct weir__scan *run, const struct weir_deadline *deadline)
@@ -52,8 +61,7 @@ int weir__scan_pause_wait(struct weir__scan *run, const struct weir_deadline *de
         int result = weir_crew_wait(run->crew, &soon);
         if (result != -WEIR_E_TIMEOUT)
             return result;
-        for (unsigned i = 0; i < run->threads && !weir_cancel_is_fired(&run->stop); i++)
-            settle(run->workers[i]);
+        weir__scan_pause_look(run);
         if (weir_now_ns() >= deadline->at_ns)
             return result;
     }

@@ -327,16 +327,14 @@ static void scan_large(struct weir__scan_worker *w, const char *id)
 void weir__scan_staged(struct weir__scan_worker *w, const char *id)
 {
     const struct weir__scan_options *options = w->run->options;
-    WEIR_CLEANUP(weir_permit_release)
-    struct weir_permit read = WEIR_PERMIT_NONE;
-    WEIR_CLEANUP(weir_permit_release)
-    struct weir_permit bytes = WEIR_PERMIT_NONE;
+    WEIR_CLEANUP(weir__scan_tokens_release)
+    struct weir__scan_tokens tokens = WEIR__SCAN_TOKENS_NONE;
     uint64_t size = 0;
     if (weir__scanner_skips(w->scanner, weir__buffer_text(&w->path))) {
         w->counts.allowed_paths++;
         return;
     }
-    if (!weir__scan_admit(w, &read, &bytes))
+    if (!weir__scan_admit(w, &tokens))
         return;
     int result = ask(w, id, &size);
     if (result > 0)

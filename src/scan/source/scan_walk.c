@@ -131,6 +131,10 @@ static int reopen(struct weir__scan_worker *w, const struct weir__frame *frame, 
 static void pop(struct weir__scan_worker *w)
 {
     struct weir__frame gone = *top(w);
+    if (!gone.has_entries && gone.path_length > 1 && !weir__scan_is_stopped(w)) {
+        weir__buffer_truncate(&w->path, gone.path_length - 1);
+        weir__scan_unopened(w);
+    }
     weir__scan_ignore_drop(w->run, gone.ignore);
     weir__buffer_truncate(&w->names, gone.names_from);
     w->frames_count--;
@@ -280,7 +284,9 @@ static void do_window(struct weir__scan_worker *w, ssize_t size)
     unsigned files = 0;
     for (ssize_t at = 0; at < size && !weir__scan_is_stopped(w);) {
         const struct weir__dirent *entry = entry_at(w, at);
-        unsigned char type = weir__dirent_is_dots(entry->d_name) ? DT_TAKEN : type_of(w, entry);
+        bool is_dots = weir__dirent_is_dots(entry->d_name);
+        unsigned char type = is_dots ? DT_TAKEN : type_of(w, entry);
+        top(w)->has_entries |= !is_dots && type != DT_IGNORED;
         if (type == DT_REG && !w->counting) {
             if (files % WEIR__SCAN_AHEAD == 0)
                 ask_ahead(w, at, size);
@@ -302,11 +308,14 @@ static void do_window(struct weir__scan_worker *w, ssize_t size)
                 (void)keep_dir(w, entry->d_name, true);
             }
         } else if (type == DT_LNK) {
-            w->counts.symlinks++;
+            if (add_name(w, entry->d_name))
+                weir__scan_link(w, top(w)->fd, entry->d_name);
         } else if (type == DT_IGNORED) {
             w->counts.ignored++;
         } else if (type != DT_TAKEN) {
             w->counts.special++;
+            if (add_name(w, entry->d_name))
+                weir__scan_unopened(w);
         }
         before = entry->d_off;
         at += entry->d_reclen;
@@ -377,6 +386,15 @@ static void enter_next(struct weir__scan_worker *w)
     }
     if ((w->run->options->one_file_system && st.st_dev != w->device) ||
         weir__scan_given_dir(w->run->given, st.st_dev, st.st_ino)) {
+        if (!weir__scan_given_dir(w->run->given, st.st_dev, st.st_ino))
+            weir__scan_unopened(w);
+        weir__sys_close(fd);
+        return;
+    }
+    /* One that the user named is the top of a walk, and not met here. */
+    if (st.st_dev != top(w)->device && weir__scan_is_pseudo(fd)) {
+        w->counts.special++;
+        weir__scan_unopened(w);
         weir__sys_close(fd);
         return;
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "job_mutants.h"
 #include "scan_git.h"
 #include "sys.h"
 
@@ -17,7 +18,10 @@ static void take_finding(void *arg, const struct weir__finding *finding)
     struct weir__scan_worker *w = arg;
     const char *path = weir__buffer_text(&w->path);
     struct weir__finding told = *finding;
+    if (w->is_link && !finding->rule->regex)
+        return; /* by the name of a file, which is elsewhere */
     told.shown_path = weir__scan_name(w, path);
+    told.is_beside = w->is_beside;
     w->run->hooks.finding(w->run->hooks.arg, path, &told);
 }
 
@@ -162,10 +166,11 @@ static void do_path(struct weir__scan_worker *w, const char *path, bool is_liste
     else if (S_ISREG(st.st_mode))
         weir__scan_file(w, AT_FDCWD, path, !is_listed);
     else if (S_ISLNK(st.st_mode))
-        w->counts.symlinks++;
-    else if (is_listed || S_ISSOCK(st.st_mode))
+        weir__scan_link(w, AT_FDCWD, path);
+    else if (is_listed || S_ISSOCK(st.st_mode)) {
         w->counts.special++;
-    else
+        weir__scan_unopened(w);
+    } else
         do_stream(w, path);
 }
 
@@ -208,11 +213,17 @@ int weir__scan_worker_main(struct weir_crew_self *self, void *arg)
     struct weir__job *job = NULL;
     int result;
     while ((result = weir__job_take(w->run, &job)) == 0) {
+        if (WEIR__JOB_MUTANT(JOB_DONE_BEFORE_WORK))
+            weir__job_done(w->run);
         do_job(w, job);
-        weir__scan_count(w);
+        if (!WEIR__JOB_MUTANT(JOB_COUNTED_LATE))
+            weir__scan_count(w);
         weir__scan_ignore_drop(w->run, job->ignore);
         weir__job_free(job);
-        weir__job_done(w->run);
+        if (!WEIR__JOB_MUTANT(JOB_DONE_BEFORE_WORK))
+            weir__job_done(w->run);
+        if (WEIR__JOB_MUTANT(JOB_COUNTED_LATE))
+            weir__scan_count(w);
     }
     weir__scan_archives_leave(w);
     return result == -WEIR_E_CLOSED ? 0 : result;

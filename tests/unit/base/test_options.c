@@ -363,6 +363,8 @@ TEST(unknown_options_find_the_nearest)
 {
     CHECK_WRONG("unknown option '--max-file': did you mean '--max-files-in-flight'?", "--max-file");
     CHECK_WRONG("unknown option '--jsno': did you mean '--json'?", "--jsno=3");
+    CHECK_WRONG("unknown option '--s': did you mean one of '--sparse', '--size'?", "--s=1");
+    CHECK_WRONG("unknown option '--flight': did you mean '--max-files-in-flight'?", "--flight=1");
     CHECK_WRONG("unknown option '--no-sprase': did you mean '--no-sparse'?", "--no-sprase");
     CHECK_WRONG("unknown option '--hepl': did you mean '--help'?", "--hepl");
     CHECK_WRONG("unknown option '--zzzzzz': see --help for those there are", "--zzzzzz");
@@ -438,6 +440,9 @@ TEST(values_that_are_missing_or_too_much)
     CHECK_WRONG("option '-n' needs a value: N, 1 to 4096", "-n");
     CHECK_WRONG("option '--verify' needs a value: WORD, first, always or scrub", "--verify");
     CHECK_WRONG("option '--file': '' is not a path: expected a name that is not empty", "--file=");
+    CHECK_WRONG("option '-f': 'b' is one too many: it may be given once", "--file=a", "-f", "b");
+    CHECK_OK("--file=a", "--dir=b");
+    CHECK_STR(values.file, "a");
 }
 
 TEST(values_name_what_is_allowed)

@@ -1,6 +1,8 @@
 /* test_text.c - what is shown of texts that others wrote. */
 #include "text.h"
 
+#include <stdio.h>
+
 #include "tap.h"
 
 /* The whole text as it is shown. */
@@ -74,6 +76,32 @@ TEST(an_argument_has_room_for_80_bytes_and_the_mark)
     const char *shown = WEIR__CLIPPED(given);
     CHECK_EQ(strlen(shown), 83);
     CHECK_STR(shown + 80, "...");
+}
+
+/* What is left of it when that is hidden, as stars. */
+static const char *without_user(const char *text, size_t length, const char *ends)
+{
+    static char shown[64];
+    size_t from, until;
+    snprintf(shown, sizeof(shown), "%s", text);
+    if (weir__text_find_user(text, length, ends, &from, &until))
+        memset(shown + from, '*', until - from);
+    return shown;
+}
+
+TEST(users_and_passwords_are_found)
+{
+    CHECK_STR(without_user("u:p@host/a", 10, "/"), "***@host/a");
+    CHECK_STR(without_user("u:p@q@host/a@b", 14, "/"), "************@b");
+    CHECK_STR(without_user("u:p@q@host/a@b", 10, "/"), "*****@host/a@b");
+    CHECK_STR(without_user("@host", 5, "/"), "@host");
+    CHECK_STR(without_user("host:word/a", 11, "/"), "host:****/a");
+    CHECK_STR(without_user("host:12x/a", 10, "/"), "host:***/a");
+    CHECK_STR(without_user("host:wo?rd", 10, "/?#"), "host:**?rd");
+    CHECK_STR(without_user(":word", 5, "/"), ":****");
+    static const char *const plain[] = {"", "host", "host:", "host:80", "host:80/a:b", "host/a:b"};
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+        CHECK_STR(without_user(plain[i], strlen(plain[i]), "/"), plain[i]);
 }
 
 TAP_MAIN()

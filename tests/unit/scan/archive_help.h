@@ -19,6 +19,7 @@
 
 #include "archive_walker.h"
 #include "tap.h"
+#include "tool_help.h"
 
 #define PLANTED  "token = weir-planted-0123456789\n"
 #define SEEN_MAX 4096
@@ -91,8 +92,12 @@ static inline void seen_unscanned(void *arg, const char *path, const char *reaso
     snprintf(told[told_count++].reason, sizeof(told[0].reason), "%s", reason);
 }
 
-static const struct weir__archive_hooks help_hooks = {seen_begin, seen_bytes, seen_end,
-                                                      seen_unscanned, NULL};
+static const struct weir__archive_hooks help_hooks = {
+    .begin = seen_begin,
+    .bytes = seen_bytes,
+    .end = seen_end,
+    .unscanned = seen_unscanned,
+};
 
 /* An empty folder to work in, and default options. */
 static inline void help_start(void)
@@ -107,24 +112,6 @@ static inline void help_start(void)
     help_walker = NULL;
     weir__archive_options_init(&help_options);
     on_bytes = on_end = NULL;
-}
-
-/* Runs a script in the folder; false when it fails. */
-static inline bool help_run(const char *script)
-{
-    int status = -1;
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        int null = open("/dev/null", O_RDWR);
-        dup2(null, STDIN_FILENO);
-        dup2(null, STDOUT_FILENO);
-        if (!getenv("WEIR_VERBOSE"))
-            dup2(null, STDERR_FILENO);
-        execl("/bin/sh", "sh", "-euc", script, (char *)NULL);
-        _exit(127);
-    }
-    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
 static inline bool help_has(const char *tools)

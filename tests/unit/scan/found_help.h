@@ -9,7 +9,8 @@
 
 #include "tap.h"
 
-/* A finding of the secret in a text: the place is counted, the line is the whole line. */
+/* A finding of the secret in a text: the place is counted, the line is the whole line. The match is
+ * that line, too, or begins with a secret that begins with a keyword of the rule. */
 static inline struct weir__finding found_in(const struct weir__rule *rule, const char *text,
                                             const char *secret)
 {
@@ -32,7 +33,10 @@ static inline struct weir__finding found_in(const struct weir__rule *rule, const
     finding.line_from = (size_t)(at - line);
     finding.line_until = finding.line_from + finding.secret_length;
     finding.match = line;
-    finding.match_length = finding.line_length;
+    for (size_t i = 0; i < rule->keywords.count; i++)
+        if (strncmp(secret, rule->keywords.items[i], strlen(rule->keywords.items[i])) == 0)
+            finding.match = at;
+    finding.match_length = finding.line_length - (size_t)(finding.match - line);
     return finding;
 }
 

@@ -201,7 +201,7 @@ TEST(the_program_is_looked_for)
     CHECK(help_run("printf '#!/bin/sh\\nexit 0\\n' > e/weir-unpack; chmod 755 e/weir-unpack"));
     setenv("WEIR_LIBEXEC", "e", 1);
     help_start();
-    CHECK_EQ(help_walk("a"), -WEIR_E_INTERNAL);
+    CHECK_EQ(help_walk("a"), -WEIR_E_EXHAUSTED);
     setenv("WEIR_LIBEXEC", was, 1);
     CHECK_EQ(help_walk("a"), 0);
     CHECK_SHOW(seen("a!f")->has_planted);

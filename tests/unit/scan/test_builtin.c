@@ -31,11 +31,12 @@ static void take(void *arg, const struct weir__finding *finding)
 
 static bool finds(struct weir__scanner *scanner, const struct weir__rule *rule, const char *text)
 {
-    struct weir__object object = {.path = "example", .decode_depth = 0};
+    bool is_path = !rule->regex; /* then the text is one */
+    struct weir__object object = {.path = is_path ? text : "example", .decode_depth = 0};
     looked_for = rule;
     is_found = false;
     CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
-    CHECK_EQ(weir__scanner_feed(scanner, text, strlen(text)), 0);
+    CHECK_EQ(weir__scanner_feed(scanner, text, is_path ? 0 : strlen(text)), 0);
     CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
     return is_found;
 }
@@ -106,6 +107,216 @@ TEST(each_finds_its_examples_and_no_near_miss)
         weir__engine_free(engine);
     }
     CHECK_EQ(wrong, 0);
+    weir__rules_free(rules);
+}
+
+/* --- one secret, one finding --- */
+
+/* Examples in which two rules each have the same bytes: what stands before a '/' of a key of WorkOS
+ * is a whole one of Stripe. */
+static const char *const told_twice[] = {"workos-key", NULL};
+
+#define PLACES_MAX 16u
+
+struct places {
+    uint64_t from[PLACES_MAX], until[PLACES_MAX];
+    const char *rules[PLACES_MAX];
+    unsigned count;
+};
+
+static void keep_place(void *arg, const struct weir__finding *finding)
+{
+    struct places *places = arg;
+    CHECK(places->count < PLACES_MAX);
+    places->from[places->count] = finding->place.offset;
+    places->until[places->count] = finding->place.offset + finding->place.length;
+    places->rules[places->count++] = finding->rule->id;
+}
+
+/* Whether two findings share a byte; says so unless it is accepted. */
+static bool is_repeated(const struct places *places, const char *id)
+{
+    for (unsigned i = 0; i < places->count; i++)
+        for (unsigned k = i + 1; k < places->count; k++) {
+            if (places->from[i] >= places->until[k] || places->from[k] >= places->until[i])
+                continue;
+            for (size_t t = 0; told_twice[t]; t++)
+                if (strcmp(told_twice[t], id) == 0)
+                    return false;
+            printf("# an example of %s is found by %s and %s\n", id, places->rules[i],
+                   places->rules[k]);
+            return true;
+        }
+    return false;
+}
+
+/* All rules at a time: what several of them know is told by one. */
+TEST(examples_are_found_by_one_rule)
+{
+    struct weir__rules *rules = load();
+    struct weir__engine_options options = {.cache = NULL};
+    struct weir__rules_error error;
+    struct weir__engine *engine = NULL;
+    struct weir__scanner *scanner = NULL;
+    struct places places;
+    struct weir__sink sink = {.finding = keep_place, .arg = &places};
+    size_t repeated = 0;
+    CHECK_EQ(weir__engine_new(&engine, rules, &options, &error), 0);
+    CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
+    for (size_t i = 0; i < rules->rules_count; i++)
+        for (size_t k = 0; k < rules->rules[i].examples.count; k++) {
+            const char *text = rules->rules[i].examples.items[k];
+            struct weir__object object = {.path = "example",
+                                          .decode_depth = WEIR__DECODE_DEPTH_DEFAULT};
+            places.count = 0;
+            CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
+            CHECK_EQ(weir__scanner_feed(scanner, text, strlen(text)), 0);
+            CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
+            repeated += is_repeated(&places, rules->rules[i].id);
+        }
+    CHECK_EQ(repeated, 0);
+    weir__scanner_free(scanner);
+    weir__engine_free(engine);
+    weir__rules_free(rules);
+}
+
+/* --- a name without a value --- */
+
+/* How a name that has no value stands before another that has one: what is written before the name,
+ * between it and the value, and behind that. The first has no name: what is found in it needs none.
+ */
+static const struct {
+    const char *before, *between, *behind;
+} shapes[] = {
+    {NULL, "CACHE_VERSION=", "\n"},
+    {"", "=\nCACHE_VERSION=", "\n"},
+    {"# ", "=  # ask for it\n\n# of today\nCACHE_VERSION=", "\n"},
+    {"  ", ":\n  cacheVersion: ", "\n"},
+    {"", " = ''\ncache_version = '", "'\n"},
+    {"{\"", "\": \"\", \"cacheVersion\": \"", "\"}\n"},
+};
+#define SHAPES_COUNT (sizeof(shapes) / sizeof(shapes[0]))
+
+/* Whether the example is NAME=VALUE or "NAME: VALUE", and nothing else. */
+static bool is_assignment(const char *text, size_t *ret_name, const char **ret_value)
+{
+    static const char name_bytes[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                     "0123456789_.-";
+    size_t name = strspn(text, name_bytes);
+    const char *value = text + name + (text[name] == ':' && text[name + 1] == ' ' ? 2 : 1);
+    if (name == 0 || (text[name] != '=' && value != text + name + 2) || value[0] == '\0' ||
+        value[strcspn(value, " \t\r\n\"'`<>{},;")] != '\0')
+        return false;
+    *ret_name = name;
+    *ret_value = value;
+    return true;
+}
+
+static unsigned count_in_shape(struct weir__scanner *scanner, struct places *places, size_t shape,
+                               const char *text, size_t name, const char *value)
+{
+    struct weir__object object = {.path = "example", .decode_depth = 0};
+    const char *before = shapes[shape].before;
+    places->count = 0;
+    CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
+    if (before) {
+        CHECK_EQ(weir__scanner_feed(scanner, before, strlen(before)), 0);
+        CHECK_EQ(weir__scanner_feed(scanner, text, name), 0);
+    }
+    const char *between = shapes[shape].between, *behind = shapes[shape].behind;
+    CHECK_EQ(weir__scanner_feed(scanner, between, strlen(between)), 0);
+    CHECK_EQ(weir__scanner_feed(scanner, value, strlen(value)), 0);
+    CHECK_EQ(weir__scanner_feed(scanner, behind, strlen(behind)), 0);
+    CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
+    return places->count;
+}
+
+/* Values that have a form of their own, behind one of several words in the same line. */
+static const char *const taken[] = {"yandex-static-secret", "bitwarden-access-token", NULL};
+
+/* Those, and examples whose name is that of a section as well, with the value below it in YAML. */
+static bool is_accepted(const char *rule, size_t shape, const char *name, size_t length)
+{
+    static const char *const kinds[] = {"key", "token", "secret", "passw", "pwd"};
+    char word[128];
+    for (size_t i = 0; taken[i]; i++)
+        if (strcmp(taken[i], rule) == 0)
+            return true;
+    if (shapes[shape].between[0] != ':' || length >= sizeof(word))
+        return false;
+    memcpy(word, name, length);
+    word[length] = '\0';
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strcasestr(word, kinds[i]))
+            return false;
+    return true;
+}
+
+/* Files of settings that are to be filled in: the first value is not that of all names before it.
+ */
+TEST(a_name_without_a_value_takes_no_other)
+{
+    struct weir__rules *rules = load();
+    struct weir__engine_options options = {.cache = NULL};
+    struct weir__rules_error error;
+    struct weir__engine *engine = NULL;
+    struct weir__scanner *scanner = NULL;
+    struct places places;
+    struct weir__sink sink = {.finding = keep_place, .arg = &places};
+    size_t tried = 0, wrong = 0;
+    CHECK_EQ(weir__engine_new(&engine, rules, &options, &error), 0);
+    CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
+    for (size_t i = 0; i < rules->rules_count; i++)
+        for (size_t k = 0; k < rules->rules[i].examples.count; k++) {
+            const char *text = rules->rules[i].examples.items[k], *value;
+            size_t name;
+            if (!is_assignment(text, &name, &value) ||
+                count_in_shape(scanner, &places, 0, text, name, value) > 0)
+                continue;
+            tried++;
+            for (size_t shape = 1; shape < SHAPES_COUNT; shape++)
+                if (count_in_shape(scanner, &places, shape, text, name, value) > 0 &&
+                    !is_accepted(places.rules[0], shape, text, name) && ++wrong)
+                    printf("# %s takes another's value in '%s' as of '%.*s'\n", places.rules[0],
+                           shapes[shape].between, (int)name, text);
+        }
+    CHECK(tried > 800);
+    CHECK_EQ(wrong, 0);
+    weir__scanner_free(scanner);
+    weir__engine_free(engine);
+    weir__rules_free(rules);
+}
+
+/* --- what is marked as checked --- */
+
+static void count_checked(void *arg, const struct weir__finding *finding)
+{
+    unsigned *counts = arg;
+    counts[finding->is_checked]++;
+}
+
+TEST(what_only_looks_random_is_not_checked)
+{
+    static const char text[] = "api_key = \"0MEAHTnbyUaM2vNCbgE0dYSmLPhz2u9l\"\n"
+                               "GITHUB_TOKEN=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\n";
+    struct weir__rules *rules = load();
+    const char *only[] = {"generic-secret", "github-pat", NULL};
+    struct weir__engine_options options = {.only = only};
+    struct weir__rules_error error;
+    struct weir__engine *engine = NULL;
+    struct weir__scanner *scanner = NULL;
+    unsigned counts[2] = {0};
+    struct weir__sink sink = {.finding = count_checked, .arg = counts};
+    struct weir__object object = {.path = "example"};
+    CHECK_EQ(weir__engine_new(&engine, rules, &options, &error), 0);
+    CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
+    CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
+    CHECK_EQ(weir__scanner_feed(scanner, text, strlen(text)), 0);
+    CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
+    CHECK_EQ(counts[false], 1);
+    CHECK_EQ(counts[true], 1);
+    weir__scanner_free(scanner);
+    weir__engine_free(engine);
     weir__rules_free(rules);
 }
 

@@ -1,9 +1,11 @@
 /* Tests of the cache: what is put is got, and what others could have touched is not. */
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <weir/error.h>
@@ -195,6 +197,65 @@ TEST(there_are_never_too_many)
     CHECK(count > 0 && count <= WEIR__CACHE_FILES);
     CHECK_EQ(get(key), 0); /* the last one is there */
     weir__base_free(bytes);
+    weir__cache_fini(&cache);
+}
+
+/* The oldest that was written is the one that was used last; then the second oldest has to go. */
+TEST(the_least_recently_used_goes_first)
+{
+    char key[16], name[32], own[512];
+    start();
+    weir__cache_fini(&cache);
+    snprintf(own, sizeof(own), "%s/lru", base); /* with nothing else in it */
+    weir__cache_init(&cache, own, NULL);
+    for (unsigned i = 0; i < WEIR__CACHE_FILES; i++) {
+        snprintf(key, sizeof(key), "used%03u", i);
+        put(key, "text");
+        snprintf(name, sizeof(name), "lru/weir/%s", key);
+        struct timespec times[2] = {{.tv_sec = 1000 + i}, {.tv_sec = 1000 + i}};
+        CHECK_EQ(utimensat(AT_FDCWD, in_base(name), times, 0), 0);
+    }
+    CHECK_EQ(get("used000"), 0);
+    weir__base_free(bytes);
+    put("one-more", "text");
+    CHECK_EQ(get("used001"), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(get("used000"), 0);
+    weir__base_free(bytes);
+    CHECK_EQ(get("used002"), 0);
+    weir__base_free(bytes);
+    weir__cache_fini(&cache);
+}
+
+static struct timespec used_at(const char *name)
+{
+    struct stat st = {0};
+    CHECK_EQ(stat(in_base(name), &st), 0);
+    return st.st_atim;
+}
+
+/* The system itself notes the first use after a change, and no other for a day. */
+TEST(every_use_is_noted)
+{
+    start();
+    put("early", "text");
+    put("late", "text");
+    time_t end = time(NULL) + 10;
+    bool is_later = false;
+    for (unsigned i = 0; i < 2; i++) { /* the second time is what counts */
+        CHECK_EQ(get("early"), 0);
+        weir__base_free(bytes);
+        CHECK_EQ(get("late"), 0);
+        weir__base_free(bytes);
+    }
+    struct timespec late = used_at("weir/late");
+    while (!is_later && time(NULL) < end) {
+        CHECK_EQ(get("early"), 0);
+        weir__base_free(bytes);
+        struct timespec early = used_at("weir/early");
+        is_later = early.tv_sec > late.tv_sec ||
+                   (early.tv_sec == late.tv_sec && early.tv_nsec > late.tv_nsec);
+    }
+    CHECK(is_later);
     weir__cache_fini(&cache);
 }
 

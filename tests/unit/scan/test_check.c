@@ -89,6 +89,24 @@ static const struct vector {
      "AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICA"
      "gAAAGILtwFufOO3QMP6vHumKwTSAkOQfO9yYENIjTUCWN4Wzp",
      false},
+    {"github",
+     "ghr_"
+     "GXy9KTUMAFGrM14gENAsIrsD3mbLFecbVjafQ4gGnRfXBkg8QysD4FIS0Xzm41PB2qs3531hxgnq",
+     true},
+    {"sentry-org",
+     "sntrys_"
+     "eyJpYXQiOiAxNzAxMjAwMzIzLjUsICJ1cmwiOiAiaHR0cHM6Ly9zZW50cnkuaW8iLCAicmVnaW9uX3VybCI6"
+     "ICJodHRwczovL3VzLnNlbnRyeS5pbyIsICJvcmciOiAiYWNtZTIyIn0=_9milpvB1YfjfxWTNMWydqa3bYbR"
+     "tgrVzULBKh+SVmvw",
+     false},
+    {"slack-webhook",
+     "TYETJ6W4V/"
+     "BLKY984O0/c6YOZq0M7qO60lI5QfecJUyG",
+     false},
+    {"slack-webhook",
+     "TYETJ6W4V/"
+     "A04KQ9Z1X2Y/412345678901234567/c6YOZq0M7qO60lI5QfecJUyG",
+     false},
     {"slack",
      "xoxb-"
      "778139431184-6625573851237-Qawweojxb9bQg7I5uJ7SVUNF",
@@ -338,6 +356,34 @@ TEST(a_sum_notices_every_changed_character)
 }
 
 static const struct vector wrong[] = {
+    /* A refresh token with another sum; one character more. */
+    {"github",
+     "ghr_"
+     "GXy9KTUMAFGrM14gENAsIrsD3mbLFecbVjafQ4gGnRfXBkg8QysD4FIS0Xzm41PB2qs3531hxgna",
+     false},
+    /* No organization; facts that are no JSON; a secret that is too short. */
+    {"sentry-org",
+     "sntrys_"
+     "eyJpYXQiOiAxNzAwMDAwMDAwLjUsICJ1cmwiOiAiaHR0cHM6Ly9zZW50cnkuaW8iLCAibmFtZSI6ICJ4In0="
+     "_9milpvB1YfjfxWTNMWydqa3bYbRtgrVzULBKh+SVmvw",
+     false},
+    {"sentry-org",
+     "sntrys_"
+     "XyJpYXQiOiAxNzAxMjAwMzIzLjUsICJ1cmwiOiAiaHR0cHM6Ly9zZW50cnkuaW8iLCAicmVnaW9uX3VybCI6"
+     "ICJodHRwczovL3VzLnNlbnRyeS5pbyIsICJvcmciOiAiYWNtZTIyIn0=_9milpvB1YfjfxWTNMWydqa3bYbR"
+     "tgrVzULBKh+SVmvw",
+     false},
+    {"sentry-org",
+     "sntrys_"
+     "eyJpYXQiOiAxNzAxMjAwMzIzLjUsICJ1cmwiOiAiaHR0cHM6Ly9zZW50cnkuaW8iLCAicmVnaW9uX3VybCI6"
+     "ICJodHRwczovL3VzLnNlbnRyeS5pbyIsICJvcmciOiAiYWNtZTIyIn0=_9milpvB1YfjfxWTNMWydqa3bYbR"
+     "tgrVzULBKh+SVmv",
+     false},
+    /* Another team letter, another application letter, a secret of 23, no number of a workflow. */
+    {"slack-webhook", "XYETJ6W4V/BLKY984O0/c6YOZq0M7qO60lI5QfecJUyG", false},
+    {"slack-webhook", "TYETJ6W4V/CLKY984O0/c6YOZq0M7qO60lI5QfecJUyG", false},
+    {"slack-webhook", "TYETJ6W4V/BLKY984O0/c6YOZq0M7qO60lI5QfecJUy", false},
+    {"slack-webhook", "TYETJ6W4V/A04KQ9Z1X2Y/c6YOZq0M7qO60lI5QfecJUyG", false},
     {"anthropic",
      "sk-ant-"
      "api03-short-AA",
@@ -427,6 +473,8 @@ TEST(only_what_people_wrote_is_dropped_by_a_check)
 {
     CHECK(weir__check_is_gate("random") && weir__check_is_gate("not-placeholder"));
     CHECK(weir__check_is_gate("basic-auth"));
+    CHECK(!weir__check_is_proof("random") && !weir__check_is_proof("not-placeholder"));
+    CHECK(weir__check_is_proof("basic-auth") && weir__check_is_proof("github"));
     CHECK(!weir__check_is_gate("github") && !weir__check_is_gate("none"));
 }
 

@@ -15,15 +15,18 @@
 #define BIG      ((size_t)4 << 20)
 
 static struct weir__decoded runs[RUNS_MAX];
-static struct weir__buffer out;
+static struct weir__buffer out, marks;
 static size_t runs_count;
 static bool is_truncated;
 
 static void decode_with(const char *source, size_t length, unsigned encodings, size_t out_max)
 {
-    struct weir__decode_options options = {.runs_max = RUNS_MAX, .encodings = encodings};
+    struct weir__decode_options options = {
+        .runs_max = RUNS_MAX, .encodings = encodings, .marks = &marks};
     weir__buffer_fini(&out);
     weir__buffer_init(&out, out_max);
+    weir__buffer_fini(&marks);
+    weir__buffer_init(&marks, WEIR__MARKS_BYTES(OUT_MAX));
     runs_count = weir__decode(source, length, &options, &out, runs, &is_truncated);
     CHECK(weir__buffer_length(&out) <= out_max);
 }
@@ -98,6 +101,9 @@ TEST(the_kinds_have_names)
     CHECK_STR(weir__encoding_name(WEIR__BASE64), "base64");
     CHECK_STR(weir__encoding_name(WEIR__ESCAPES), "unicode");
     CHECK_STR(weir__encoding_name(WEIR__UTF16BE), "utf-16be");
+    CHECK_STR(weir__encoding_name(WEIR__UTF32LE), "utf-32le");
+    CHECK_STR(weir__encoding_name(WEIR__HEX_LIST), "hex");
+    CHECK_STR(weir__encoding_name(WEIR__DECIMALS), "decimal");
 }
 
 TEST(the_tables_are_those_of_the_definitions)
@@ -167,7 +173,11 @@ TEST(alphabets_do_not_mix)
 
 TEST(base64_goes_on_in_lines_of_one_width)
 {
-    static const char *const breaks[] = {"\n", "\r\n", "\n    ", "\n\t", "\\n", "\\r\\n"};
+    static const char *const breaks[] = {
+        "\n",       "\r\n",    "\n    ",  "\n\t",      "\\n",     "\\r\\n",
+        "\\\\n",    "\\\n",    "\n# ",    "\n // ",    "\n * ",   "\n> ",
+        "\"\n  \"", "' +\n '", "'\n + '", "\" .\n \"", "\" + \"", "\\n\" +\n    \"",
+    };
     static const char plain[] =
         "{\"user\": \"root\", \"password\": \"correct horse battery staple\", "
         "\"host\": \"db.internal\", \"port\": 5432, \"tls\": true}\n";
@@ -198,6 +208,19 @@ TEST(a_longer_line_is_something_else)
     CHECK_EQ(runs[0].until, 20);
     CHECK_EQ(runs[1].from, 21);
     CHECK_EQ(runs[1].until, 41); /* one character alone is no byte */
+}
+
+TEST(a_word_in_the_next_line_is_read_both_ways)
+{
+    static const char source[] = "A=cGFzc3dvcmQ9aHVudGVy\nSET x\n";
+    bool is_alone = false, is_joined = false;
+    decode(source, sizeof(source) - 1);
+    for (size_t i = 0; i < runs_count; i++) {
+        is_alone |= runs[i].from == 2 && runs[i].until == 22 &&
+                    strcmp(bytes_of(&runs[i]), "password=hunter") == 0;
+        is_joined |= runs[i].until == 26;
+    }
+    CHECK(is_alone && is_joined);
 }
 
 TEST(a_list_of_tokens_is_not_one)
@@ -269,41 +292,149 @@ TEST(hexadecimal_is_found)
 
 TEST(percent_escapes_are_found)
 {
-    expect("GET /?q=%70%61ssword%3Dhunter2&x=1 HTTP", 39, WEIR__PERCENT, "/?q=password=hunter2&x=1",
-           4, 34);
-    expect_none("100%25 of %41%42");         /* one and two in a stretch */
-    expect_none("printf(\"%02d%%4%d\", a)"); /* one */
-    expect_none("%00%01%02%80%90");          /* not text */
-    expect_all("%%41%4%41%42%", WEIR__PERCENT, "%A%4AB%");
+    expect("GET /?q=%70%61ssword%3Dhunter2&x=1 HTTP", 39, WEIR__PERCENT,
+           "GET /?q=password=hunter2&x=1 HTTP", 0, 39);
+    expect_all("%%41%4%41%42%=abc", WEIR__PERCENT, "%A%4AB%=abc");
+    expect_all("password%3Dx1", WEIR__PERCENT, "password=x1");
+    expect_all("pass%u0077ord%3Dx1", WEIR__PERCENT, "password=x1");
+    expect_none("printf(\"%02d%%8%d\", a)");
+    expect_none("%00%01%02%80%90"); /* not text */
+    expect_none("a line with %09 and %80 alone");
+    expect_none("a%41"); /* too short for anything */
 }
 
 TEST(unicode_escapes_are_found)
 {
     expect_all("\\u0070\\u0061\\u0073\\u0073word", WEIR__ESCAPES, "password");
-    expect_all("\\u{70}\\u{000061}\\x73\\x73word", WEIR__ESCAPES, "password");
+    expect_all("\\u{70}\\u{000061}\\x73\\U00000073word", WEIR__ESCAPES, "password");
     expect_all("&#112;&#97;&#x73;&#X73;word", WEIR__ESCAPES, "password");
+    expect_all("pass\\167ord\\/a\\/b", WEIR__ESCAPES, "password/a/b");
+    expect_all("pass&amp;word&lt;&gt;", WEIR__ESCAPES, "pass&word<>");
+    expect_all("{&quot;key&quot;:&quot;it&apos;s&quot;}", WEIR__ESCAPES, "{\"key\":\"it's\"}");
+    expect_all("pass\\\\u0077ord\\\\\\\"\\\\n", WEIR__ESCAPES, "password\"\n");
     expect_all("\\u00e9\\ud83d\\ude00\\u20ac\\u0041 password=1", WEIR__ESCAPES,
                "\xc3\xa9\xf0\x9f\x98\x80\xe2\x82\xac"
                "A password=1");
-    expect("\"key\": \"\\u0041\\u0042\\u0043\\u0044\"\nnext", 38, WEIR__ESCAPES,
-           "\"key\": \"ABCD\"", 0, 33);
+    expect("\"key\": \"\\u0041BCD\"\nnext", 23, WEIR__ESCAPES, "\"key\": \"ABCD\"", 0, 18);
     /* Halves of pairs, numbers beyond Unicode and those that are not closed stay as they are. */
     expect_all("\\ud83dx\\ude00\\u{110000}&#1114112;&#65\\u0041\\u0042\\u0043\\u0044",
                WEIR__ESCAPES, "\\ud83dx\\ude00\\u{110000}&#1114112;&#65ABCD");
-    expect_none("\\u0041\\u0042\\u0043 and a long sentence");
-    expect_none("\\x41\\x42\\x4");
+    expect_none("\\x4 and a long sentence");
+    expect_none("\\u00e9 and a long sentence"); /* no printable ASCII */
+    expect_none("printf(\"a long sentence\\n\\t\\\"\");");
+    expect_none("a &quot;long&quot; sentence; don&#39;t");
+    expect_none("&array[0] && &amp[0] and more of it");
 }
 
-TEST(escapes_that_are_far_apart_are_not_one_run)
+TEST(one_escape_takes_its_word_and_what_is_beside_it)
 {
-    char source[400];
-    size_t length =
-        (size_t)snprintf(source, sizeof(source), "\\u0041\\u0042%*s\\u0043\\u0044", 70, "");
-    decode(source, length);
-    CHECK_EQ(runs_count, 0);
-    length = (size_t)snprintf(source, sizeof(source), "\\u0041\\u0042%*s\\u0043\\u0044", 60, "");
-    decode(source, length);
+    static char source[8192];
+    /* As far as the bytes beside go, from both sides; and no word is cut. */
+    for (size_t words = 0; words < 40; words++) {
+        size_t length = 0;
+        for (size_t i = 0; i < words; i++)
+            length += (size_t)snprintf(source + length, sizeof(source) - length, "w%03zu ", i);
+        size_t at = length;
+        length += (size_t)snprintf(source + length, sizeof(source) - length, "ab\\u0041cd");
+        size_t behind = length;
+        for (size_t i = 0; i < words; i++)
+            length += (size_t)snprintf(source + length, sizeof(source) - length, " w%03zu", i);
+        decode(source, length);
+        CHECK_EQ(runs_count, words > 0);
+        if (words == 0)
+            continue;
+        size_t before = at - runs[0].from, after = runs[0].until - behind;
+        CHECK(before == at || (before >= WEIR__ESCAPES_BESIDE && source[runs[0].from] == 'w'));
+        CHECK(after == length - behind ||
+              (after >= WEIR__ESCAPES_BESIDE && source[runs[0].until] == ' '));
+        CHECK(before <= WEIR__ESCAPES_BESIDE + 5 && after <= WEIR__ESCAPES_BESIDE + 5);
+    }
+    /* A long word is taken whole, with its name before it. */
+    size_t length = (size_t)snprintf(source, sizeof(source), "password = \"");
+    memset(source + length, 'x', 900);
+    memcpy(source + length + 900, "\\u0041\"", 7);
+    expect(source, length + 907, WEIR__ESCAPES,
+           (memset(source + 5000, 'x', 913), memcpy(source + 5000, source, length),
+            memcpy(source + 5000 + length + 900, "A\"", 3), source + 5000),
+           0, length + 907);
+    /* And not a longer one. */
+    memset(source, 'x', 4000);
+    memcpy(source + 2000, "\\u0041", 6);
+    decode(source, 4000);
     CHECK_EQ(runs_count, 1);
+    CHECK(runs[0].from + 2 * WEIR__ESCAPES_WORD >= 2000 && runs[0].from <= 1000);
+    CHECK(runs[0].until <= 2006 + 2 * WEIR__ESCAPES_WORD && runs[0].until >= 3000);
+}
+
+TEST(every_escape_has_its_surroundings)
+{
+    char source[600];
+    for (int blanks = 0; blanks < 300; blanks++) {
+        int length =
+            snprintf(source, sizeof(source), "one=\\u0041bcdefg%*s two=\\u0042bcdefgh", blanks, "");
+        decode(source, (size_t)length);
+        CHECK(find(WEIR__ESCAPES, "one=Abcdefg", 11));
+        CHECK(find(WEIR__ESCAPES, "two=Bbcdefgh", 12));
+        CHECK_EQ(runs_count, blanks < 64 ? 1 : 2);
+        CHECK_EQ(runs[runs_count - 1].until, (size_t)length);
+    }
+}
+
+/* Bytes apart. */
+
+TEST(bytes_apart_are_found)
+{
+    expect_all("70 61 73 73 77 6f 72 64 3D 68 75 6e 74", WEIR__HEX_LIST, "password=hunt");
+    expect_all("70:61:73:73:77:6f:72:64:3d:68:75:6e", WEIR__HEX_LIST, "password=hun");
+    expect_all("0x70,0x61,0x73,0x73,0X77,0x6F,0x72,0x64,0x3d,0x68,0x75,0x6e", WEIR__HEX_LIST,
+               "password=hun");
+    expect("k[] = {\n  0x70, 0x61, 0x73, 0x73, 0x77, 0x6f,\n  0x72, 0x64, 0x3d, 0x68, 0x75, "
+           "0x6e\n};",
+           85, WEIR__HEX_LIST, "password=hun", 10, 82);
+    expect("[112, 97,115, 115, 119, 111, 114, 100, 61, 104, 117, 110]", 57, WEIR__DECIMALS,
+           "password=hun", 1, 56);
+    expect("x = 70 61 73 73 77 6f 72 64 3D 68 75 6e 74 and so on", 52, WEIR__HEX_LIST,
+           "password=hunt", 4, 42);
+    expect_none("70 61 73 73 77 6f 72 64 3d 68 75");              /* 11 */
+    expect_none("1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14"); /* not text */
+    expect_none("112, 97, 115, 115, 1190, 111, 114, 100, 61, 104, 117, 110");
+    expect_none("70 61 73 73 77 6f 72 64 zz 3d 68 75 6e 74");
+    char source[400];
+    for (size_t blanks = 0; blanks < 130; blanks++) {
+        int length = snprintf(source, sizeof(source), "%*s[70 61 73 73 77 6f 72 64 3d 68 75 6e 74]",
+                              (int)blanks, "");
+        expect(source, (size_t)length, WEIR__HEX_LIST, "password=hunt", blanks + 1,
+               (size_t)length - 1);
+        length = snprintf(source, sizeof(source),
+                          "%*s[0x70,0x61,0x73,0x73,0x77,0x6f,0x72,0x64,0x3d,0x68,0x75,0x6e,0x74]",
+                          (int)blanks, "");
+        expect(source, (size_t)length, WEIR__HEX_LIST, "password=hunt", blanks + 1,
+               (size_t)length - 1);
+        length = snprintf(source, sizeof(source),
+                          "%*s[48, 49, 112, 97, 115, 115, 119, 111, 114, 100, 61, 104, 65, 66, 67]",
+                          (int)blanks, "");
+        expect(source, (size_t)length, WEIR__DECIMALS, "01password=hABC", blanks + 1,
+               (size_t)length - 1);
+    }
+}
+
+/* UTF-32. */
+
+TEST(utf32_is_found_at_every_offset)
+{
+    static const char text[] = "password=hunter2!";
+    char source[512];
+    for (unsigned is_big = 0; is_big < 2; is_big++) {
+        for (size_t before = 0; before < 140; before++) {
+            memset(source, 0xee, sizeof(source));
+            memset(source + before, 0, 4 * strlen(text));
+            for (size_t i = 0; i < strlen(text); i++)
+                source[before + 4 * i + 3 * is_big] = text[i];
+            expect(source, before + 4 * strlen(text) + 3, is_big ? WEIR__UTF32BE : WEIR__UTF32LE,
+                   text, before, before + 4 * strlen(text));
+            CHECK_EQ(runs_count, 1);
+        }
+    }
 }
 
 /* UTF-16. */
@@ -330,6 +461,21 @@ TEST(utf16_is_found_at_every_offset)
             CHECK_EQ(runs_count, 1);
         }
     }
+}
+
+TEST(utf16_between_letters_keeps_its_own)
+{
+    static const char text[] = "hunter2hunter2hunter2";
+    char source[512];
+    for (unsigned is_big = 0; is_big < 2; is_big++)
+        for (size_t before = 1; before < 5; before++) {
+            size_t length = (size_t)snprintf(source, sizeof(source), "%.*s[", (int)before, "keys");
+            length += widen(text, is_big, source + length);
+            source[length++] = ']';
+            source[length++] = ';';
+            decode(source, length);
+            CHECK(find(is_big ? WEIR__UTF16BE : WEIR__UTF16LE, text, strlen(text)));
+        }
 }
 
 TEST(utf16_without_a_mark_is_mostly_ascii)
@@ -389,8 +535,22 @@ TEST(a_kind_that_is_not_asked_for_is_not_found)
     size_t length = (size_t)snprintf(
         source, sizeof(source),
         "cGFzc3dvcmQ9aHVudGVyMg== 70617373776f72643d68756e746572322121 %%70%%61%%73sword=hunter2\n"
-        "\\u0070\\u0061\\u0073\\u0073word\n");
+        "\\u0070\\u0061\\u0073\\u0073word\n"
+        "(70 61 73 73 77 6f 72 64 3D 68 75 6e)\n"
+        "(112, 97,115, 115, 119, 111, 114, 100, 61, 104, 117, 110)\n");
     length += widen("password=hunter2!", false, source + length);
+    length += (size_t)snprintf(source + length, sizeof(source) - length, "\xee\xee");
+    length += widen("password=hunter2!", true, source + length);
+    source[length++] = '\xee';
+    for (unsigned is_big = 0; is_big < 2; is_big++) {
+        source[length++] = '\xee';
+        for (const char *p = "password=hunter2!"; *p; p++) {
+            memset(source + length, 0, 4);
+            source[length + 3 * (size_t)is_big] = *p;
+            length += 4;
+        }
+        source[length++] = '\xee';
+    }
     for (unsigned encoding = 0; encoding < WEIR__ENCODINGS; encoding++) {
         decode_with(source, length, 1u << encoding, OUT_MAX);
         for (size_t i = 0; i < runs_count; i++)
@@ -452,10 +612,18 @@ static void check_place(const char *source, const struct weir__decoded *run, siz
     if (run->encoding == WEIR__BASE64) {
         count = reference_base64(source, start, end, (unsigned)(from % 3), again);
         CHECK(base64_index(source[start]) >= 0 && base64_index(source[end - 1]) >= 0);
+    } else if (run->encoding == WEIR__HEX_LIST || run->encoding == WEIR__DECIMALS) {
+        CHECK(source[start] >= '0' && weir__decode_is(source[end - 1], WEIR__IS_HEX));
+        for (size_t at = start, n; at < end; count += n)
+            at += weir__decode_unit(run->encoding, source, at, end, again + count, &n);
     } else if (run->encoding == WEIR__HEX) {
-        CHECK_EQ(end - start, 2 * (until - from));
-        for (size_t i = start; i < end; i += 2)
+        CHECK(weir__decode_is(source[start], WEIR__IS_HEX) &&
+              weir__decode_is(source[end - 1], WEIR__IS_HEX));
+        for (size_t i = start; i < end; i += 2) {
+            while (!weir__decode_is(source[i], WEIR__IS_HEX))
+                i++; /* no break has a digit in it */
             again[count++] = (char)strtol((char[]){source[i], source[i + 1], 0}, NULL, 16);
+        }
     } else {
         /* The first and the last character may be there as a whole. */
         for (size_t at = start, n; at < end; count += n)
@@ -512,13 +680,23 @@ static size_t encode_one(enum weir__encoding encoding, const char *plain, size_t
     for (size_t i = 0; i < length; i++) {
         uint8_t byte = (uint8_t)plain[i];
         char text[16];
-        if (encoding == WEIR__HEX)
+        if (encoding == WEIR__HEX_LIST)
+            snprintf(text, sizeof(text), is_url ? "%s%02x" : "%s0x%02X", i > 0 ? ", " : "",
+                     (unsigned)byte);
+        else if (encoding == WEIR__DECIMALS)
+            snprintf(text, sizeof(text), is_url ? "%s%u" : "%s %u", i > 0 ? "," : "",
+                     (unsigned)byte);
+        else if (encoding == WEIR__HEX)
             snprintf(text, sizeof(text), is_url ? "%02x" : "%02X", (unsigned)byte);
         else if (encoding == WEIR__PERCENT)
             snprintf(text, sizeof(text), "%%%02x", byte);
         else
             encode_escape(byte, text, sizeof(text));
-        if (encoding == WEIR__UTF16LE || encoding == WEIR__UTF16BE) {
+        if (encoding == WEIR__UTF32LE || encoding == WEIR__UTF32BE) {
+            memset(to + count, 0, 4);
+            to[count + (encoding == WEIR__UTF32BE ? 3 : 0)] = plain[i];
+            count += 4;
+        } else if (encoding == WEIR__UTF16LE || encoding == WEIR__UTF16BE) {
             count += encode_wide(byte, encoding == WEIR__UTF16BE, to + count);
         } else {
             memcpy(to + count, text, strlen(text));
@@ -526,6 +704,35 @@ static size_t encode_one(enum weir__encoding encoding, const char *plain, size_t
         }
     }
     return count;
+}
+
+TEST(hexadecimal_goes_on_in_lines_of_one_width)
+{
+    static const char *const breaks[] = {"\n",   "\r\n",     "\n    ", "\\n",
+                                         "\n# ", "\"\n  \"", "' +\n '"};
+    static const char plain[] = "some text before it, and then the password=hunter2, as said; more";
+    static const size_t widths[] = {32, 40, 60, 64, 80};
+    char source[512];
+    for (size_t b = 0; b < sizeof(breaks) / sizeof(breaks[0]); b++)
+        for (size_t w = 0; w < sizeof(widths) / sizeof(widths[0]); w++) {
+            size_t length = 0;
+            for (size_t at = 0; at < sizeof(plain) - 1; at++)
+                length += (size_t)snprintf(source + length, sizeof(source) - length, "%s%02x",
+                                           at > 0 && at * 2 % widths[w] == 0 ? breaks[b] : "",
+                                           (unsigned)(uint8_t)plain[at]);
+            size_t until = length;
+            length += (size_t)snprintf(source + length, sizeof(source) - length, "\nnext\n");
+            expect(source, length, WEIR__HEX, plain, 0, until);
+            for (size_t i = 0; i < runs_count; i++)
+                if (runs[i].encoding == WEIR__HEX)
+                    check_places(source, &runs[i]);
+        }
+    /* A list of digests has no text in it, and its one line of text is found. */
+    static const char digest[] = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
+    snprintf(source, sizeof(source), "%s\n%s\n70617373776f72643d68756e7465723221212121\n%s\n",
+             digest, digest, digest);
+    decode(source, strlen(source));
+    CHECK(find(WEIR__HEX, "password=hunter2!!!!", 20));
 }
 
 TEST(what_was_encoded_is_decoded_to_the_same_bytes)
@@ -538,7 +745,7 @@ TEST(what_was_encoded_is_decoded_to_the_same_bytes)
         for (size_t i = 0; i < length; i++)
             plain[i] = (char)(' ' + random_below(95));
         size_t before = random_below(80);
-        bool is_wide = encoding == WEIR__UTF16LE || encoding == WEIR__UTF16BE;
+        bool is_wide = encoding >= WEIR__UTF16LE && encoding <= WEIR__UTF32BE;
         /* Beside UTF-16, what is half of a unit in either order would belong to it. */
         memset(source, is_wide ? 0x80 : '\n', before);
         size_t count = encode_one(encoding, plain, length, source + before);
@@ -548,7 +755,7 @@ TEST(what_was_encoded_is_decoded_to_the_same_bytes)
         if (!run)
             tap_fail(__FILE__, __LINE__, "round %u: %s of %zu bytes", round,
                      weir__encoding_name(encoding), length);
-        CHECK_EQ(run->from, before);
+        CHECK(run->from == before || (encoding == WEIR__DECIMALS && run->from == before + 1));
         check_places(source, run);
     }
 }
@@ -582,8 +789,12 @@ TEST(any_bytes_keep_the_promises)
         size_t ends[WEIR__ENCODINGS] = {0}, out_end = 0;
         for (size_t i = 0; i < runs_count; i++) {
             CHECK(runs[i].from < runs[i].until && runs[i].until <= length);
-            CHECK(runs[i].from >= ends[runs[i].encoding]);
-            ends[runs[i].encoding] = runs[i].until;
+            bool is_escaped =
+                runs[i].encoding == WEIR__PERCENT || runs[i].encoding == WEIR__ESCAPES;
+            /* Several readings of lines. */
+            bool is_in_lines = runs[i].encoding == WEIR__BASE64 || runs[i].encoding == WEIR__HEX;
+            CHECK(runs[i].from >= ends[runs[i].encoding] || is_escaped);
+            ends[runs[i].encoding] = is_in_lines ? runs[i].from : runs[i].until;
             CHECK_EQ(runs[i].out_from, out_end);
             CHECK_EQ(bytes_of(&runs[i])[runs[i].out_until - runs[i].out_from], '\0');
             out_end = runs[i].out_until + 1;
@@ -623,9 +834,19 @@ TEST(hard_inputs_of_4_mb_are_linear)
                                         "eHh4/",
                                         "AAAA",
                                         "\0",
-                                        "c29tZSB0ZXh0IGhlcmUhISE=\n"};
-    static const size_t lengths[] = {1,  1, 2, 3, 6, 3, 2, 1, 2, 2, 6, 4, 5, 18,
-                                     18, 1, 2, 2, 2, 3, 2, 3, 5, 5, 4, 1, 25};
+                                        "c29tZSB0ZXh0IGhlcmUhISE=\n",
+                                        "\\\\",
+                                        "1 ",
+                                        "12, ",
+                                        "0x41,",
+                                        "a\0\0\0",
+                                        "&amp;",
+                                        "\" + \"",
+                                        "%41                                                  "
+                                        "                      ",
+                                        "\\u0041xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"};
+    static const size_t lengths[] = {1, 1, 2, 3, 6, 3, 2, 1, 2,  2, 6, 4, 5, 18, 18, 1, 2,  2,
+                                     2, 3, 2, 3, 5, 5, 4, 1, 25, 2, 2, 4, 5, 4,  5,  5, 75, 52};
     char *source = malloc(BIG);
     CHECK(source);
     for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++) {

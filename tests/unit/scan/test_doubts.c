@@ -6,6 +6,7 @@
 
 #include "alloc.h"
 #include "engine_help.h"
+#include "scanner_help.h"
 #include "tap.h"
 
 static const char rules_text[] =
@@ -24,9 +25,6 @@ static const char rules_text[] =
     "[[rules]]\nid = 'long'\nregex = 'long=([a-z0-9_!]{6,40})'\ngivesWay = true\n"
     "[[rules]]\nid = 'longer'\nregex = 'er:(long=[a-z0-9_]{6,40})'\ngivesWay = true\n";
 
-static struct weir__rules *rules;
-static struct weir__engine *engine;
-static struct weir__scanner *scanner;
 static struct hits found;
 
 static void take(void *arg, const struct weir__finding *finding)
@@ -37,20 +35,7 @@ static void take(void *arg, const struct weir__finding *finding)
 
 static void start(void)
 {
-    struct weir__rules_error error = {.text = ""};
-    struct weir__engine_options options = {0};
-    struct weir__sink sink = {.finding = take};
-    if (weir__rules_load(&rules, "test", rules_text, strlen(rules_text), NULL, &error) < 0 ||
-        weir__engine_new(&engine, rules, &options, &error) < 0)
-        tap_fail(__FILE__, __LINE__, "no engine: %s", error.text);
-    CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
-}
-
-static void stop(void)
-{
-    weir__scanner_free(scanner);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
+    help_start(rules_text, strlen(rules_text), NULL, take);
 }
 
 static void scan(const char *text, size_t length)
@@ -99,7 +84,7 @@ TEST(a_generic_rule_gives_way_to_what_is_told)
     /* Encoded: cGFzcz10b2tfYWJjZGVmMDEyMzQ1Njc4OQ== and cGFzcz1odW50ZXIyYWJjX2RlZg==. */
     check_found("x: cGFzcz10b2tfYWJjZGVmMDEyMzQ1Njc4OQ==\n", "token");
     check_found("x: cGFzcz1odW50ZXIyYWJjX2RlZg==\n", "generic-password");
-    stop();
+    help_stop();
 }
 
 TEST(a_rule_may_say_that_it_gives_way)
@@ -117,7 +102,7 @@ TEST(a_rule_may_say_that_it_gives_way)
     /* Not to what has given way itself. */
     check_found("er:long=hunter2abc\n", "long");
     check_found("er:long=hunter2abc!wxyz\n", "longer tail");
-    stop();
+    help_stop();
 }
 
 TEST(what_others_require_is_known_although_it_gives_way)
@@ -126,7 +111,7 @@ TEST(what_others_require_is_known_although_it_gives_way)
     check_found("secret=tok_abcdef0123456789 pair_1234\n", "token pair");
     check_found("secret=hunter2abc pair_1234\n", "generic-secret pair");
     check_found("pair_1234\n", "");
-    stop();
+    help_stop();
 }
 
 /* More than may wait, in one block and in several. */
@@ -147,7 +132,7 @@ TEST(there_may_be_many)
             CHECK_EQ(found.count, 2 * counts[c]);
         }
     }
-    stop();
+    help_stop();
 }
 
 TAP_MAIN()

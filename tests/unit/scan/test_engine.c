@@ -7,6 +7,7 @@
 
 #include "alloc.h"
 #include "engine.h"
+#include "scanner_help.h"
 #include "tap.h"
 
 #define FOUND_MAX 20000
@@ -20,8 +21,6 @@ struct found {
 
 static struct found found[FOUND_MAX];
 static size_t found_count;
-static struct weir__engine *engine;
-static struct weir__scanner *scanner;
 static struct weir__scan_result result;
 
 static void take(void *arg, const struct weir__finding *finding)
@@ -39,24 +38,9 @@ static void take(void *arg, const struct weir__finding *finding)
     CHECK(finding->line_until <= finding->line_length);
 }
 
-static struct weir__rules *rules;
-
 static void start(const char *text)
 {
-    struct weir__rules_error error;
-    struct weir__engine_options options = {0};
-    struct weir__sink sink = {.finding = take};
-    if (weir__rules_load(&rules, "test", text, strlen(text), NULL, &error) < 0 ||
-        weir__engine_new(&engine, rules, &options, &error) < 0)
-        tap_fail(__FILE__, __LINE__, "no engine: %s", error.text);
-    CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
-}
-
-static void stop(void)
-{
-    weir__scanner_free(scanner);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
+    help_start(text, strlen(text), NULL, take);
 }
 
 /* Scans in chunks of so many bytes; 0: all at once. */
@@ -78,7 +62,7 @@ static const char rules_text[] =
     "[[rules]]\nid = 'assigned'\nregex = '(?i)acme[ _]{0,3}=[ ]?([A-F0-9]{8})'\n"
     "[[rules]]\nid = 'block'\nregex = '-----BEGIN X-----[\\s\\S]{1,}?-----END X-----'\n"
     "[[rules]]\nid = 'digits'\nregex = '\\b[0-9]{2}Q[0-9]{2}\\b'\n"
-    "[[rules]]\nid = 'needs'\nregex = 'zz[0-9]{6}zz'\nkeywords = ['tok_']\n";
+    "[[rules]]\nid = 'needs'\nregex = 'zz[0-9]{6,8}zz'\nkeywords = ['tok_']\n";
 
 TEST(finds_at_the_right_place)
 {
@@ -95,7 +79,7 @@ TEST(finds_at_the_right_place)
     CHECK_STR(found[1].secret, "1234ABCD");
     CHECK_EQ(found[1].place.line, 3);
     CHECK_EQ(found[1].place.column, 8);
-    stop();
+    help_stop();
 }
 
 TEST(a_rule_without_a_literal_is_found_by_its_expression)
@@ -104,7 +88,7 @@ TEST(a_rule_without_a_literal_is_found_by_its_expression)
     scan("a", "12Q34 112Q34 56Q78", 18, 0);
     CHECK_EQ(found_count, 2);
     CHECK_STR(found[1].secret, "56Q78");
-    stop();
+    help_stop();
 }
 
 TEST(a_keyword_may_be_anywhere_in_the_object)
@@ -115,7 +99,7 @@ TEST(a_keyword_may_be_anywhere_in_the_object)
     CHECK_EQ(result.rejected, 1);
     scan("a", "zz123456zz ... TOK_", 19, 0);
     CHECK_EQ(found_count, 1);
-    stop();
+    help_stop();
 }
 
 TEST(comments_allow)
@@ -127,7 +111,87 @@ TEST(comments_allow)
     CHECK_EQ(found_count, 1);
     CHECK_EQ(result.allowed, 2);
     CHECK_EQ(found[0].place.line, 3);
-    stop();
+    help_stop();
+}
+
+TEST(a_comment_is_a_word)
+{
+    static const struct {
+        const char *behind;
+        unsigned allowed;
+    } table[] = {
+        {"# weir:allow", 1},
+        {"#weir:allow", 1},
+        {"# weir:allow-->", 1},
+        {"# weir:allow, ok", 1},
+        {"/* gitleaks:allow */", 1},
+        {"# weir:allowed", 0},
+        {"# weir:allow_all", 0},
+        {"# gitleaks:allows", 0},
+        {"# weir:allow2", 0},
+        {"# myweir:allow", 0},
+        {"# x_gitleaks:allow", 0},
+        {"# weir: allow", 0},
+        {"# weir:allowed or weir:allow", 1},
+    };
+    char text[128];
+    start(rules_text);
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        int size = snprintf(text, sizeof(text), "tok_abcdef0123456789 %s", table[i].behind);
+        scan("a", text, (size_t)size, 0);
+        if (result.allowed != table[i].allowed || found_count + result.allowed != 1)
+            tap_fail(__FILE__, __LINE__, "%s: %zu found", table[i].behind, found_count);
+    }
+    help_stop();
+}
+
+/* A line may be as long as the file: a comment counts so many bytes to either side of the match. */
+TEST(a_comment_is_near)
+{
+    static char text[3 * WEIR__COMMENT_NEAR];
+    const size_t token = strlen("tok_abcdef0123456789"), comment = strlen("weir:allow");
+    start(rules_text);
+    for (int is_behind = 0; is_behind < 2; is_behind++) {
+        for (size_t beyond = 0; beyond < 2; beyond++) {
+            size_t at = is_behind ? 4 : WEIR__COMMENT_NEAR + 8;
+            size_t place = is_behind ? at + token + WEIR__COMMENT_NEAR - comment + beyond
+                                     : at - WEIR__COMMENT_NEAR - beyond;
+            memset(text, ' ', sizeof(text));
+            memcpy(text + at, "tok_abcdef0123456789", token);
+            memcpy(text + place, "weir:allow", comment);
+            scan("a", text, sizeof(text), 0);
+            CHECK_EQ(result.allowed, 1 - beyond);
+            CHECK_EQ(found_count, beyond);
+        }
+    }
+    help_stop();
+}
+
+/* A match that is wider than its rule says is none; a narrower one from the same place is one. */
+TEST(a_width_that_is_given_holds)
+{
+    static const struct {
+        const char *text, *found;
+    } table[] = {
+        {"<ab>", "<ab>"},
+        {"<abcdefgh>", "<abcdefgh>"},
+        {"<abcdefghi>", NULL},
+        {"<abcdefghijklmnop>", NULL},
+        {"<ab>cdefghijklmn>", "<ab>"},
+        {"<abcdefg>>", "<abcdefg>>"},
+        {"<abcdefg>>>>>>>", "<abcdefg>>"},
+        {"<abcdefghijkl<mn>", "<mn>"},
+        {"<abcdefghi<abcdefghi<x>", "<x>"},
+    };
+    start("[[rules]]\nid = 'w'\nregex = '<[a-z<>]+>'\nmax-width = 10\n");
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        scan("a", table[i].text, strlen(table[i].text), 0);
+        if (found_count != (table[i].found ? 1 : 0) ||
+            (table[i].found && strcmp(found[0].secret, table[i].found) != 0))
+            tap_fail(__FILE__, __LINE__, "%s: %zu found, %s", table[i].text, found_count,
+                     found_count ? found[0].secret : "");
+    }
+    help_stop();
 }
 
 TEST(a_comment_beside_what_is_encoded_allows)
@@ -140,7 +204,7 @@ TEST(a_comment_beside_what_is_encoded_allows)
     CHECK_EQ(found_count, 1);
     CHECK_EQ(result.allowed, 1);
     CHECK_EQ(found[0].place.line, 2);
-    stop();
+    help_stop();
 }
 
 TEST(what_follows_an_escape_begins_there)
@@ -156,7 +220,7 @@ TEST(what_follows_an_escape_begins_there)
     }
     scan("a", "ntok_abcdef0123456789 3dtok_abcdef0123456789", 44, 0);
     CHECK_EQ(found_count, 0);
-    stop();
+    help_stop();
 }
 
 static size_t count_with(const char *allow, const char *path, const char *text)
@@ -165,7 +229,7 @@ static size_t count_with(const char *allow, const char *path, const char *text)
     snprintf(all, sizeof(all), "%s[[rules]]\nid = 'token'\nregex = 'tok_[a-z0-9]{16}'\n", allow);
     start(all);
     scan(path, text, strlen(text), 0);
-    stop();
+    help_stop();
     return found_count;
 }
 
@@ -256,7 +320,7 @@ TEST(it_makes_no_difference_how_an_object_was_cut)
             }
     }
     weir__base_free(text);
-    stop();
+    help_stop();
 }
 
 /* Every token by itself in small objects, against one large object: nothing is lost or doubled. */
@@ -275,7 +339,7 @@ TEST(matches_across_an_edge_are_found_once)
         CHECK_EQ(found[0].place.line, 1);
     }
     weir__base_free(text);
-    stop();
+    help_stop();
 }
 
 TEST(what_is_encoded_is_found_where_it_was)
@@ -288,7 +352,160 @@ TEST(what_is_encoded_is_found_where_it_was)
     CHECK_STR(found[0].secret, "tok_abcdef0123456789");
     CHECK_EQ(found[0].encodings, 1);
     CHECK(found[0].place.offset >= 6 && found[0].place.offset + found[0].place.length <= 66);
-    stop();
+    help_stop();
+}
+
+/* --- more than there is room for at first --- */
+
+#define MANY 10000u
+
+/* So many lines, with another text before and behind them; # in a line is its number. */
+static char *lines(const char *before, const char *line, unsigned count, const char *behind,
+                   size_t *ret_length)
+{
+    size_t size = strlen(before) + strlen(behind) + (size_t)count * 48 + 1, at = 0;
+    char *text = weir__base_alloc(1, size);
+    CHECK(text);
+    at += (size_t)snprintf(text, size, "%s", before);
+    const char *number = strchr(line, '#');
+    for (unsigned i = 0; i < count; i++)
+        at += (size_t)snprintf(text + at, size - at, "%.*s%08u%s\n", (int)(number - line), line, i,
+                               number + 1);
+    at += (size_t)snprintf(text + at, size - at, "%s", behind);
+    *ret_length = at;
+    return text;
+}
+
+static void scan_lines(const char *before, const char *line, unsigned count, const char *behind)
+{
+    size_t length;
+    char *text = lines(before, line, count, behind, &length);
+    scan("a", text, length, 0);
+    weir__base_free(text);
+}
+
+TEST(a_keyword_may_come_behind_many_matches)
+{
+    start(rules_text);
+    scan_lines("", "zz#zz", MANY, "tok_\n");
+    CHECK_EQ(found_count, MANY);
+    CHECK(!result.is_judged_early);
+    scan_lines("tok_\n", "zz#zz", MANY, "");
+    CHECK_EQ(found_count, MANY);
+    scan_lines("", "zz#zz", MANY, "");
+    CHECK_EQ(found_count, 0);
+    CHECK_EQ(result.rejected, MANY);
+    /* Over several segments. */
+    scan_lines("", "zz#zz .............................", 4 * MANY, "tok_\n");
+    CHECK_EQ(result.findings, 4 * MANY);
+    CHECK(!result.is_judged_early);
+    help_stop();
+}
+
+TEST(too_many_that_wait_are_told)
+{
+    start(rules_text);
+    scan_lines("", "zz#zz", 2 * WEIR__WAITING_MAX, "tok_\n");
+    CHECK(result.is_judged_early);
+    CHECK(result.findings < 2 * WEIR__WAITING_MAX);
+    CHECK_EQ(result.findings + result.rejected, 2 * WEIR__WAITING_MAX);
+    /* What they waited for never came: nothing was lost. */
+    scan_lines("", "zz#zz", 2 * WEIR__WAITING_MAX, "");
+    CHECK(!result.is_judged_early);
+    CHECK_EQ(result.findings, 0);
+    /* Those that wait for nothing do not count. */
+    scan_lines("tok_\n", "zz#zz", 3 * WEIR__WAITING_MAX, "");
+    CHECK(!result.is_judged_early);
+    CHECK_EQ(result.findings, 3 * WEIR__WAITING_MAX);
+    help_stop();
+}
+
+TEST(what_is_required_may_be_far_from_many)
+{
+    start("[[rules]]\nid = 'id'\nregex = 'ID[0-9]{4}'\n"
+          "[[rules]]\nid = 'any'\nregex = 'any_[0-9]{8}'\n[[rules.required]]\nid = 'id'\n"
+          "[[rules]]\nid = 'near'\nregex = 'near_[0-9]{8}'\n[[rules.required]]\nid = 'id'\n"
+          "withinLines = 2\n");
+    scan_lines("ID1234\n", "any_#", MANY, "");
+    CHECK_EQ(found_count, MANY + 1);
+    scan_lines("", "any_#", MANY, "ID1234\n");
+    CHECK_EQ(found_count, MANY + 1);
+    scan_lines("", "any_#", MANY, "");
+    CHECK_EQ(found_count, 0);
+    CHECK_EQ(result.rejected, MANY);
+    scan_lines("ID1234\n", "near_#", MANY, "ID1234\n");
+    CHECK_EQ(found_count, 2 + 2 + 2);
+    scan_lines("ID1234\n", "ID1234 near_# .................", 3 * MANY, "any_12345678\n");
+    CHECK_EQ(result.findings, 6 * MANY + 2);
+    CHECK(!result.is_judged_early);
+    /* More than there is room for, in many segments: those before are needed no more. */
+    scan_lines("ID1234\n", "any_#", 3 * WEIR__WAITING_MAX, "");
+    CHECK_EQ(result.findings, 3 * WEIR__WAITING_MAX + 1);
+    CHECK(!result.is_judged_early);
+    help_stop();
+}
+
+TEST(a_rule_gives_way_among_many)
+{
+    start("[[rules]]\nid = 'token'\nregex = 'tok_[a-z0-9]{16}'\n"
+          "[[rules]]\nid = 'way'\ngivesWay = true\nregex = 'key=([a-z0-9_]{20})'\n");
+    scan_lines("", "key=tok_12345678#", 4 * MANY, "");
+    CHECK_EQ(result.findings, 4 * MANY);
+    CHECK_EQ(result.rejected, 4 * MANY);
+    scan_lines("", "key=yes_12345678#", 4 * MANY, "");
+    CHECK_EQ(result.findings, 4 * MANY);
+    CHECK(!result.is_judged_early);
+    help_stop();
+}
+
+/* Told with its segment or with the object: what was read better is told alone. */
+TEST(what_holds_an_escape_is_told_once)
+{
+    start("[[rules]]\nid = 'url'\nregex = 'acme://([a-z0-9%]{4,40})@'\n");
+    static const char piece[] = "acme://abcd%40efgh@host\n";
+    static char text[3u << 20];
+    memset(text, '.', sizeof(text));
+    memcpy(text + sizeof(text) - strlen(piece), piece, strlen(piece));
+    scan("a", text, sizeof(text), 0);
+    CHECK_EQ(found_count, 1);
+    CHECK_STR(found[0].secret, "abcd");
+    memcpy(text, piece, strlen(piece));
+    scan("a", text, sizeof(text), 0);
+    CHECK_EQ(found_count, 2);
+    CHECK_STR(found[0].secret, "abcd");
+    help_stop();
+}
+
+/* --- what is allowed --- */
+
+TEST(what_gives_way_to_what_is_allowed_says_nothing)
+{
+    start("[[rules]]\nid = 'key'\nregex = '-----BEGIN X-----\\n(?:[a-z]+[^\\n]*\\n){1,9}-----END "
+          "X-----'\n"
+          "[[rules]]\nid = 'unfinished'\ngivesWay = true\nregex = '-----BEGIN X-----\\n[a-z]+'\n"
+          "[[rules]]\nid = 'token'\nregex = 'tok_[a-z0-9]{4}'\nkeywords = ['token']\n"
+          "[[rules.allowlists]]\nstopwords = ['test']\n"
+          "[[rules]]\nid = 'way'\ngivesWay = true\nregex = 'key=([a-z0-9_]{8})'\n");
+    static const struct {
+        const char *text;
+        unsigned found, allowed;
+    } table[] = {
+        {"-----BEGIN X-----\nabc\ndef\n-----END X-----\n", 1, 0},
+        {"-----BEGIN X-----\nabc\ndef\n-----END X----- # weir:allow\n", 0, 1},
+        {"-----BEGIN X-----\nabc\ndef weir:allow\n-----END X-----\n", 0, 1},
+        {"-----BEGIN X----- \n-----BEGIN X-----\nabc\n# weir:allow", 1, 0},
+        {"token key=tok_abcd", 1, 0},
+        {"token key=tok_test", 0, 1},
+        {"key=tok_test", 1, 1}, /* without its keyword the rule has no say */
+        {"token key=abcdtest", 1, 0},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        scan("a", table[i].text, strlen(table[i].text), 0);
+        if (found_count != table[i].found || result.allowed != table[i].allowed)
+            tap_fail(__FILE__, __LINE__, "%s: %zu found, %u allowed", table[i].text, found_count,
+                     (unsigned)result.allowed);
+    }
+    help_stop();
 }
 
 TAP_MAIN()

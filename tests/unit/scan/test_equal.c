@@ -10,14 +10,12 @@
 #include "alloc.h"
 #include "decode_help.h"
 #include "engine_help.h"
+#include "scanner_help.h"
 #include "tap.h"
 
 #define MIB   (1u << 20)
 #define TOKEN "tok_abcdef0123456789"
 
-static struct weir__rules *rules;
-static struct weir__engine *engine;
-static struct weir__scanner *scanner;
 static struct hits whole, other;
 static struct hits *taking;
 
@@ -29,26 +27,12 @@ static void take(void *arg, const struct weir__finding *finding)
 
 static void start_with(const char *text, const struct weir__engine_cache *cache)
 {
-    struct weir__rules_error error = {.text = ""};
-    struct weir__engine_options options = {.cache = cache};
-    struct weir__sink sink = {.finding = take};
-    if (weir__rules_load(&rules, "test", text, strlen(text), NULL, &error) < 0 ||
-        weir__engine_new(&engine, rules, &options, &error) < 0)
-        tap_fail(__FILE__, __LINE__, "no engine: %s", error.text);
-    CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
+    help_start(text, strlen(text), cache, take);
 }
 
 static void start(void)
 {
     start_with(HELP_ALLOW HELP_RULES, NULL);
-}
-
-static void stop(void)
-{
-    weir__scanner_free(scanner);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
-    scanner = NULL;
 }
 
 static void scan(struct hits *hits, unsigned depth, uint64_t skipped, const char *bytes,
@@ -62,34 +46,7 @@ static void scan(struct hits *hits, unsigned depth, uint64_t skipped, const char
     CHECK_EQ(hits->result.findings, hits->count);
 }
 
-static uint64_t random_state = 20261115;
-
-static uint32_t random_below(uint32_t most)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(random_state >> 33) % most;
-}
-
 /* --- cuts --- */
-
-struct cuts {
-    size_t first, second;
-};
-
-static size_t cut_at(void *arg, size_t at, size_t left)
-{
-    const struct cuts *cuts = arg;
-    size_t end = at < cuts->first ? cuts->first : at < cuts->second ? cuts->second : at + left;
-    return end - at;
-}
-
-static size_t cut_at_random(void *arg, size_t at, size_t left)
-{
-    uint32_t most = *(uint32_t *)arg;
-    (void)at;
-    size_t part = 1 + random_below(random_below(4) == 0 ? 40 : most);
-    return part < left ? part : left;
-}
 
 static void check_same(const char *what, size_t first, size_t second)
 {
@@ -117,7 +74,7 @@ TEST(small_objects_may_be_cut_anywhere)
             check_same("cut", i, k);
             CHECK(memcmp(&whole.result, &other.result, sizeof(whole.result)) == 0);
         }
-    stop();
+    help_stop();
 }
 
 /* --- edges --- */
@@ -206,7 +163,7 @@ static void check_edges(bool is_encoded, unsigned depth, size_t least)
         CHECK_EQ(other.result.rejected, whole.result.rejected);
     }
     other.is_trusted = false;
-    stop();
+    help_stop();
 }
 
 TEST(an_edge_may_go_through_anything)
@@ -259,19 +216,33 @@ TEST(large_objects_may_be_cut_anywhere)
         scan(&other, 3, 0, text, length, cut_at_random, &sizes[round % 3]);
         check_same("round", round, shift);
     }
-    stop();
+    help_stop();
     weir__base_free(text);
 }
 
 /* --- encodings --- */
 
-enum { BASE64, BASE64_URL, HEX, HEX_UPPER, PERCENT, UNICODE, BYTES, HTML, LE, BE, LE_MARK, CODES };
+enum {
+    BASE64,
+    BASE64_URL,
+    HEX,
+    HEX_UPPER,
+    PERCENT,
+    UNICODE,
+    BYTES,
+    HTML,
+    LE,
+    BE,
+    LE_MARK,
+    BE_MARK,
+    CODES
+};
 
 static const enum weir__encoding kinds[CODES] = {
     [BASE64] = WEIR__BASE64, [BASE64_URL] = WEIR__BASE64, [HEX] = WEIR__HEX,
     [HEX_UPPER] = WEIR__HEX, [PERCENT] = WEIR__PERCENT,   [UNICODE] = WEIR__ESCAPES,
     [BYTES] = WEIR__ESCAPES, [HTML] = WEIR__ESCAPES,      [LE] = WEIR__UTF16LE,
-    [BE] = WEIR__UTF16BE,    [LE_MARK] = WEIR__UTF16LE,
+    [BE] = WEIR__UTF16BE,    [LE_MARK] = WEIR__UTF16LE,   [BE_MARK] = WEIR__UTF16BE,
 };
 
 static size_t encode_one(int code, unsigned byte, char *out)
@@ -297,7 +268,7 @@ static size_t encode_one(int code, unsigned byte, char *out)
         count = snprintf(out, 8, "&#%u;", byte);
         break;
     default:
-        return encode_wide(byte, code == BE, out);
+        return encode_wide(byte, code == BE || code == BE_MARK, out);
     }
     return (size_t)count;
 }
@@ -308,8 +279,8 @@ static size_t encode(int code, const char *bytes, size_t length, char *out, size
     if (code == BASE64 || code == BASE64_URL)
         return encode_base64(bytes, length, code == BASE64 ? base64_standard : base64_url,
                              code == BASE64, out);
-    if (code == LE_MARK) {
-        memcpy(out, "\xff\xfe", 2);
+    if (code == LE_MARK || code == BE_MARK) {
+        memcpy(out, code == LE_MARK ? "\xff\xfe" : "\xfe\xff", 2);
         count = 2;
     }
     for (size_t i = 0; i < length; i++) {
@@ -343,20 +314,215 @@ TEST(what_is_encoded_is_found_as_if_it_were_plain)
             CHECK(whole.items[0].rule == other.items[0].rule);
             /* The place has the encoded form of the secret, and no more than what it shares a
              * group of characters with. */
-            uint64_t least = strlen(TOKEN) * (size - (code == LE_MARK ? 2 : 0)) / strlen(HIDDEN);
+            uint64_t least = strlen(TOKEN) * (size - (code >= LE_MARK ? 2 : 0)) / strlen(HIDDEN);
             CHECK(whole.items[0].place.length + 4 >= least);
             if (code != HTML) /* whose characters are of different lengths */
                 CHECK(whole.items[0].place.length <= least + 4);
             CHECK(whole.items[0].place.offset >= before);
         }
     }
-    stop();
+    help_stop();
+}
+
+/* What stands beside an encoded text: before it and behind it. Letters beside characters of base64
+ * or digits would belong to them; beside UTF-16 they may stand. */
+static const char *const befores[] = {"",    "=",          "key: ",     "KEY=",      "\"",
+                                      "'",   "two words ", "one\n",     "{\"k\":\"", "\t",
+                                      "a: ", "x(",         "line\r\n  "};
+static const char *const wide_befores[] = {"a", "ab", "abc", "abcd", "1", "12"};
+static const char *const behinds[] = {
+    "",
+    "\n",
+    "\nURL=\"x\"\n",
+    "\nDB='x'\n",
+    "\nThis is it\n",
+    " and more of it\n",
+    "\nSET\n",
+    "\r\nSET\r\n",
+    "\r\n  SET x\r\n",
+    "\nURL=\n",
+    "\n  foo;\n",
+    "\"\nURL=\"x\"\n",
+    "' 'abcd'\n",
+    "\",\n\"abcd\"",
+    "\ndead\n",
+    "\nface it\n",
+    "\nc0ffee00\n",
+    "\\nThis",
+    "\nThis;\n",
+    ")",
+    "</a>",
+    " ",
+    "\n# This\n",
+    "\nauthentication\n",
+    "\nconst x",
+    "\nReturn\n",
+    "\nabcdefabcdef\n",
+    "\n\nThis\n",
+    ",",
+    "\nRESULT=\"x\"",
+};
+static const char *const wide_behinds[] = {"a", "ab", "abc ", "1\n"};
+/* So that the secret ends with the text, after every remainder of three bytes; or does not. */
+static const char *const hiddens[] = {TOKEN,
+                                      " " TOKEN,
+                                      "  " TOKEN,
+                                      "it is " TOKEN,
+                                      "a text before it, and then: " TOKEN,
+                                      HIDDEN,
+                                      "a text before it, so that it is longer: " TOKEN,
+                                      "a text before it, so that it is longer:  " TOKEN};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void check_between(int code, const char *hidden, const char *before, const char *behind)
+{
+    static char coded[8192], text[8192];
+    size_t size = encode(code, hidden, strlen(hidden), coded, sizeof(coded));
+    size_t length = put(text, 0, before);
+    memcpy(text + length, coded, size);
+    length = put(text, length + size, behind);
+    scan(&whole, 3, 0, text, length, NULL, NULL);
+    /* Where a NUL stands at both ends, both orders have all letters. */
+    bool is_right =
+        whole.count == 1 && whole.items[0].encodings_count == 1 &&
+        whole.items[0].secret == hits_hash(TOKEN, strlen(TOKEN)) &&
+        (whole.items[0].encodings[0] == kinds[code] || code >= LE) &&
+        whole.items[0].place.offset >= strlen(before) &&
+        whole.items[0].place.offset + whole.items[0].place.length <= strlen(before) + size;
+    if (!is_right)
+        tap_fail(__FILE__, __LINE__, "code %d of '%s' between '%s' and '%s': %zu findings", code,
+                 hidden, before, behind, whole.count);
+}
+
+TEST(what_is_encoded_is_found_beside_anything)
+{
+    start();
+    for (int code = 0; code < CODES; code++)
+        for (size_t h = 0; h < COUNT(hiddens); h++) {
+            for (size_t i = 0; i < COUNT(befores); i++)
+                for (size_t k = 0; k < COUNT(behinds); k++)
+                    check_between(code, hiddens[h], befores[i], behinds[k]);
+            for (size_t i = 0; code >= LE && i < COUNT(wide_befores); i++)
+                for (size_t k = 0; k < COUNT(behinds); k++)
+                    check_between(code, hiddens[h], wide_befores[i], behinds[k]);
+            for (size_t i = 0; code >= LE && i < COUNT(wide_befores); i++)
+                for (size_t k = 0; k < COUNT(wide_behinds); k++)
+                    check_between(code, hiddens[h], wide_befores[i], wide_behinds[k]);
+        }
+    help_stop();
+}
+
+/* Lines of a list are each a text, whatever their widths are; as lines of one text they are found
+ * as well, and what spans two of them is told once. */
+TEST(lines_may_be_a_list_or_one_text)
+{
+    static const char *const breaks[] = {"\n", "\r\n", "\n  ", "\n# ", "' '", "\" +\n \""};
+    static const char *const first[] = {" tok_0000000000000001", "user: tok_0000000000000001"};
+    char one[128], two[128], text[512];
+    start();
+    for (size_t i = 0; i < COUNT(breaks) * 6; i++) {
+        const char *next = i / COUNT(breaks) % 3 == 0   ? " tok_0000000000000002"
+                           : i / COUNT(breaks) % 3 == 1 ? "user: tok_0000000000000002"
+                                                        : "a user: tok_0000000000000002";
+        const char *head = first[i / COUNT(breaks) / 3];
+        one[encode_base64(head, strlen(head), base64_standard, true, one)] = '\0';
+        two[encode_base64(next, strlen(next), base64_standard, true, two)] = '\0';
+        size_t length = (size_t)snprintf(text, sizeof(text), "- '%s%s%s'\n", one,
+                                         breaks[i % COUNT(breaks)], two);
+        scan(&whole, 3, 0, text, length, NULL, NULL);
+        if (whole.count != 2)
+            tap_fail(__FILE__, __LINE__, "%zu findings in '%s'", whole.count, text);
+    }
+    help_stop();
+}
+
+/* In lines of every width, with a break at each place of the secret. */
+TEST(what_spans_lines_is_told_once)
+{
+    char plain[256], coded[512], text[1024];
+    start();
+    for (unsigned is_hex = 0; is_hex < 2; is_hex++)
+        for (size_t width = is_hex ? 32 : 16; width <= 80; width += is_hex ? 2 : 4)
+            for (int before = 0; before < 60; before++) {
+                size_t size =
+                    (size_t)snprintf(plain, sizeof(plain), "%.*s password=a1b2c3d4_e5f6g7 %s",
+                                     before, HIDDEN HIDDEN, "and so on for a while");
+                size = encode(is_hex ? HEX : BASE64, plain, size, coded, sizeof(coded));
+                coded[size] = '\0';
+                size_t length = 0;
+                for (size_t at = 0; at < size; at += width)
+                    length += (size_t)snprintf(text + length, sizeof(text) - length, "%.*s\n",
+                                               (int)width, coded + at);
+                scan(&whole, 3, 0, text, length, NULL, NULL);
+                size_t wanted = 1 + (size_t)(before >= 33);
+                bool is_there = false;
+                for (size_t i = 0; i < whole.count; i++)
+                    is_there |= whole.items[i].secret == hits_hash("a1b2c3d4_e5f6g7", 15);
+                if (whole.count != wanted || !is_there)
+                    tap_fail(__FILE__, __LINE__, "%zu findings, %d before, in lines of %zu:\n%s",
+                             whole.count, before, width, text);
+            }
+    help_stop();
+}
+
+/* Bytes of UTF-16 that are written as escapes, from the first one of the secret to its last. */
+TEST(utf16_in_escapes_is_found_whole)
+{
+    static const int outers[] = {PERCENT, BYTES, HEX, BASE64};
+    static char once[1024], twice[8192], text[8192];
+    start();
+    for (size_t i = 0; i < COUNT(outers) * 4 * COUNT(hiddens) * COUNT(befores); i++) {
+        int outer = outers[i % COUNT(outers)], inner = LE + (int)(i / COUNT(outers) % 4);
+        const char *hidden = hiddens[i / COUNT(outers) / 4 % COUNT(hiddens)];
+        const char *before = befores[i / COUNT(outers) / 4 / COUNT(hiddens)];
+        size_t size = encode(inner, hidden, strlen(hidden), once, sizeof(once));
+        size = encode(outer, once, size, twice, sizeof(twice));
+        size_t length = put(text, 0, before);
+        memcpy(text + length, twice, size);
+        length = put(text, length + size, "\nURL=\"x\"\n");
+        scan(&whole, 3, 0, text, length, NULL, NULL);
+        if (whole.count != 1 || whole.items[0].encodings_count != 2 ||
+            whole.items[0].secret != hits_hash(TOKEN, strlen(TOKEN)))
+            tap_fail(__FILE__, __LINE__, "%d of %d behind '%s': %zu findings", outer, inner, before,
+                     whole.count);
+    }
+    help_stop();
+}
+
+/* A secret that three encodings make long, in a run that begins long before it: so much of the run
+ * is kept for the next segment that it is there as a whole. */
+TEST(an_edge_may_go_through_a_long_encoded_secret)
+{
+    static char a[1u << 18], b[1u << 18];
+    start();
+    size_t size = 0;
+    while (size < 450)
+        size = put(a, size, "some words before it, ");
+    size_t first = size;
+    size = put(a, size, "-----BEGIN X-----\n");
+    while (size < first + 200)
+        size = put(a, size, "abcdefgh");
+    size = put(a, size, "\n-----END X-----");
+    size_t last = size, factor = 1;
+    size = put(a, size, " and some behind it");
+    for (unsigned level = 0; level < 3; level++, factor *= 6) {
+        size = encode(UNICODE, a, size, b, sizeof(b));
+        memcpy(a, b, size);
+    }
+    CHECK_EQ(size % factor, 0);
+    for (size_t at = first; at <= last; at += 16) {
+        scan(&whole, 3, MIB - at * factor, a, size, NULL, NULL);
+        if (whole.count != 1 || whole.items[0].encodings_count != 3)
+            tap_fail(__FILE__, __LINE__, "%zu of %zu: %zu findings", at, last, whole.count);
+    }
+    help_stop();
 }
 
 /* Which of them cannot be inside of which: bytes of UTF-16 are no text to those who write texts. */
 static bool is_sensible(int outer, int inner)
 {
-    bool is_inner_wide = inner == LE || inner == BE || inner == LE_MARK;
+    bool is_inner_wide = inner >= LE;
     bool is_outer_text =
         outer != BASE64 && outer != BASE64_URL && outer != HEX && outer != HEX_UPPER;
     return !(is_inner_wide && is_outer_text);
@@ -388,7 +554,7 @@ TEST(what_is_encoded_twice_is_found_with_both)
             CHECK_EQ(whole.count, 0);
         }
     CHECK_STR(missed, "");
-    stop();
+    help_stop();
 }
 
 TEST(the_depth_is_a_limit)
@@ -406,7 +572,7 @@ TEST(the_depth_is_a_limit)
         scan(&whole, level - 1, 0, a, size, NULL, NULL);
         CHECK_EQ(whole.count, 0);
     }
-    stop();
+    help_stop();
 }
 
 TEST(a_budget_that_is_used_up_is_told)
@@ -423,7 +589,7 @@ TEST(a_budget_that_is_used_up_is_told)
     CHECK_EQ(hits_scan(&whole, scanner, &object, 0, coded, size, NULL, NULL), 0);
     CHECK_EQ(whole.count, 1);
     CHECK(!whole.result.is_decode_truncated);
-    stop();
+    help_stop();
 }
 
 /* --- holes --- */
@@ -464,7 +630,7 @@ TEST(a_hole_moves_places_and_breaks_matches)
             CHECK_EQ(whole.count, 0);
         }
     }
-    stop();
+    help_stop();
 }
 
 /* --- what is told early --- */
@@ -513,7 +679,7 @@ TEST(what_is_certain_is_told_with_its_segment)
     CHECK_EQ(weir__scanner_feed(scanner, TOKEN, strlen(TOKEN)), 0);
     CHECK_EQ(told_before_the_end("12Q34\n", ""), 1);
     CHECK_EQ(whole.count, 1);
-    stop();
+    help_stop();
 }
 
 /* --- near --- */
@@ -533,7 +699,9 @@ TEST(what_is_required_must_be_near)
                "[[rules.required]]\nid = 'b'\nwithinColumns = 8\n"
                "[[rules]]\nid = 'd'\nregex = 'ddd[0-9]'\n"
                "[[rules.required]]\nid = 'b'\n"
-               "[[rules.required]]\nid = 'd'\n",
+               "[[rules.required]]\nid = 'd'\n"
+               "[[rules]]\nid = 'e'\nregex = 'eee[0-9]'\n"
+               "[[rules.required]]\nid = 'b'\nwithinLines = 1\nwithinColumns = 2\n",
                NULL);
     CHECK_EQ(count_of("aaa1\nbbb1"), 1);
     CHECK_EQ(count_of("bbb1\naaa1"), 1);
@@ -543,11 +711,17 @@ TEST(what_is_required_must_be_near)
     CHECK_EQ(count_of("ccc1     bbb1"), 0);
     CHECK_EQ(count_of("bbb1    ccc1"), 1);
     CHECK_EQ(count_of("bbb1     ccc1"), 0);
-    CHECK_EQ(count_of("ccc1\nbbb1"), 0);
+    CHECK_EQ(count_of("ccc1\n\n\nbbb1"), 1); /* columns of any line */
+    CHECK_EQ(count_of("ccc1\n         bbb1"), 0);
+    CHECK_EQ(count_of("         ccc1\nbbb1\nbbb1               bbb1\n bbb1"), 1);
+    CHECK_EQ(count_of("   eee1\n bbb1"), 1);
+    CHECK_EQ(count_of("   eee1\nbbb1      bbb1"), 0);
+    CHECK_EQ(count_of("bbb1\n     bbb1\n   eee1"), 1);
+    CHECK_EQ(count_of("   eee1\n\n   bbb1"), 0);
     CHECK_EQ(count_of("ddd1"), 0);
     CHECK_EQ(count_of("ddd1 bbb1"), 0); /* it is not another one */
     CHECK_EQ(count_of("ddd1\n\n\n\nddd2 bbb1"), 2);
-    stop();
+    help_stop();
 }
 
 /* --- cached --- */
@@ -591,7 +765,7 @@ TEST(a_cached_engine_finds_the_same)
         start_with(HELP_ALLOW HELP_RULES, &cache);
         CHECK(weir__engine_is_cached(engine) == (round == 1));
         scan(round ? &other : &whole, 3, 0, text, length, NULL, NULL);
-        stop();
+        help_stop();
     }
     CHECK_EQ(kept.puts, 1);
     CHECK_EQ(other.count, whole.count);
@@ -606,20 +780,20 @@ TEST(a_cached_engine_finds_the_same)
 TEST(a_cache_that_was_altered_is_not_used)
 {
     start_with(HELP_ALLOW HELP_RULES, &cache);
-    stop();
+    help_stop();
     size_t length = kept.length;
     for (size_t at = 0; at < length; at += at < 64 ? 7 : length / 9) {
         kept.bytes[at] ^= 1;
         start_with(HELP_ALLOW HELP_RULES, &cache);
         CHECK(!weir__engine_is_cached(engine));
-        stop();
+        help_stop();
         CHECK_EQ(kept.length, length); /* put anew */
     }
     for (size_t cut = 0; cut < length; cut = cut * 5 + 1) {
         kept.length = cut;
         start_with(HELP_ALLOW HELP_RULES, &cache);
         CHECK(!weir__engine_is_cached(engine));
-        stop();
+        help_stop();
     }
     weir__base_free(kept.bytes);
     kept.bytes = NULL;

@@ -3,6 +3,7 @@
 #include "findings.h"
 
 #include "found_help.h"
+#include "redact.h"
 #include "report.h"
 #include "secrets.h"
 #include "tap.h"
@@ -21,13 +22,16 @@
 #define STARS "****************************" /* the middle of TOKEN and OTHER */
 
 static char any_expression[] = ".";
+static char *token_keywords[] = {(char[]){"tok_"}}, *other_keywords[] = {(char[]){"key-"}};
 static struct weir__rule token_rule = {.id = (char[]){"some-token"},
                                        .description = (char[]){"A token"},
                                        .provider = (char[]){""},
+                                       .keywords = {token_keywords, 1},
                                        .regex = any_expression};
 static struct weir__rule other_rule = {.id = (char[]){"other-key"},
                                        .description = (char[]){"A key"},
                                        .provider = (char[]){""},
+                                       .keywords = {other_keywords, 1},
                                        .regex = any_expression};
 static struct weir__rule path_rule = {.id = (char[]){"key-file"}, .path = any_expression};
 
@@ -37,9 +41,10 @@ static void start_with(uint64_t bytes_max, bool show_secrets)
 {
     weir__findings_free(findings);
     findings = NULL;
-    CHECK_EQ(
-        weir__findings_new(&findings, &(struct weir__findings_options){bytes_max, show_secrets}),
-        0);
+    CHECK_EQ(weir__findings_new(&findings,
+                                &(struct weir__findings_options){.bytes_max = bytes_max,
+                                                                 .show_secrets = show_secrets}),
+             0);
 }
 
 static void start(void)
@@ -85,7 +90,7 @@ TEST(a_secret_is_one_record_with_all_places)
     CHECK_EQ(found->places[1].place.offset, 4);
     CHECK_EQ(found->places[2].place.offset, 10);
     /* Whichever came first, the match is that of the first place. */
-    CHECK_STR(found->match, " y = tok_" STARS "WXYZ");
+    CHECK_STR(found->match, "tok_" STARS "WXYZ");
     CHECK_STR(at(1)->rule->id, "other-key");
     CHECK_STR(at(2)->rule->id, "some-token");
     CHECK_EQ(weir__findings_unlisted(findings), 0);
@@ -116,22 +121,87 @@ TEST(fingerprints_know_rule_secret_and_path_alone)
     end();
 }
 
-TEST(redaction_shows_the_ends_of_long_ones)
+TEST(redaction_shows_so_many_bytes_of_the_ends)
 {
+    const struct weir__ends ends = {4, 4}, none = {0, 0};
     char text[64];
-    CHECK_EQ(weir__redact(TOKEN, strlen(TOKEN), text, sizeof(text)), 28);
+    CHECK_EQ(weir__redact(TOKEN, strlen(TOKEN), ends, text, sizeof(text)), 28);
     CHECK_STR(text, "tok_********************WXYZ");
-    CHECK_EQ(weir__redact("123456789012345678901234", 24, text, sizeof(text)), 28);
-    CHECK_STR(text, "1234********************1234");
-    CHECK_EQ(weir__redact("12345678901234567890123", 23, text, sizeof(text)), 8);
+    CHECK_EQ(weir__redact(TOKEN, strlen(TOKEN), none, text, sizeof(text)), 8);
     CHECK_STR(text, "********");
-    CHECK_EQ(weir__redact("a", 1, text, sizeof(text)), 8);
-    CHECK_EQ(weir__redact("", 0, text, sizeof(text)), 0);
+    CHECK_EQ(weir__redact("a", 1, none, text, sizeof(text)), 8);
+    CHECK_EQ(weir__redact("", 0, none, text, sizeof(text)), 0);
     CHECK_STR(text, "");
-    CHECK_EQ(weir__redact(TOKEN, strlen(TOKEN), text, 3), 2);
+    CHECK_EQ(weir__redact(TOKEN, strlen(TOKEN), ends, text, 3), 2);
     CHECK_STR(text, "to");
-    CHECK_EQ(weir__redact(TOKEN, strlen(TOKEN), text, 1), 0);
+    CHECK_EQ(weir__redact(TOKEN, strlen(TOKEN), ends, text, 1), 0);
     CHECK_STR(text, "");
+}
+
+static struct weir__ends ends_of(char *keyword, const char *match, const char *secret)
+{
+    char *keywords[] = {(char[]){"other"}, keyword};
+    struct weir__rule rule = {.id = (char[]){"r"}, .keywords = {keywords, 2}};
+    struct weir__finding finding = {.rule = &rule,
+                                    .secret = secret,
+                                    .secret_length = strlen(secret),
+                                    .match = match,
+                                    .match_length = strlen(match)};
+    return weir__ends_of(&finding);
+}
+
+TEST(only_what_a_rule_says_and_a_little_more_is_shown)
+{
+    static const struct {
+        char keyword[24];
+        const char *match, *secret;
+        unsigned first, last;
+    } table[] = {
+        {"tok_", TOKEN, TOKEN, 4, 4},
+        {"TOK_", TOKEN, TOKEN, 4, 4},
+        {"tok_", "." TOKEN, TOKEN, 4, 4},
+        /* A name before it: whatever somebody wrote there. */
+        {"tok_", "key=" TOKEN, TOKEN, 0, 0},
+        {"pass", "password = passwordPassword12345678", "passwordPassword12345678", 0, 0},
+        {"pass", "correct-horse-battery-staple", "correct-horse-battery-staple", 0, 0},
+        {"ab_", "ab_45678901234567890123", "ab_45678901234567890123", 0, 0}, /* 23 */
+        {"ab_", "ab_456789012345678901234", "ab_456789012345678901234", 3, 4},
+        /* 16 stay hidden. */
+        {"abcdefgh_", "abcdefgh_012345678901234", "abcdefgh_012345678901234", 4, 4},
+        {"abcdefghijklmnopqrst", "abcdefghijklmnopqrst01234567890123456789",
+         "abcdefghijklmnopqrst01234567890123456789", 12, 4},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        char keyword[24];
+        memcpy(keyword, table[i].keyword, sizeof(keyword));
+        struct weir__ends ends = ends_of(keyword, table[i].match, table[i].secret);
+        CHECK_EQ(ends.first, table[i].first);
+        CHECK_EQ(ends.last, table[i].last);
+    }
+}
+
+TEST(a_path_that_begins_as_a_secret_ends_is_shown)
+{
+    start();
+    add("WXYZ/f", NULL, &token_rule, "x = " TOKEN, TOKEN);
+    add("f/tok_", NULL, &token_rule, "x = " TOKEN, TOKEN);
+    weir__findings_finish(findings);
+    CHECK_STR(at(0)->places[0].path, "WXYZ/f");
+    CHECK_STR(at(0)->places[1].path, "f/tok_");
+    end();
+}
+
+TEST(of_two_wishes_the_smaller_one_counts)
+{
+    struct weir__secrets secrets = {0};
+    char text[] = "(" TOKEN ")";
+    weir__secrets_add(&secrets, TOKEN, strlen(TOKEN), (struct weir__ends){4, 4});
+    weir__secrets_add(&secrets, TOKEN, strlen(TOKEN), (struct weir__ends){0, 4});
+    weir__secrets_add(&secrets, TOKEN, strlen(TOKEN), (struct weir__ends){4, 0});
+    weir__secrets_sort(&secrets);
+    CHECK(weir__secrets_hide(&secrets, text, strlen(text)));
+    CHECK_EQ(strspn(text + 1, "*"), strlen(TOKEN));
+    weir__secrets_fini(&secrets);
 }
 
 TEST(the_secret_is_hidden_wherever_it_stands)
@@ -159,7 +229,7 @@ TEST(a_secret_that_overlaps_itself_is_hidden_as_one)
     start();
     add("f", NULL, &token_rule, line, "ababababababababababababab");
     weir__findings_finish(findings);
-    CHECK_STR(at(0)->places[0].line, "<abab**********************************abab>");
+    CHECK_STR(at(0)->places[0].line, "<******************************************>");
     end();
 }
 
@@ -213,9 +283,9 @@ TEST(other_secrets_of_the_line_are_hidden_too)
     CHECK_EQ(add("g", NULL, &token_rule, line, TOKEN), WEIR__ADDED_PLACE);
     weir__findings_finish(findings);
     CHECK_STR(at(0)->places[0].line, hidden);
-    CHECK_STR(at(0)->match, hidden);
+    CHECK_STR(at(0)->match, strstr(hidden, "tok_"));
     CHECK_STR(at(1)->places[0].line, hidden);
-    CHECK_STR(at(1)->match, hidden);
+    CHECK_STR(at(1)->match, strstr(hidden, "key-"));
     /* In the other file nobody found the rest, but it is known by then. */
     CHECK_STR(at(0)->places[1].line, hidden);
     CHECK_EQ(weir__findings_ignored(findings), 1);
@@ -226,13 +296,13 @@ TEST(known_secrets_are_hidden_in_all_that_is_shown)
 {
     char text[] = "see x" TOKEN "y", other[] = "see " OTHER, cut[] = "tok_ABC";
     start();
-    CHECK_EQ(add("d/pre" TOKEN "post", NULL, &other_rule, "a" TOKEN "b=" OTHER " ", OTHER),
+    CHECK_EQ(add("d/pre" TOKEN "post", NULL, &other_rule, "b=" OTHER " a" TOKEN "b", OTHER),
              WEIR__ADDED_SECRET);
     CHECK_EQ(add("z", NULL, &token_rule, "t=" TOKEN, TOKEN), WEIR__ADDED_SECRET);
     weir__findings_finish(findings);
     CHECK_STR(at(0)->places[0].path, "d/pretok_" STARS "WXYZpost");
-    CHECK_STR(at(0)->places[0].line, "atok_" STARS "WXYZb=key-" STARS "2345 ");
-    CHECK_STR(at(0)->match, "atok_" STARS "WXYZb=key-" STARS "2345 ");
+    CHECK_STR(at(0)->places[0].line, "b=key-" STARS "2345 atok_" STARS "WXYZb");
+    CHECK_STR(at(0)->match, "key-" STARS "2345 atok_" STARS "WXYZb");
     weir__findings_hide(findings, text);
     CHECK_STR(text, "see xtok_" STARS "WXYZy");
     weir__findings_hide(findings, other);
@@ -248,16 +318,16 @@ TEST(the_longest_of_known_secrets_is_hidden)
     char text[] = "(abcdefghijkl) abcdefgh abcdefg abcdefghij ijklmnop";
     weir__secrets_sort(&secrets);
     CHECK(weir__secrets_hide(&secrets, text, strlen(text)));
-    weir__secrets_add(&secrets, "abcdefgh", 8);
-    weir__secrets_add(&secrets, "abcdefghijkl", 12);
-    weir__secrets_add(&secrets, "abcdefghijkl", 12);
-    weir__secrets_add(&secrets, "abcdefg", 7); /* too short */
+    weir__secrets_add(&secrets, "abcdefgh", 8, (struct weir__ends){0, 0});
+    weir__secrets_add(&secrets, "abcdefghijkl", 12, (struct weir__ends){0, 0});
+    weir__secrets_add(&secrets, "abcdefghijkl", 12, (struct weir__ends){0, 0});
+    weir__secrets_add(&secrets, "abcdefg", 7, (struct weir__ends){0, 0}); /* too short */
     CHECK_EQ(secrets._count, 2);
     weir__secrets_sort(&secrets);
     CHECK(weir__secrets_hide(&secrets, text, strlen(text)));
     CHECK_STR(text, "(************) ******** abcdefg ********ij ijklmnop");
     weir__secrets_blind(&secrets);
-    weir__secrets_add(&secrets, "ijklmnop", 8);
+    weir__secrets_add(&secrets, "ijklmnop", 8, (struct weir__ends){0, 0});
     CHECK(!weir__secrets_hide(&secrets, text, strlen(text)));
     weir__secrets_fini(&secrets);
 }
@@ -270,7 +340,7 @@ TEST(a_text_is_compared_so_often_and_then_hidden)
     memset(secret, 'a', sizeof(secret));
     for (size_t length = 16; length < sizeof(secret); length++) {
         secret[length - 1] = 'b';
-        weir__secrets_add(&secrets, secret, length);
+        weir__secrets_add(&secrets, secret, length, (struct weir__ends){0, 0});
         secret[length - 1] = 'a';
     }
     weir__secrets_sort(&secrets);
@@ -287,7 +357,7 @@ TEST(thousands_of_secrets_are_known)
     char text[64], hidden[64];
     for (unsigned i = 0; i < 5000; i++) {
         snprintf(text, sizeof(text), "eyJhbGciOiJI.%05u", i);
-        weir__secrets_add(&secrets, text, strlen(text));
+        weir__secrets_add(&secrets, text, strlen(text), (struct weir__ends){0, 0});
     }
     CHECK_EQ(secrets._count, 5000);
     weir__secrets_sort(&secrets);
@@ -331,6 +401,55 @@ TEST(a_secret_in_a_name_is_one_place_and_hides_nothing_of_the_content)
     end();
 }
 
+static int add_beside(const char *path, const char *text)
+{
+    struct weir__finding finding = found_in(&token_rule, text, TOKEN);
+    finding.is_beside = true;
+    return weir__findings_add(findings, path, NULL, &finding);
+}
+
+TEST(what_a_member_has_is_not_told_again_for_its_container)
+{
+    /* The member may come first, or the container. */
+    for (int order = 0; order < 2; order++) {
+        start();
+        if (order == 0)
+            CHECK_EQ(add("a.zip!b/c", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_SECRET);
+        CHECK_EQ(add_beside("a.zip", "a " TOKEN), order == 0 ? 1 : 0);
+        CHECK_EQ(add_beside("a.zip", "far " TOKEN), WEIR__ADDED_PLACE);
+        if (order == 1)
+            CHECK_EQ(add("a.zip!b/c", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_PLACE);
+        CHECK_EQ(add("a.zip also", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_PLACE);
+        weir__findings_finish(findings);
+        CHECK_EQ(weir__findings_count(findings), 1);
+        const struct weir__found *found = weir__findings_at(findings, 0);
+        CHECK_EQ(found->places_count, 2);
+        CHECK_EQ(found->places_total, 2);
+        CHECK_STR(found->places[0].path, "a.zip also");
+        CHECK_STR(found->places[1].path, "a.zip!b/c");
+    }
+}
+
+TEST(what_only_a_container_has_is_told_once_for_each_place)
+{
+    start();
+    CHECK_EQ(add("b.zip!c", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_SECRET);
+    CHECK_EQ(add("a.zip", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_PLACE);
+    CHECK_EQ(add_beside("a.zi", TOKEN), WEIR__ADDED_PLACE);
+    CHECK_EQ(add_beside("b.zip!c.tar", TOKEN), WEIR__ADDED_PLACE);
+    CHECK_EQ(add_beside("b.zip!c.tar", TOKEN), WEIR__ADDED_PLACE);
+    CHECK_EQ(add_beside("b.zip!c.tar", "more " TOKEN), WEIR__ADDED_PLACE);
+    /* Of what has the same name, one is in the other. */
+    CHECK_EQ(add_beside("b.zip", TOKEN), WEIR__ADDED_PLACE);
+    weir__findings_finish(findings);
+    const struct weir__found *found = weir__findings_at(findings, 0);
+    static const char *const paths[] = {"a.zi", "a.zip", "b.zip!c", "b.zip!c.tar", "b.zip!c.tar"};
+    CHECK_EQ(found->places_count, 5);
+    CHECK_EQ(found->places_total, 5);
+    for (size_t i = 0; i < 5; i++)
+        CHECK_STR(found->places[i].path, paths[i]);
+}
+
 TEST(a_name_that_is_hidden_is_known_by_what_is_shown_of_it)
 {
     static const char ignored[] = "a-tok_" STARS "WXYZ.c:other-key:1\n";
@@ -338,16 +457,46 @@ TEST(a_name_that_is_hidden_is_known_by_what_is_shown_of_it)
     start();
     CHECK_EQ(weir__findings_ignore(findings, ignored, strlen(ignored), &bad), 0);
     struct weir__finding finding = found_in(&other_rule, OTHER, OTHER);
-    CHECK_EQ(weir__findings_add(findings, "a-" TOKEN ".c", NULL, &finding), WEIR__ADDED_SECRET);
+    /* Whether it is known by now what is hidden there or not. */
+    CHECK_EQ(weir__findings_add(findings, "a-" TOKEN ".c", NULL, &finding), WEIR__ADDED_IGNORED);
     finding.shown_path = "a-tok_" STARS "WXYZ.c";
     CHECK_EQ(weir__findings_add(findings, "a-" TOKEN ".c", NULL, &finding), WEIR__ADDED_IGNORED);
+    finding.shown_path = NULL;
+    static const char *const others[] = {"b-" TOKEN ".c", "a-" TOKEN ".cc", "a-" TOKEN "/c"};
+    for (size_t i = 0; i < 3; i++)
+        CHECK_EQ(weir__findings_add(findings, others[i], NULL, &finding),
+                 i == 0 ? WEIR__ADDED_SECRET : WEIR__ADDED_PLACE);
+    finding.place.line = 2;
+    CHECK_EQ(weir__findings_add(findings, "a-" TOKEN ".c", NULL, &finding), WEIR__ADDED_PLACE);
     end();
+}
+
+TEST(masks_fit_names_of_their_length)
+{
+    struct weir__masks masks = {0};
+    CHECK(!weir__mask_is_one("a*******b", 9));
+    CHECK(weir__mask_is_one("a********b", 10));
+    CHECK(!weir__masks_has(&masks, NULL, "abcdefghij", "r", 1));
+    CHECK_EQ(weir__masks_add(&masks, "a********j:r:1", 14), 0);
+    CHECK_EQ(weir__masks_add(&masks, "c0ffee:a********j:r:7", 21), 0);
+    CHECK(weir__masks_has(&masks, NULL, "abcdefghij", "r", 1));
+    CHECK(weir__masks_has(&masks, NULL, "a********j", "r", 1));
+    CHECK(weir__masks_has(&masks, "c0ffee", "abcdefghij", "r", 7));
+    CHECK(!weir__masks_has(&masks, "c0ffef", "abcdefghij", "r", 7));
+    CHECK(!weir__masks_has(&masks, NULL, "abcdefghij", "r", 2));
+    CHECK(!weir__masks_has(&masks, NULL, "abcdefghij", "q", 1));
+    CHECK(!weir__masks_has(&masks, NULL, "abcdefghik", "r", 1));
+    CHECK(!weir__masks_has(&masks, NULL, "abcdefghijj", "r", 1));
+    for (size_t i = masks._count; i < WEIR__MASKS_MAX; i++)
+        CHECK_EQ(weir__masks_add(&masks, "a********z:r:1", 14), 0);
+    CHECK_EQ(weir__masks_add(&masks, "a********z:r:1", 14), -WEIR_E_TOO_LARGE);
+    weir__masks_fini(&masks);
 }
 
 TEST(secrets_that_overlap_are_hidden_as_one)
 {
     static const char line[] = "<0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST>";
-    static const char hidden[] = "<0123************************************************QRST>";
+    static const char hidden[] = "<********************************************************>";
     start();
     add("f", NULL, &token_rule, line, "0123456789abcdefghijklmnopqrst");
     add("f", NULL, &other_rule, line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST");
@@ -419,7 +568,7 @@ TEST(secrets_are_shown_on_request)
     add(TOKEN, NULL, &other_rule, line, OTHER);
     weir__findings_finish(findings);
     CHECK_STR(at(0)->secret, TOKEN);
-    CHECK_STR(at(0)->match, line);
+    CHECK_STR(at(0)->match, line + 3);
     CHECK_STR(at(0)->places[0].line, line);
     CHECK_STR(at(0)->places[0].path, TOKEN);
     end();
@@ -491,6 +640,83 @@ TEST(places_that_are_not_listed_are_everywhere_only_when_their_file_is_not_liste
         CHECK_EQ(weir__findings_unlisted(findings), 0);
         end();
     }
+}
+
+static int add_at(const char *path, const struct weir__rule *rule, const char *secret,
+                  uint64_t offset)
+{
+    struct weir__finding finding = found_in(rule, secret, secret);
+    finding.place.offset = offset;
+    return weir__findings_add(findings, path, NULL, &finding);
+}
+
+/* Places of a few secrets would fill the memory; those of others that come later are made room for.
+ */
+TEST(places_give_way_to_secrets)
+{
+    enum { OFTEN = 60, TIMES = 300, OTHERS = 200 };
+    char secret[64];
+    start_with(1u << 20, false);
+    for (unsigned i = 0; i < OFTEN * TIMES; i++) {
+        snprintf(secret, sizeof(secret), "tok_0123456789abcdefghijklmnop%06u", i % OFTEN);
+        CHECK(add_at(i % 7 ? "a" : "b", &token_rule, secret, i) >= 0);
+    }
+    for (unsigned i = 0; i < OTHERS; i++) {
+        snprintf(secret, sizeof(secret), "tok_zyxwvutsrqponmlkjihgfedcba%06u", i);
+        CHECK_EQ(add_at("c", &token_rule, secret, i), WEIR__ADDED_SECRET);
+    }
+    weir__findings_finish(findings);
+    CHECK_EQ(weir__findings_count(findings), OFTEN + OTHERS);
+    CHECK_EQ(weir__findings_unlisted(findings), 0);
+    for (size_t i = 0; i < weir__findings_count(findings); i++) {
+        const struct weir__found *found = at(i);
+        bool is_often = strcmp(found->places[0].path, "c") != 0;
+        CHECK_EQ(found->places_total, is_often ? TIMES : 1);
+        CHECK(found->places_count >= 1 && found->places_count < TIMES);
+        /* The first ones of those that there was memory for are left. */
+        for (size_t k = 1; k < found->places_count; k++) {
+            const struct weir__found_place *one = &found->places[k - 1], *next = one + 1;
+            int order = strcmp(one->path, next->path);
+            CHECK(order < 0 || (order == 0 && one->place.offset < next->place.offset));
+        }
+        if (is_often)
+            CHECK(found->places[0].place.offset < 2 * OFTEN);
+    }
+    end();
+}
+
+/* What came a moment ago is known again: by all that tells two of them apart. */
+TEST(a_secret_that_comes_often_is_told_apart)
+{
+    enum { TIMES = 3000 };
+    static const struct {
+        const struct weir__rule *rule;
+        const char *path, *secret;
+    } table[] = {
+        {&token_rule, "a", TOKEN}, {&other_rule, "a", TOKEN},       {&token_rule, "b", TOKEN},
+        {&token_rule, "a", OTHER}, {&token_rule, "a", TOKEN TOKEN}, {&token_rule, "a", SHORT},
+        {&other_rule, "b", SHORT},
+    };
+    const size_t rows = sizeof(table) / sizeof(*table);
+    start();
+    for (unsigned i = 0; i < TIMES; i++)
+        for (size_t k = 0; k < rows; k++) /* some come from their end */
+            CHECK(add_at(table[k].path, table[k].rule, table[k].secret,
+                         k % 2 ? 100 + i : 100 + TIMES - i) >= 0);
+    weir__findings_finish(findings);
+    CHECK_EQ(weir__findings_count(findings), rows - 1);
+    uint64_t total = 0;
+    for (size_t i = 0; i < weir__findings_count(findings); i++) {
+        const struct weir__found *found = at(i);
+        total += found->places_total;
+        CHECK_EQ(found->places_count, WEIR__FINDINGS_PLACES_MAX);
+        for (size_t k = 0; k < found->places_count; k++)
+            CHECK_EQ(found->places[k].place.offset, found->places[0].place.offset + k);
+        /* One of them is in two files, of which the listed places have one. */
+        CHECK_EQ(found->everywhere[0] != 0, found->places_total == 2 * TIMES);
+    }
+    CHECK_EQ(total, rows * TIMES);
+    end();
 }
 
 TEST(memory_is_limited_and_nothing_is_shown_for_lack_of_it)
@@ -684,6 +910,80 @@ TEST(reports_of_gitleaks_are_baselines)
     CHECK_EQ(add("q", NULL, &other_rule, OTHER, OTHER), WEIR__ADDED_IGNORED);
     start();
     CHECK_EQ(baseline(" [] "), 0);
+    end();
+}
+
+TEST(a_path_is_what_its_folder_calls_it)
+{
+    struct weir__origin origin = {0};
+    struct weir__buffer scratch;
+    weir__buffer_init(&scratch, 4096);
+    CHECK(!weir__origin_path(NULL, "i/a", &scratch));
+    CHECK(!weir__origin_path(&origin, "i/a", &scratch));
+    CHECK_EQ(weir__origin_add(&origin, "i/", ""), 0);
+    CHECK_EQ(weir__origin_add(&origin, "i/l", "sub"), 0);
+    CHECK_EQ(weir__origin_add(&origin, "i", "not this"), 0); /* the first one stays */
+    CHECK_STR(weir__origin_path(&origin, "i/a/b.c", &scratch), "a/b.c");
+    CHECK_STR(weir__origin_path(&origin, "i//a", &scratch), "a");
+    CHECK_STR(weir__origin_path(&origin, "i/l/x", &scratch), "sub/x");
+    CHECK_STR(weir__origin_path(&origin, "i/l", &scratch), "sub");
+    CHECK_STR(weir__origin_path(&origin, "i/l!m/n", &scratch), "sub!m/n");
+    CHECK_STR(weir__origin_path(&origin, "i/ll", &scratch), "ll");
+    CHECK(!weir__origin_path(&origin, "i", &scratch));
+    CHECK(!weir__origin_path(&origin, "in/a", &scratch));
+    CHECK(!weir__origin_path(&origin, "x/i/a", &scratch));
+    weir__origin_fini(&origin);
+    CHECK_EQ(weir__origin_add(&origin, "/", ""), 0); /* the root is a folder, too */
+    CHECK_STR(weir__origin_path(&origin, "/a/b", &scratch), "a/b");
+    CHECK(!weir__origin_path(&origin, "a/b", &scratch));
+    weir__origin_fini(&origin);
+    for (unsigned i = 0; i < WEIR__ORIGIN_MAX; i++)
+        CHECK_EQ(weir__origin_add(&origin, (char[]){(char)('a' + i), '\0'}, ""), 0);
+    CHECK_EQ(weir__origin_add(&origin, "a", ""), 0);
+    CHECK_EQ(weir__origin_add(&origin, "zz", ""), -WEIR_E_TOO_LARGE);
+    weir__origin_fini(&origin);
+    weir__buffer_fini(&scratch);
+}
+
+TEST(what_was_found_and_what_was_given_have_folders_of_their_own)
+{
+    static const char found_line[] = "sub/a.c:some-token:1", given_line[] = "sub/b.c:some-token:1";
+    struct weir__origin here = {0}, there = {0};
+    char print[WEIR__FINGERPRINT_SIZE];
+    unsigned line;
+    CHECK_EQ(weir__origin_add(&here, "/x", ""), 0);
+    CHECK_EQ(weir__origin_add(&there, "/x/i", ""), 0);
+    weir__findings_free(findings);
+    struct weir__findings_options options = {.given_origin = &here, .found_origin = &there};
+    CHECK_EQ(weir__findings_new(&findings, &options), 0);
+    CHECK_EQ(weir__findings_ignore_found(findings, found_line, strlen(found_line), &line), 0);
+    CHECK_EQ(weir__findings_ignore(findings, given_line, strlen(given_line), &line), 0);
+    weir__fingerprint("key-file", "sub/k.pem", 9, "sub/k.pem", print);
+    CHECK_EQ(weir__findings_ignore_found(findings, print, strlen(print), &line), 0);
+    CHECK_EQ(add("/x/i/sub/a.c", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("sub/a.c", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("/x/sub/b.c", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("/x/sub/a.c", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_SECRET);
+    CHECK_EQ(add("/x/i/sub/b.c", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_PLACE);
+    CHECK_EQ(add("/x/i/sub/k.pem", NULL, &path_rule, "/x/i/sub/k.pem", "/x/i/sub/k.pem"),
+             WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("/x/sub/k.pem", NULL, &path_rule, "/x/sub/k.pem", "/x/sub/k.pem"),
+             WEIR__ADDED_SECRET);
+    end();
+    weir__origin_fini(&here);
+    weir__origin_fini(&there);
+}
+
+TEST(a_backslash_is_a_slash_or_itself)
+{
+    static const char lines[] = "sub\\a.c:some-token:1\n\"sub\\\\b.c:some-token:1\"\n";
+    unsigned line;
+    start();
+    CHECK_EQ(weir__findings_ignore(findings, lines, strlen(lines), &line), 0);
+    CHECK_EQ(add("sub/a.c", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("sub\\a.c", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("sub\\b.c", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_IGNORED);
+    CHECK_EQ(add("sub/b.c", NULL, &token_rule, TOKEN, TOKEN), WEIR__ADDED_SECRET);
     end();
 }
 

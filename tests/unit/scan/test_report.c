@@ -26,20 +26,24 @@
 
 static char any_expression[] = ".";
 static char *token_tags[] = {(char[]){"cloud"}, (char[]){"secret"}, (char[]){"cloud"}};
+static char *token_keywords[] = {(char[]){"tok_"}}, *other_keywords[] = {(char[]){"key-"}};
 static struct weir__rule token_rule = {.id = (char[]){"some-token"},
                                        .description = (char[]){"A token of Some Provider"},
                                        .provider = (char[]){"Some"},
                                        .regex = any_expression,
+                                       .keywords = {token_keywords, 1},
                                        .tags = {token_tags, 3}};
 static struct weir__rule other_rule = {.id = (char[]){"other-key"},
                                        .description = (char[]){""},
                                        .provider = (char[]){""},
+                                       .keywords = {other_keywords, 1},
                                        .regex = any_expression};
 static char *nasty_tags[] = {(char[]){NASTY}};
 static struct weir__rule nasty_rule = {.id = (char[]){NASTY},
                                        .description = (char[]){NASTY},
                                        .provider = (char[]){NASTY},
                                        .regex = any_expression,
+                                       .keywords = {other_keywords, 1},
                                        .tags = {nasty_tags, 1}};
 
 static const struct weir__unscanned missing[] = {
@@ -547,8 +551,11 @@ TEST(lines_are_cut_around_the_secret)
         add("f", NULL, &token_rule, line, TOKEN);
         report_at(WEIR__REPORT_HUMAN, &clean_summary, false, columns);
         unsigned limit = columns == 0 ? 200 : columns < 40 ? 40 : columns;
-        const char *shown = strstr(text, "\n         "), *carets = shown;
+        const char *shown = strstr(text, "\n         ..."), *carets = shown;
         CHECK(shown != NULL);
+        /* The description stands in as many lines as it needs. */
+        for (const char *at = text; at && at < shown; at = strchr(at + 1, '\n'))
+            CHECK(strcspn(at + 1, "\n") <= limit);
         carets = strstr(shown + 1, "\n         ");
         CHECK(carets != NULL);
         CHECK_HAS(shown, "tok_");

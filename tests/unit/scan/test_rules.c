@@ -4,7 +4,7 @@
 #include "tap.h"
 
 #include "lint.h"
-#include "rule.h"
+#include "rules_pack.h"
 
 #include <hs/hs.h>
 #include <math.h>
@@ -614,12 +614,12 @@ TEST(a_context_is_changed_piece_by_piece)
                                                         "context = ['uno']\n"
                                                         "value = '[0-9]'\n");
     const struct weir__rule *one = &rules->rules[0], *three = &rules->rules[2];
-    CHECK_HAS(three->regex, "(?i:three)");
+    CHECK_HAS(three->regex, "three)");
     CHECK_HAS(three->regex, "(?i:key)");
     CHECK_HAS(three->regex, "([0-9]{4})");
     HAS_STRINGS(three->keywords, "three");
     CHECK_EQ(three->examples.count, 0);
-    CHECK_HAS(one->regex, "(?i:uno)");
+    CHECK_HAS(one->regex, "uno)");
     weir__rules_free(rules);
 }
 
@@ -644,6 +644,211 @@ TEST(rules_are_disabled_and_changes_of_nothing_are_passed_over)
                 "r.toml:4: rule 'generic' changes a rule that is not there, and was passed over",
                 "r.toml:8: rule 'ten' requires 'generic', which is not there: it never reports "
                 "anything");
+    weir__rules_free(rules);
+}
+
+/* --- other names --- */
+
+static const char named_text[] = "[[rules]]\n"
+                                 "id = 'sole'\n"
+                                 "regex = 'sole(1)'\n"
+                                 "[[rules]]\n"
+                                 "id = 'both'\n"
+                                 "regex = 'both1'\n"
+                                 "keywords = ['both']\n"
+                                 "[[rules]]\n"
+                                 "id = 'broad'\n"
+                                 "regex = 'broad1'\n"
+                                 "[aliases]\n"
+                                 "theirs = ['sole', 'both', '?broad']\n"
+                                 "other = ['both']\n"
+                                 "loose = ['?broad']\n";
+
+static struct weir__rules *load_over_named(const char *text)
+{
+    struct library library = {{{NULL, named_text}}, 1, 0};
+    char whole[1024];
+    snprintf(whole, sizeof(whole), "[extend]\nuseDefault = true\n%s", text);
+    return load_extended(&library, whole);
+}
+
+TEST(another_name_stands_for_rules)
+{
+    struct weir__rules *rules = load_clean(named_text);
+    const struct weir__rule *sole = &rules->rules[0], *both = &rules->rules[1];
+    HAS_STRINGS(sole->aliases, "theirs");
+    CHECK_EQ(both->aliases.count, 2);
+    CHECK_EQ(rules->rules[2].aliases.count, 0);
+    CHECK_EQ(rules->rules[2].known.count, 2);
+    CHECK(weir__rule_is_named(sole, "sole") && weir__rule_is_named(sole, "theirs"));
+    CHECK(!weir__rule_is_named(sole, "other") && !weir__rule_is_named(&rules->rules[2], "loose"));
+    CHECK(weir__rules_next(rules, "theirs", NULL) == sole);
+    CHECK(weir__rules_next(rules, "theirs", sole) == both);
+    CHECK(!weir__rules_next(rules, "theirs", both));
+    CHECK(!weir__rules_find(rules, "theirs"));
+    weir__rules_free(rules);
+}
+
+TEST(a_change_under_another_name_is_of_each)
+{
+    struct weir__rules *rules = load_over_named("[[rules]]\n"
+                                                "id = 'theirs'\n"
+                                                "entropy = 3.5\n"
+                                                "secretGroup = 7\n"
+                                                "keywords = ['k']\n"
+                                                "[[rules.allowlists]]\n"
+                                                "paths = ['p']\n"
+                                                "[[allowlists]]\n"
+                                                "targetRules = ['theirs']\n"
+                                                "paths = ['q']\n");
+    CHECK_EQ(rules->notes.count, 0);
+    CHECK_EQ(rules->rules_count, 3);
+    for (size_t i = 0; i < 2; i++) {
+        const struct weir__rule *rule = &rules->rules[i];
+        CHECK_STR(rule->id, i == 0 ? "sole" : "both");
+        CHECK(fabs(rule->entropy - 3.5) < 1e-9);
+        CHECK(!rule->has_secret_group);
+        CHECK_EQ(rule->allows_count, 1);
+        CHECK_EQ(rule->aliases.count, i + 1);
+    }
+    CHECK_EQ(rules->rules[0].keywords.count, 0); /* it would be a condition */
+    HAS_STRINGS(rules->rules[1].keywords, "both", "k");
+    CHECK_EQ(rules->rules[2].allows_count, 0);
+    weir__rules_free(rules);
+}
+
+TEST(a_rule_under_another_name_takes_the_place_of_those_that_stand_for_it_alone)
+{
+    struct weir__rules *rules = load_over_named("[[rules]]\nid = 'theirs'\nregex = 'mine'\n");
+    CHECK_EQ(rules->notes.count, 0);
+    CHECK_EQ(rules->rules_count, 3);
+    CHECK(!weir__rules_find(rules, "sole"));
+    CHECK(weir__rules_find(rules, "both")->gives_way);
+    CHECK(!weir__rules_find(rules, "broad")->gives_way);
+    CHECK_STR(weir__rules_find(rules, "theirs")->regex, "mine");
+    weir__rules_free(rules);
+}
+
+TEST(disabled_are_those_of_which_nothing_else_is_wanted)
+{
+    struct weir__rules *rules = load_over_named("disabledRules = ['theirs', 'loose', 'none']\n");
+    CHECK_EQ(rules->rules_count, 2);
+    CHECK(!weir__rules_find(rules, "sole"));
+    HAS_STRINGS(
+        rules->notes,
+        "r.toml:1: [extend]: rule 'both' finds 'theirs', which is disabled, and other "
+        "things, so it stays; name it in disabledRules to be rid of it",
+        "r.toml:1: [extend]: there is no rule for 'loose' alone to be disabled; 'broad' may "
+        "find it, and stays",
+        "r.toml:1: [extend]: there is no rule 'none' to be disabled");
+    weir__rules_free(rules);
+    rules = load_over_named("disabledRules = ['theirs', 'other']\n");
+    CHECK_EQ(rules->rules_count, 1);
+    CHECK_EQ(rules->notes.count, 0);
+    weir__rules_free(rules);
+    /* Lists of the extended file that were for it are no mistake. */
+    struct library library = {
+        {{NULL, "[[allowlists]]\ntargetRules = ['x']\npaths = ['p']\n[[rules]]\nid = 'x'\nregex = "
+                "'x'\n[[rules]]\nid = 'y'\nregex = 'y'\n"}},
+        1,
+        0};
+    rules = load_extended(&library, "[extend]\nuseDefault = true\ndisabledRules = ['x']\n");
+    CHECK_EQ(rules->notes.count, 0);
+    CHECK_EQ(rules->rules_count, 1);
+    weir__rules_free(rules);
+    rules = load_over_named("disabledRules = ['both']\n");
+    CHECK_EQ(rules->rules_count, 2);
+    CHECK_EQ(rules->notes.count, 0);
+    weir__rules_free(rules);
+}
+
+TEST(other_names_that_are_wrong)
+{
+    static const struct {
+        const char *text, *wanted;
+    } cases[] = {
+        {"aliases = 3\n", "'aliases' must be a table"},
+        {"[aliases]\na = 3\n", "'a' is a whole number, and must be a list of strings"},
+        {"[aliases]\n'' = ['x']\n", "a name must have 1 to 255 bytes"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct weir__rules *rules = NULL;
+        struct weir__rules_error error;
+        CHECK_EQ(load_with(NULL, cases[i].text, &rules, &error), -WEIR_E_INVALID);
+        CHECK_HAS(error.text, cases[i].wanted);
+    }
+    struct weir__rules *rules = load("[aliases]\na = ['gone']\n");
+    HAS_STRINGS(rules->notes, "r.toml:2: [aliases]: 'a' stands for 'gone', which is not there");
+    weir__rules_free(rules);
+    char text[32768] = "[[rules]]\nid = 'x'\nregex = 'x'\n[aliases]\n";
+    size_t length = strlen(text);
+    for (unsigned i = 0; i <= WEIR__NAMES_MAX; i++)
+        length += (size_t)snprintf(text + length, sizeof(text) - length, "n%03u = ['x']\n", i);
+    struct weir__rules_error error;
+    CHECK_EQ(load_with(NULL, text, &rules, &error), -WEIR_E_INVALID);
+    CHECK_HAS(error.text, "has more than 128 other names");
+}
+
+TEST(what_is_packed_is_unpacked)
+{
+    struct weir__rules *rules = load_clean("title = 'T'\n"
+                                           "[[allowlists]]\n"
+                                           "condition = 'AND'\n"
+                                           "regexTarget = 'line'\n"
+                                           "regexes = ['r']\n"
+                                           "stopwords = ['s']\n"
+                                           "[[rules]]\n"
+                                           "id = 'plain'\n"
+                                           "path = 'p'\n"
+                                           "[[rules]]\n"
+                                           "id = 'full'\n"
+                                           "description = 'D'\n"
+                                           "provider = 'P'\n"
+                                           "regex = 'x(y)'\n"
+                                           "secretGroup = 1\n"
+                                           "entropy = 2.5\n"
+                                           "check = 'jwt'\n"
+                                           "keywords = ['k']\n"
+                                           "tags = ['t']\n"
+                                           "skipReport = true\n"
+                                           "givesWay = true\n"
+                                           "max-width = 99\n"
+                                           "[[rules.required]]\n"
+                                           "id = 'plain'\n"
+                                           "withinLines = 3\n"
+                                           "[aliases]\n"
+                                           "a = ['full', '?plain']\n");
+    struct weir__rules *copy = NULL;
+    struct weir__buffer packed;
+    weir__buffer_init(&packed, 1u << 20);
+    CHECK_EQ(weir__rules_pack(rules, &packed), 0);
+    CHECK_EQ(weir__rules_unpack(&copy, weir__buffer_text(&packed), weir__buffer_length(&packed)),
+             0);
+    CHECK_STR(copy->title, "T");
+    CHECK_EQ(copy->rules_count, 2);
+    const struct weir__rule *plain = &copy->rules[0], *full = &copy->rules[1];
+    CHECK(!plain->gives_way && !plain->is_hidden && !plain->regex && !plain->check);
+    HAS_STRINGS(plain->known, "a");
+    CHECK(full->gives_way && full->is_hidden && full->has_secret_group);
+    CHECK_EQ(full->secret_group, 1);
+    CHECK_EQ(full->max_width, 99);
+    CHECK_EQ(full->line, rules->rules[1].line);
+    CHECK(fabs(full->entropy - 2.5) < 1e-9);
+    CHECK_STR(full->check, "jwt");
+    CHECK_STR(full->provider, "P");
+    HAS_STRINGS(full->keywords, "k");
+    HAS_STRINGS(full->tags, "t");
+    HAS_STRINGS(full->aliases, "a");
+    CHECK_EQ(full->required_count, 1);
+    CHECK_EQ(full->required[0].within_lines, 3);
+    CHECK_EQ(full->required[0].within_columns, -1);
+    CHECK_EQ(copy->allows_count, 1);
+    CHECK(copy->allows[0].is_and && copy->allows[0].target == WEIR__ALLOW_LINE);
+    weir__rules_free(copy);
+    /* Cut off anywhere it is refused. */
+    for (size_t length = 0; length < weir__buffer_length(&packed); length++)
+        CHECK_EQ(weir__rules_unpack(&copy, weir__buffer_text(&packed), length), -WEIR_E_CORRUPT);
+    weir__buffer_fini(&packed);
     weir__rules_free(rules);
 }
 
@@ -710,16 +915,27 @@ static void finds(const char *regex, const char *text, const char *wanted)
 
 #define VALUE "0123456789abcdef0123456789abcdef"
 
+/* What a context is made of. */
+#define SHORT_BEGINS "(?:(?<![A-Za-z0-9])|(?<=[a-z])(?=[A-Z]))"
+#define SHORT_CASE   "(?-i:(?![a-z].?[A-Z]|.[a-z][A-Z]|[A-Z]{2}[a-z]))"
+#define SHORT_ENDS   "(?=[0-9]{0,2}[A-Za-z]{0,24}[0-9]{0,2}(?![A-Za-z0-9]))"
+#define LINE_END                                                                                   \
+    "(?<![A-Za-z0-9+/=]{16}|[A-Za-z0-9+/=]{16}[\"',;]|[A-Za-z0-9+/=]{16}[\"'}\\])][,;}\\])])"      \
+    "[\\r\\n]"
+#define ANY "(?:[^\\x00\\r\\n]|" LINE_END ")"
+#define GAP ANY "{0,48}?(?:[^\\x00\\r\\nA-Za-z0-9_/+.?*-]|" LINE_END ")"
+
 static void is_taken_by_hyperscan(const char *regex)
 {
     hs_database_t *database = NULL;
     hs_compile_error_t *why = NULL;
     hs_expr_info_t *info = NULL;
-    hs_error_t error = hs_compile(regex, HS_FLAG_DOTALL | HS_FLAG_SINGLEMATCH, HS_MODE_BLOCK, NULL,
-                                  &database, &why);
+    hs_error_t error = hs_compile(regex, HS_FLAG_DOTALL | HS_FLAG_SINGLEMATCH | HS_FLAG_PREFILTER,
+                                  HS_MODE_BLOCK, NULL, &database, &why);
     if (error != HS_SUCCESS)
         tap_fail(__FILE__, __LINE__, "%s: %s", regex, why->message);
-    CHECK_EQ(hs_expression_info(regex, HS_FLAG_DOTALL, &info, &why), HS_SUCCESS);
+    CHECK_EQ(hs_expression_info(regex, HS_FLAG_DOTALL | HS_FLAG_PREFILTER, &info, &why),
+             HS_SUCCESS);
     CHECK(info->max_width < 512);
     free(info);
     hs_free_database(database);
@@ -732,9 +948,9 @@ TEST(a_context_stands_for_an_expression)
                                            "context = ['Adobe', 'adobe io', 'a+b']\n"
                                            "value = '[a-f0-9]{32}'\n");
     const struct weir__rule *rule = &rules->rules[0];
-    CHECK_STR(rule->regex, "(?i:Adobe|adobe[ _.-]?io|a\\x2bb)"
-                           "[^\\x00]{0,48}?[^\\x00A-Za-z0-9_/+.?*-]"
-                           "([a-f0-9]{32})(?:[^A-Za-z0-9_/+=?*-]|\\z)");
+    CHECK_HAS(rule->regex, "(?:" SHORT_BEGINS "(?i:" SHORT_CASE "Adobe|" SHORT_CASE
+                           "a\\x2bb)" SHORT_ENDS "|(?i:adobe[ _.-]?io))(?!");
+    CHECK_HAS(rule->regex, ")" GAP "([a-f0-9]{32})(?:[^A-Za-z0-9_/+=?*-]|\\z)");
     CHECK_EQ(rule->secret_group, WEIR__CONTEXT_GROUP);
     CHECK(rule->has_secret_group);
     HAS_STRINGS(rule->keywords, "adobe", "a+b");
@@ -749,6 +965,16 @@ TEST(a_context_stands_for_an_expression)
         "\"adobe\": {\n  \"key\": \"" VALUE "\"\n}",
         "https://adobe.example/?key=" VALUE "&x=1",
         "A+B=" VALUE ".",
+        "myAdobeKey2=" VALUE,
+        "xadobe_io=" VALUE,
+        "adobe:\n  key: " VALUE,
+        "adobe_id=0123456789\nkey=" VALUE,
+        "adobe_key =\n  \"" VALUE "\"",
+        "adobe_key=\n" VALUE "\n",
+        "adobe_key: >-\n  " VALUE,
+        "adobe_key:\n  value: " VALUE,
+        "adobe_key=\nadobe_id=" VALUE,
+        "adobe:\n  id_key: \"\"\n  key: " VALUE,
     };
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
         finds(rule->regex, good[i], VALUE);
@@ -763,7 +989,22 @@ TEST(a_context_stands_for_an_expression)
         "adobe.js." VALUE ".js",
         "adob=" VALUE,
         "aab=" VALUE,
+        "xadobe=" VALUE,
+        "aDobe=" VALUE,
+        "adobe7x1y=" VALUE,
+        "adobeX1y=" VALUE,
+        "adobe=q8Zk2vT7mXw4Lp9R\nkey=" VALUE,
+        "adobe: \"q8Zk2vT7mXw4Lp9R\",\r\nkey: " VALUE,
         VALUE " adobe=",
+        "adobe=\nkey=" VALUE,
+        "ADOBE_KEY =  # ask\r\n\r\n# of today\r\nVERSION = " VALUE,
+        "adobe_key=\nother=\nversion=" VALUE,
+        "# adobe_key=\n# version=" VALUE,
+        "adobe_key: \"\"\nversion: " VALUE,
+        "{\"adobe\": \"\", \"version\": \"" VALUE "\"}",
+        "adobe_key: null\nversion: " VALUE,
+        "adobe_key:\nversion: " VALUE,
+        "adobe:\n  token:\n  version: " VALUE,
         "adobe ................................................................................."
         "=" VALUE,
     };
@@ -782,15 +1023,19 @@ TEST(names_must_follow_the_context)
                                            "keywords = ['own']\n"
                                            "secretGroup = 1\n");
     const struct weir__rule *rule = &rules->rules[0];
-    CHECK_STR(rule->regex, "(?i:adobe)[^\\x00]{0,40}?(?i:api[ _.-]?key|secret)"
-                           "[^\\x00]{0,48}?[^\\x00A-Za-z0-9_/+.?*-]"
-                           "([a-f0-9]{32}|x)(?:[^A-Za-z0-9_/+=?*-]|\\z)");
+    CHECK_HAS(rule->regex, "(?:" SHORT_BEGINS "(?i:" SHORT_CASE "adobe)" SHORT_ENDS ")(?!");
+    CHECK_HAS(rule->regex, ")[^\\x00]{0,40}?(?i:api[ _.-]?key|secret)(?!");
+    CHECK_HAS(rule->regex, ")" GAP "([a-f0-9]{32}|x)(?:[^A-Za-z0-9_/+=?*-]|\\z)");
     HAS_STRINGS(rule->keywords, "own");
     is_taken_by_hyperscan(rule->regex);
     finds(rule->regex, "adobe_ApiKey=" VALUE, VALUE);
     finds(rule->regex, "ADOBE_CLIENT_SECRET=" VALUE, VALUE);
     finds(rule->regex, "adobe.api-key=x", "x");
     finds(rule->regex, "[adobe]\napi key = " VALUE, VALUE);
+    finds(rule->regex, "adobe:\n  secret: ''\n  api_key: " VALUE, VALUE);
+    finds(rule->regex, "adobe_secret=\nversion=" VALUE, NULL);
+    finds(rule->regex, "adobe_id=\nother_secret=" VALUE, NULL);
+    finds(rule->regex, "adobe:\n  secret:\n  version: " VALUE, NULL);
     finds(rule->regex, "adobe=" VALUE, NULL);
     finds(rule->regex, "secret adobe=" VALUE, NULL);
     finds(rule->regex, "adobe 1234567890123456789012345678901234567890 secret=" VALUE, NULL);
@@ -871,10 +1116,26 @@ TEST(the_lint_tells_each_problem)
         {"regex = 'x'\n[[rules.required]]\nid = 'b'",
          "r.toml:1: rule 'a' requires 'b', which is not there: it never reports anything"},
         {"regex = 'x'\n[rules.allowlist]\nregexes = ['y', '(']",
-         "r.toml:1: rule 'a': regex 2 of allow list 1: missing closing parenthesis at offset 1"},
+         "r.toml:5: rule 'a': regex 2 of allow list 1: missing closing parenthesis at offset 1"},
         {"regex = 'x'\n[[allowlists]]\npaths = ['*']",
-         "path 1 of allow list 1: quantifier does not follow a repeatable item at offset 0"},
-        {"regex = '(?:x+x+)+y'\nnegatives = ['xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx y']",
+         "r.toml:5: path 1 of allow list 1: quantifier does not follow a repeatable item at offset "
+         "0"},
+        {"regex = '(?i)[a-z]{1,9}'",
+         "r.toml:1: rule 'a': regex: '(?i)[a-z]{1,9}' matches nearly every text"},
+        {"regex = '(?i)[a-z]{1,9}'\nentropy = 4.5", NULL},
+        {"regex = '.'\npath = 'x'", NULL},
+        {"regex = '[a-z]{5,9}'", NULL},
+        {"regex = 'x'\n[[rules.allowlists]]\nregexes = ['^x$', '.']",
+         "r.toml:5: rule 'a': regex 2 of allow list 1: '.' matches nearly everything, so that "
+         "nearly nothing is told"},
+        {"regex = 'x'\n[[allowlists]]\npaths = ['.*']",
+         "r.toml:5: path 1 of allow list 1: '.*' matches nearly everything, so that nearly nothing "
+         "is told"},
+        {"regex = 'x'\n[[allowlists]]\npaths = ['.*']\nregexes = ['x']\ncondition = 'AND'", NULL},
+        {"regex = 'x'\n[[allowlists]]\npaths = ['/', '[.]']\nregexes = ['[0-9]', '[A-Z]', '^$']",
+         NULL},
+        {"regex = '(?:x+x+)+y'\nmax-width = 99\nnegatives = "
+         "['xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx y']",
          "r.toml:1: rule 'a': negative 1: the matcher gave up"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

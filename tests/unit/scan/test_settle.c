@@ -6,6 +6,7 @@
 
 #include "alloc.h"
 #include "engine_help.h"
+#include "scanner_help.h"
 #include "tap.h"
 
 #define MIB      (1u << 20)
@@ -13,9 +14,6 @@
 #define TOKEN    "tok_abcdef0123456789"
 #define CODED    "dG9rX2FiY2RlZjAxMjM0NTY3ODkgaXMgdGhlIHRva2Vu"
 
-static struct weir__rules *rules;
-static struct weir__engine *engine;
-static struct weir__scanner *scanner;
 static struct hits whole, other;
 static struct hits *taking;
 
@@ -27,13 +25,7 @@ static void take(void *arg, const struct weir__finding *finding)
 
 static void start_with(const char *text, size_t length)
 {
-    struct weir__rules_error error = {.text = ""};
-    struct weir__engine_options options = {0};
-    struct weir__sink sink = {.finding = take};
-    if (weir__rules_load(&rules, "test", text, length, NULL, &error) < 0 ||
-        weir__engine_new(&engine, rules, &options, &error) < 0)
-        tap_fail(__FILE__, __LINE__, "no engine: %s", error.text);
-    CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
+    help_start(text, length, NULL, take);
     other.is_settled = true;
 }
 
@@ -41,22 +33,6 @@ static void start(void)
 {
     static const char text[] = HELP_ALLOW HELP_RULES;
     start_with(text, strlen(text));
-}
-
-static void stop(void)
-{
-    weir__scanner_free(scanner);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
-    scanner = NULL;
-}
-
-static uint64_t random_state = 20261115;
-
-static uint32_t random_below(uint32_t most)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(random_state >> 33) % most;
 }
 
 static void scan(struct hits *hits, unsigned depth, uint64_t skipped, const char *bytes,
@@ -79,25 +55,6 @@ static void check_same(const char *what, size_t first, size_t second)
 }
 
 /* --- the same in the end --- */
-
-struct cuts {
-    size_t first, second;
-};
-
-static size_t cut_at(void *arg, size_t at, size_t left)
-{
-    const struct cuts *cuts = arg;
-    size_t end = at < cuts->first ? cuts->first : at < cuts->second ? cuts->second : at + left;
-    return end - at;
-}
-
-static size_t cut_at_random(void *arg, size_t at, size_t left)
-{
-    uint32_t most = *(uint32_t *)arg;
-    (void)at;
-    size_t part = 1 + random_below(random_below(4) == 0 ? 40 : most);
-    return part < left ? part : left;
-}
 
 static size_t cut_at_each(void *arg, size_t at, size_t left)
 {
@@ -132,7 +89,7 @@ TEST(small_objects_may_pause_anywhere)
         }
     scan(&other, 3, 0, small, length, cut_at_each, NULL);
     check_same("each", 0, 0);
-    stop();
+    help_stop();
 }
 
 static size_t make_random(char *text, size_t size)
@@ -194,7 +151,7 @@ TEST(random_texts_come_to_the_same)
         scan(&other, depth, skipped, text, length, cut_at_lines, text);
         check_same("lines", round, (size_t)skipped);
     }
-    stop();
+    help_stop();
 }
 
 /* The first pause comes just behind the edge of a segment: what is before it was told with that. */
@@ -210,7 +167,7 @@ TEST(the_first_pause_may_come_behind_an_edge)
         scan(&other, round % 2 * 3, MIB - edge, text, length, cut_at, &cuts);
         check_same("round", round, edge);
     }
-    stop();
+    help_stop();
 }
 
 /* A match has hits to both sides of where the next segment begins, and the rule has matches in
@@ -232,7 +189,7 @@ TEST(a_match_is_not_taken_up_again_behind_an_edge)
         scan(&other, 1, MIB - edge, text, length, cut_at, &cuts);
         check_same("edge", edge, 0);
     }
-    stop();
+    help_stop();
 }
 
 TEST(large_objects_come_to_the_same)
@@ -254,7 +211,7 @@ TEST(large_objects_come_to_the_same)
         scan(&other, 3, 0, text, length, cut_at_random, &sizes[round % 3]);
         check_same("round", round, 0);
     }
-    stop();
+    help_stop();
     weir__base_free(text);
 }
 
@@ -276,7 +233,7 @@ TEST(there_may_be_many)
     CHECK_EQ(whole.result.findings, other.result.findings);
     CHECK_EQ(whole.count, HITS_MAX);
     CHECK(memcmp(&whole.result, &other.result, sizeof(whole.result)) == 0);
-    stop();
+    help_stop();
     weir__base_free(text);
 }
 
@@ -329,7 +286,7 @@ TEST(what_is_certain_is_told_with_its_line)
     CHECK_STR(other.items[3].rule->id, "long");
     CHECK_STR(other.items[4].rule->id, "digits");
     CHECK_EQ(end(), 0);
-    stop();
+    help_stop();
 }
 
 TEST(nothing_is_told_that_may_become_another)
@@ -382,7 +339,7 @@ TEST(nothing_is_told_that_may_become_another)
     CHECK_EQ(other.items[0].secret_length, strlen("ov_1\nov_2\n_vo"));
     CHECK_EQ(pause_behind("this is more than thirty bytes wide\n"), 1);
     CHECK_EQ(end(), 0);
-    stop();
+    help_stop();
 }
 
 TEST(what_takes_several_lines_is_told_once)
@@ -398,7 +355,7 @@ TEST(what_takes_several_lines_is_told_once)
     CHECK_EQ(pause_behind("nothing but words\n"), 0);
     CHECK_EQ(pause_behind("0123456789abcdef0123456789abcdef01234567\n"), 1);
     CHECK_EQ(end(), 0);
-    stop();
+    help_stop();
 }
 
 TEST(what_others_have_a_say_in_waits)
@@ -421,7 +378,7 @@ TEST(what_others_have_a_say_in_waits)
     CHECK_EQ(pause_behind("password=" TOKEN "\n"), 1);
     CHECK_STR(other.items[0].rule->id, "token");
     CHECK_EQ(end(), 1); /* tok_ is a keyword, too */
-    stop();
+    help_stop();
 }
 
 TEST(a_comment_may_follow_in_the_line_and_not_behind_it)
@@ -444,7 +401,7 @@ TEST(a_comment_may_follow_in_the_line_and_not_behind_it)
     scan(&whole, 0, 0, all, strlen(all), NULL, NULL);
     CHECK_EQ(whole.count, 2);
     CHECK_EQ(whole.result.allowed, 1);
-    stop();
+    help_stop();
 }
 
 TEST(an_object_may_be_dropped_or_allowed)
@@ -458,12 +415,12 @@ TEST(an_object_may_be_dropped_or_allowed)
     CHECK_EQ(end(), 0);
     weir__scanner_settle(scanner); /* no object is open */
     CHECK_EQ(other.count, 1);
-    stop();
+    help_stop();
     start_with(text, strlen(text));
     begin();
     CHECK_EQ(pause_behind(TOKEN "\n"), 0);
     CHECK_EQ(end(), 0);
-    stop();
+    help_stop();
 }
 
 /* --- the rules that come with the program --- */
@@ -502,7 +459,7 @@ TEST(all_examples_come_to_the_same)
     weir__scanner_settle(scanner);
     CHECK(other.count - early > 400);
     whole.is_trusted = other.is_trusted = false;
-    stop();
+    help_stop();
     weir__base_free(text);
 }
 

@@ -2,7 +2,6 @@
  * in one line, and nothing waits for them. What git itself says is tested by
  * tests/e2e/test_scan_tree.sh. */
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +12,9 @@
 
 #include "scan.h"
 #include "tap.h"
+#include "token_help.h"
 
-#define TOKEN "tok_abcdef0123456789"
-#define ID    "0123456789abcdef0123456789abcdef01234567"
+#define ID "0123456789abcdef0123456789abcdef01234567"
 /* What `git diff --raw -z` says of one file, for printf of the shell. */
 #define CHANGE(path) ":000000 100644 " ID " " ID " A\\0" path "\\0"
 /* By what git is asked for; the other cases go on in the script. */
@@ -27,46 +26,21 @@
 #define HALF_A_BLOB   "printf '" ID " blob 100\\n" TOKEN "'\n"
 #define HALF_A_CHANGE "printf '" CHANGE("a") "' | head -c 100\n"
 
-static const char rules_text[] = "[[rules]]\nid = 'token'\nregex = '\\btok_[a-z0-9]{16}\\b'\n";
-static struct weir__rules *rules;
-static struct weir__engine *engine;
-static char base[] = "/tmp/weir-git-XXXXXX";
 static struct weir_lock lock;
 static const struct weir_lock_class lock_class = {"test", 5};
 static unsigned found;
 static char told[1024];
 static struct weir__scan_stats stats;
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
-static void clean_up(void)
-{
-    nftw(base, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
-}
-
 static void prepare(void)
 {
-    struct weir__rules_error error;
-    struct weir__engine_options none = {0};
     char path[4096];
-    static bool is_made;
-    if (is_made)
+    if (!help_enter("git"))
         return;
-    is_made = true;
-    CHECK(mkdtemp(base) && chdir(base) == 0);
     const char *before = getenv("PATH");
     snprintf(path, sizeof(path), "%s:%s", base, before ? before : "/usr/bin:/bin");
     CHECK_EQ(setenv("PATH", path, 1), 0);
     weir_lock_init(&lock, &lock_class);
-    CHECK_EQ(weir__rules_load(&rules, "rules", rules_text, strlen(rules_text), NULL, &error), 0);
-    CHECK_EQ(weir__engine_new(&engine, rules, &none, &error), 0);
-    CHECK_EQ(atexit(clean_up), 0);
 }
 
 static void on_finding(void *arg, const char *path, const struct weir__finding *finding)

@@ -17,9 +17,11 @@
 #define OTHER "key-ABCDEFGHIJKLMNOPQRSTUVWXYZ012345"
 
 static char any_expression[] = ".";
+static char *token_keywords[] = {(char[]){"tok_"}};
 static struct weir__rule token_rule = {.id = (char[]){"some-token"},
                                        .description = (char[]){"A token"},
                                        .provider = (char[]){"Some"},
+                                       .keywords = {token_keywords, 1},
                                        .regex = any_expression};
 static struct weir__rule other_rule = {.id = (char[]){"other-key"},
                                        .description = (char[]){"A key"},

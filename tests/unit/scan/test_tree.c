@@ -2,7 +2,6 @@
  * stopping while something is counted. What people see of it is tested by
  * tests/e2e/test_scan_tree.sh. */
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +12,8 @@
 
 #include "scan.h"
 #include "tap.h"
+#include "token_help.h"
 
-#define TOKEN "tok_abcdef0123456789"
-
-static const char rules_text[] = "[[rules]]\nid = 'token'\nregex = '\\btok_[a-z0-9]{16}\\b'\n";
-static struct weir__rules *rules;
-static struct weir__engine *engine;
-
-static char base[] = "/tmp/weir-tree-XXXXXX";
 static struct weir_lock lock;
 static const struct weir_lock_class lock_class = {"test", 5};
 static struct weir__scan *the_run;
@@ -28,19 +21,6 @@ static bool waits_for_totals;
 static unsigned found, gaps;
 static char gap_text[256];
 static struct weir__scan_stats seen;
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
-static void clean_up(void)
-{
-    nftw(base, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
-}
 
 static void put(const char *path, const char *text, size_t length)
 {
@@ -86,16 +66,9 @@ static void on_gap(void *arg, const struct weir__scan_gap *gap)
 
 static void start(void)
 {
-    struct weir__rules_error error;
-    struct weir__engine_options none = {0};
-    static bool is_made;
-    if (is_made)
+    if (!help_enter("tree"))
         return;
-    is_made = true;
-    CHECK(mkdtemp(base) && atexit(clean_up) == 0 && chdir(base) == 0);
     weir_lock_init(&lock, &lock_class);
-    CHECK_EQ(weir__rules_load(&rules, "rules", rules_text, strlen(rules_text), NULL, &error), 0);
-    CHECK_EQ(weir__engine_new(&engine, rules, &none, &error), 0);
     CHECK(mkdir("t", 0700) == 0 && mkdir("t/a", 0700) == 0 && mkdir("t/a/b", 0700) == 0);
     put("t/1", TOKEN, 20);
     put("t/a/2", "ab", 2);

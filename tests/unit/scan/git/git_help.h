@@ -17,6 +17,7 @@
 
 #include <weir/error.h>
 
+#include "../tool_help.h"
 #include "hash.h"
 #include "loose.h"
 #include "store.h"
@@ -71,24 +72,6 @@ static inline void help_start(void)
         setenv(settings[i][0], settings[i][1], 1);
     setenv("HOME", help_folder, 1);
     unsetenv("GIT_DIR");
-}
-
-/* Runs a script in the folder; false when it fails. */
-static inline bool help_run(const char *script)
-{
-    int status = -1;
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        int null = open("/dev/null", O_RDWR);
-        dup2(null, STDIN_FILENO);
-        dup2(null, STDOUT_FILENO);
-        if (!getenv("WEIR_VERBOSE"))
-            dup2(null, STDERR_FILENO);
-        execl("/bin/bash", "bash", "-euc", script, (char *)NULL);
-        _exit(127);
-    }
-    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
 static inline void help_done(void)

@@ -1,0 +1,39 @@
+/* rules_show.h - what the actions of weir rules share, and the largest of them.
+ *
+ * Ownership: nothing here owns anything but the engine that weir__rules_engine() makes, which the
+ * caller frees.
+ */
+#ifndef WEIR_CLI_RULES_SHOW_H
+#define WEIR_CLI_RULES_SHOW_H
+
+#include "buffer.h"
+#include "commands.h"
+#include "engine/engine.h"
+#include "json.h"
+
+#define WEIR__RULES_JSON_MAX (16u << 20)
+#define WEIR__RULES_WITH_MAX (4 * WEIR__REQUIRED_MAX + 1)
+
+/* weir rules show: the rules for which the operands stand, in full. */
+WEIR_MUST_USE int weir__rules_show(const struct weir__call *call, const struct weir__rules *rules,
+                                   bool is_json);
+
+/* The rule and those that it requires, as a set that borrows everything, with the allow lists for
+ * all rules. is_pathless: without the condition of its path. */
+struct weir__rules *weir__rules_alone(const struct weir__rules *rules,
+                                      const struct weir__rule *rule,
+                                      struct weir__rule with[WEIR__RULES_WITH_MAX],
+                                      struct weir__rules *set, bool is_pathless);
+/* An engine without a cache; what is wrong is logged. */
+WEIR_MUST_USE int weir__rules_engine(struct weir__engine **ret_engine,
+                                     const struct weir__rules *rules);
+
+void weir__rules_put_text(struct weir__json *json, const char *key, const char *text);
+void weir__rules_put_number(struct weir__json *json, const char *key, uint64_t number);
+/* The members of the rule's object. */
+void weir__rules_put(struct weir__json *json, const struct weir__rule *rule);
+/* Prints what is complete, or logs why it is not. */
+int weir__rules_print_json(struct weir__out *out, struct weir__json *json,
+                           struct weir__buffer *buffer);
+
+#endif

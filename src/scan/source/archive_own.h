@@ -1,0 +1,103 @@
+/* archive_own.h - what a container has beside the members in it, to be scanned as well.
+ *
+ * Comments, extended headers, scripts of packages, targets of links, names, padding, what stands in
+ * front of, between or behind the members: whatever of a container's bytes did not come out of it
+ * as a member's. All of these are given as an object of the container's own path, in which every
+ * byte keeps its place. Left out are bytes that were given as stored members already (a member's
+ * block that lies in the input's block is that), the packed blocks of zstd and lz4, which show
+ * pieces of what is in them, and bytes that are no text (archive_text.c).
+ *
+ * An input that can be read again is looked at when its members are done. One that is a member of
+ * another archive passes by once, while its own members are being given: its texts are kept until
+ * the parent is at no member.
+ *
+ * Limits: KEPT bytes of texts at a time for a level, those of all levels together not more than
+ * archive_bytes_max, EXTENTS stored members of which it is known where they lie (the others are
+ * scanned twice and told once). What does not fit is told.
+ *
+ * Ownership: a level owns its own; bytes are borrowed for the call.
+ */
+#ifndef WEIR_SCAN_SOURCE_ARCHIVE_OWN_H
+#define WEIR_SCAN_SOURCE_ARCHIVE_OWN_H
+
+#include "buffer.h"
+
+struct weir__archive_level;
+
+/* A part of an input. */
+struct weir__archive_extent {
+    uint64_t from, until;
+};
+/* By their beginnings. In place: the library's way to sort asks the system for its memory, which is
+ * not allowed here. */
+void weir__archive_extents_sort(struct weir__archive_extent *extents, size_t count);
+
+/* --- archive_text.c --- */
+
+#define WEIR__ARCHIVE_TEXT_MIN 12u
+
+/* Texts in bytes that come in pieces: TEXT_MIN of them that can be typed, with NULs between them at
+ * most; then all up to several in a row that cannot be typed. */
+struct weir__archive_text {
+    uint64_t at;                          /* of the next byte */
+    char pending[WEIR__ARCHIVE_TEXT_MIN]; /* that may become one */
+    size_t pending_length;
+    unsigned strange; /* bytes in a row that cannot be typed */
+    bool is_in_text;
+};
+
+struct weir__archive_text_sink {
+    void (*put)(void *arg, uint64_t at, const char *bytes, size_t length);
+    void *arg;
+};
+void weir__archive_text_feed(struct weir__archive_text *text, const char *bytes, size_t length,
+                             const struct weir__archive_text_sink *sink);
+/* The next bytes are elsewhere, or others than these come between. */
+void weir__archive_text_jump(struct weir__archive_text *text, uint64_t at);
+
+/* --- archive_blocks.c --- */
+
+/* Where in a stream of zstd or lz4 frames the packed blocks are. */
+struct weir__archive_blocks {
+    unsigned state;
+    unsigned char few[4]; /* of the field that is being read */
+    size_t few_length;
+    uint64_t left; /* of a part that is passed over */
+    bool has_block_sum, has_sum;
+    bool is_legacy, is_zstd, is_last;
+};
+/* How many of the next bytes are of one kind, at least one; whether they are packed. */
+size_t weir__archive_blocks_next(struct weir__archive_blocks *blocks, const char *bytes,
+                                 size_t length, bool *ret_packed);
+
+/* --- archive_own.c --- */
+
+struct weir__archive_own {
+    struct weir__archive_text text;
+    struct weir__archive_blocks blocks;
+    uint64_t blocks_from;        /* in the input */
+    struct weir__buffer kept;    /* texts, each behind its place and length */
+    struct weir__buffer extents; /* of members that are stored in the input, or in its block */
+    size_t extents_at;           /* the first that is not behind */
+    size_t last;                 /* of the texts */
+    uint64_t end;                /* behind the last text that was kept or given */
+    uint64_t tapped;             /* bytes of an input that passes by */
+    bool is_sorted;
+    bool is_open;     /* texts are given as they come */
+    bool is_lost;     /* some were not */
+    bool has_archive; /* behind the end of an input that has passed by */
+    bool has_behind;  /* or anything but zeros */
+};
+
+void weir__archive_own_init(struct weir__archive_level *level);
+void weir__archive_own_fini(struct weir__archive_level *level);
+/* A block of a member. */
+void weir__archive_own_mark(struct weir__archive_level *level, const char *bytes, size_t length);
+/* Before the next block of an input that passes by is read. */
+void weir__archive_own_tap(struct weir__archive_level *level);
+/* Between members: gives what has been kept of this level and those around it if it is much. */
+void weir__archive_own_flush(struct weir__archive_level *level);
+/* When the level was walked and closed: looks at the rest, and gives all that there is. */
+void weir__archive_own_finish(struct weir__archive_level *level);
+
+#endif

@@ -1,0 +1,245 @@
+/* archive_zip.c - what lies between the entries that a zip's directory lists.
+ *
+ * Readers of zip believe the directory at its end, and never see an entry that is not listed there:
+ * one that was deleted or hidden, or all those of another zip that stands in front of this one. So
+ * the entries are put in the order in which they lie, and what is between them is searched for
+ * something that begins as a zip does. A directory that cannot be followed leaves nothing to
+ * compare with: then nothing is searched, and the reader has told what is wrong.
+ *
+ * Limits: DIRECTORY_MAX entries, 16 bytes each.
+ */
+#include <string.h>
+
+#include "archive_read.h"
+
+#include "banned.h"
+
+#define END_BYTES       22u
+#define END_MARK        0x504b0506u
+#define END64_BYTES     56u
+#define LOCATOR_BYTES   20u
+#define ENTRY_BYTES     46u
+#define LOCAL_BYTES     30u
+#define LARGE32         0xffffffffu
+#define END_AND_COMMENT (END_BYTES + 0xffffu)
+#define DIRECTORY_MAX   (1u << 20)
+
+struct reader {
+    struct weir__archive_input *input;
+    const char *bytes; /* of the block at hand */
+    uint64_t at;
+    size_t length;
+};
+
+/* So many bytes at that place, valid until the next call; or NULL. */
+static const unsigned char *get(struct reader *reader, uint64_t at, size_t length)
+{
+    for (unsigned tries = 0; tries < 2; tries++) {
+        if (at >= reader->at && at - reader->at <= reader->length &&
+            length <= reader->length - (at - reader->at))
+            return (const unsigned char *)reader->bytes + (at - reader->at);
+        reader->at = at;
+        reader->length = weir__archive_look(reader->input, at, &reader->bytes);
+    }
+    return NULL;
+}
+
+static uint64_t little(const unsigned char *bytes, size_t length)
+{
+    uint64_t value = 0;
+    while (length-- > 0)
+        value = value << 8 | bytes[length];
+    return value;
+}
+
+static bool has_mark(const unsigned char *bytes, const char *mark)
+{
+    return bytes && memcmp(bytes, mark, 4) == 0;
+}
+
+/* Behind it there is at most a comment. A look may be short, where a window ends. */
+uint64_t weir__archive_zip_end(struct weir__archive_input *input)
+{
+    uint64_t from = input->size > END_AND_COMMENT ? input->size - END_AND_COMMENT : 0;
+    uint64_t end = UINT64_MAX;
+    uint32_t mark = 0;
+    const char *bytes = NULL;
+    size_t length;
+    for (; (length = weir__archive_look(input, from, &bytes)) > 0; from += length)
+        for (size_t i = 0; i < length; i++) {
+            mark = mark << 8 | (unsigned char)bytes[i];
+            if (mark == END_MARK && input->size - (from + i - 3) >= END_BYTES)
+                end = from + i - 3;
+        }
+    return end;
+}
+
+bool weir__archive_zip_has_end(struct weir__archive_level *level)
+{
+    return !level->input.member && weir__archive_zip_end(&level->input) != UINT64_MAX;
+}
+
+struct directory {
+    uint64_t from, until; /* of itself */
+    uint64_t shift;       /* of all places: what stands in front of the zip */
+};
+
+static bool find_directory(struct reader *reader, struct directory *ret_directory)
+{
+    uint64_t end = weir__archive_zip_end(reader->input);
+    const unsigned char *bytes = end == UINT64_MAX ? NULL : get(reader, end, END_BYTES);
+    if (!bytes)
+        return false;
+    uint64_t size = little(bytes + 12, 4), offset = little(bytes + 16, 4);
+    if (size == LARGE32 || offset == LARGE32 || little(bytes + 10, 2) == 0xffff) {
+        if (end < LOCATOR_BYTES + END64_BYTES)
+            return false;
+        uint64_t end64 = end - LOCATOR_BYTES - END64_BYTES;
+        bytes = get(reader, end64, END64_BYTES);
+        if (has_mark(bytes, "PK\6\6")) {
+            size = little(bytes + 40, 8);
+            offset = little(bytes + 48, 8);
+            end = end64;
+        }
+    }
+    if (size > end || offset > end - size)
+        return false;
+    *ret_directory = (struct directory){end - size, end, end - size - offset};
+    return true;
+}
+
+/* The places that are too large for the entry itself. */
+static void read_large(const unsigned char *extra, size_t length, bool has_size, uint64_t *packed,
+                       uint64_t *offset)
+{
+    while (length >= 4) {
+        size_t size = (size_t)little(extra + 2, 2), at = has_size ? 8 : 0;
+        if (size > length - 4)
+            return;
+        if (little(extra, 2) == 1) {
+            if (*packed == LARGE32 && at + 8 <= size) {
+                *packed = little(extra + 4 + at, 8);
+                at += 8;
+            }
+            if (*offset == LARGE32 && at + 8 <= size)
+                *offset = little(extra + 4 + at, 8);
+            return;
+        }
+        extra += 4 + size;
+        length -= 4 + size;
+    }
+}
+
+/* One entry of the directory: where it lies, and for `until` how much is packed in it. Returns its
+ * own length, or 0. */
+static size_t read_entry(struct reader *reader, const struct directory *directory, uint64_t at,
+                         struct weir__archive_extent *ret_place)
+{
+    const unsigned char *bytes = get(reader, at, ENTRY_BYTES);
+    if (!has_mark(bytes, "PK\1\2"))
+        return 0;
+    size_t name = (size_t)little(bytes + 28, 2), extra = (size_t)little(bytes + 30, 2);
+    size_t length = ENTRY_BYTES + name + extra + (size_t)little(bytes + 32, 2);
+    uint64_t packed = little(bytes + 20, 4), offset = little(bytes + 42, 4);
+    bool has_size = little(bytes + 24, 4) == LARGE32;
+    if (packed == LARGE32 || offset == LARGE32) {
+        bytes = get(reader, at + ENTRY_BYTES + name, extra);
+        if (!bytes)
+            return 0;
+        read_large(bytes, extra, has_size, &packed, &offset);
+    }
+    if (offset > directory->from - directory->shift || packed > directory->from)
+        return 0;
+    *ret_place = (struct weir__archive_extent){directory->shift + offset, packed};
+    return length;
+}
+
+/* In the order in which they lie. False: the directory cannot be followed. */
+static bool read_directory(struct reader *reader, const struct directory *directory,
+                           struct weir__buffer *places)
+{
+    uint64_t at = directory->from;
+    while (at < directory->until) {
+        struct weir__archive_extent place;
+        size_t length = read_entry(reader, directory, at, &place);
+        if (length == 0 || weir__buffer_append(places, &place, sizeof(place)) != 0)
+            return false;
+        at += length;
+    }
+    size_t count = weir__buffer_length(places) / sizeof(struct weir__archive_extent);
+    weir__archive_extents_sort((struct weir__archive_extent *)(uintptr_t)weir__buffer_text(places),
+                               count);
+    return true;
+}
+
+/* Behind what is packed in the entry, and the sizes that may stand there. */
+static uint64_t end_of(struct reader *reader, const struct weir__archive_extent *place)
+{
+    const unsigned char *bytes = get(reader, place->from, LOCAL_BYTES);
+    if (!has_mark(bytes, "PK\3\4"))
+        return place->from;
+    return place->from + LOCAL_BYTES + little(bytes + 26, 2) + little(bytes + 28, 2) + place->until;
+}
+
+struct search {
+    struct reader reader;
+    struct weir__archive_extent *gaps;
+    size_t count;
+};
+
+static bool is_zip(struct weir__archive_input *input, uint64_t at, uint64_t until)
+{
+    const char *bytes = NULL;
+    size_t length = weir__archive_look(input, at, &bytes);
+    length = until - at < length ? (size_t)(until - at) : length;
+    const struct weir__archive_format *format = weir__archive_format_of(bytes, length);
+    return format && format->id == WEIR__ARCHIVE_ZIP;
+}
+
+/* Notes the first beginning of a zip between these places. */
+static void search_between(struct search *search, uint64_t from, uint64_t until)
+{
+    struct weir__archive_input *input = search->reader.input;
+    const char *bytes = NULL;
+    while (from < until && until - from >= LOCAL_BYTES) {
+        size_t length = weir__archive_look(input, from, &bytes);
+        length = until - from < length ? (size_t)(until - from) : length;
+        const char *found = length >= 4 ? memmem(bytes, length, "PK\3\4", 4) : NULL;
+        uint64_t at = from + (found ? (size_t)(found - bytes) : 0);
+        search->reader.length = 0; /* its block may be this one */
+        if (found && is_zip(input, at, until)) {
+            if (search->count < WEIR__ARCHIVE_GAPS)
+                search->gaps[search->count] = (struct weir__archive_extent){at, until};
+            search->count++;
+            return;
+        }
+        if (!found && length < 4)
+            return;
+        from = found ? at + 4 : from + length - 3;
+    }
+}
+
+size_t weir__archive_zip_gaps(struct weir__archive_level *level,
+                              struct weir__archive_extent ret_gaps[WEIR__ARCHIVE_GAPS])
+{
+    struct search search = {.reader = {.input = &level->input}, .gaps = ret_gaps};
+    struct directory directory;
+    struct weir__buffer places;
+    uint64_t at = 0;
+    if (level->input.member || !find_directory(&search.reader, &directory))
+        return 0;
+    weir__buffer_init(&places, DIRECTORY_MAX * sizeof(struct weir__archive_extent));
+    if (read_directory(&search.reader, &directory, &places)) {
+        const struct weir__archive_extent *place =
+            (const struct weir__archive_extent *)(uintptr_t)weir__buffer_text(&places);
+        size_t count = weir__buffer_length(&places) / sizeof(*place);
+        for (size_t i = 0; i < count; i++) {
+            search_between(&search, at, place[i].from);
+            uint64_t end = end_of(&search.reader, &place[i]);
+            at = end > at ? end : at;
+        }
+        search_between(&search, at, directory.from);
+    }
+    weir__buffer_fini(&places);
+    return search.count;
+}

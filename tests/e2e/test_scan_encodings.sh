@@ -1,0 +1,137 @@
+#!/bin/bash
+# A token in each encoding that is decoded, by table, at once and inside of each other: it is found,
+# with its chain of encodings, where it is in the bytes of the file, and by no other name.
+#
+# The token is made up, and put together here so that nothing in this file looks like one.
+set -euo pipefail
+# shellcheck source=tests/e2e/cli_lib.sh
+source "$(dirname "$0")/cli_lib.sh"
+need_tools jq python3
+
+export XDG_CACHE_HOME=$dir/cache
+mkdir "$dir/cache" "$dir/tree"
+cd "$dir/tree"
+pat=ghp_M0XvqZjxTW3xvboSRt5Mh3dAwVtRMf3 pat=${pat}LeZiJ
+export pat
+
+# What each coder makes of bytes. "wide" ones are a whole file, the others stand in a line of text.
+cat >"$dir/encode.py" <<'END'
+import base64, binascii, os, sys
+token = os.environ["pat"].encode()
+CODERS = {
+    "base64": base64.b64encode,
+    "base64-bare": lambda b: base64.b64encode(b).rstrip(b"="),
+    "base64url": base64.urlsafe_b64encode,
+    "base64url-bare": lambda b: base64.urlsafe_b64encode(b).rstrip(b"="),
+    "hex": binascii.hexlify,
+    "hex-upper": lambda b: binascii.hexlify(b).upper(),
+    "percent": lambda b: b"".join(b"%%%02x" % c for c in b),
+    "percent-upper": lambda b: b"".join(b"%%%02X" % c for c in b),
+    "percent-some": lambda b: b"".join(b"%%%02X" % c if i % 3 == 0 else bytes([c]) for i, c in enumerate(b)),
+    "unicode": lambda b: b"".join(b"\\u%04x" % c for c in b),
+    "unicode-upper": lambda b: b"".join(b"\\u%04X" % c for c in b),
+    "unicode-some": lambda b: b"".join(b"\\u%04x" % c if i % 3 == 0 else bytes([c]) for i, c in enumerate(b)),
+    "percent-u": lambda b: b"".join(b"%%u%04x" % c for c in b),
+    "escape-x": lambda b: b"".join(b"\\x%02x" % c for c in b),
+    "octal": lambda b: b"".join(b"\\%03o" % c for c in b),
+    "entity": lambda b: b"".join(b"&#%d;" % c for c in b),
+    "hex-apart": lambda b: b" ".join(b"%02x" % c for c in b),
+    "hex-listed": lambda b: b", ".join(b"0x%02x" % c for c in b),
+    "wide-le": lambda b: b.decode("latin-1").encode("utf-16-le"),
+    "wide-be": lambda b: b.decode("latin-1").encode("utf-16-be"),
+    "wide-le-bom": lambda b: b"\xff\xfe" + b.decode("latin-1").encode("utf-16-le"),
+    "wide-be-bom": lambda b: b"\xfe\xff" + b.decode("latin-1").encode("utf-16-be"),
+}
+kinds, out = sys.argv[1].split("+"), sys.argv[2]
+# Around it stands what makes the two alphabets of base64 differ, and all remainders of three.
+data = b"~~?" + b"k" * int(sys.argv[3]) + b" the token is " + token + b" >>>???"
+for i, kind in enumerate(kinds):
+    data = CODERS[kind](data)
+    if i + 1 < len(kinds) and not kind.startswith("wide"):
+        data = b"it reads: " + data + b" and ends"
+if not kinds[-1].startswith("wide"):
+    data = b"first line\nvalue = '" + data + b"' # done\n"
+open(out, "wb").write(data)
+END
+
+# How it is encoded, from the inside, and what a report calls that, from the outside.
+table='
+base64|base64
+base64-bare|base64
+base64url|base64
+base64url-bare|base64
+hex|hex
+hex-upper|hex
+percent|percent
+percent-upper|percent
+percent-some|percent
+unicode|unicode
+unicode-upper|unicode
+unicode-some|unicode
+percent-u|percent
+escape-x|unicode
+octal|unicode
+entity|unicode
+hex-apart|hex
+hex-listed|hex
+wide-le|utf-16le
+wide-be|utf-16be
+wide-le-bom|utf-16le
+wide-be-bom|utf-16be
+base64+base64|base64 base64
+base64url+hex|hex base64
+hex+base64-bare|base64 hex
+percent+base64|base64 percent
+unicode+hex-upper|hex unicode
+base64+percent|percent base64
+hex+unicode|unicode hex
+base64+wide-le|utf-16le base64
+hex+wide-be-bom|utf-16be hex
+percent+wide-be|utf-16be percent
+unicode+wide-le-bom|utf-16le unicode
+wide-le+base64|base64 utf-16le
+wide-be+hex|hex utf-16be
+base64+base64+base64|base64 base64 base64
+hex+base64url-bare+percent|percent base64 hex
+unicode+base64+wide-be-bom|utf-16be base64 unicode
+'
+
+# path, chain, and the bytes that the place names, decoded by the table's own coders: the token lies
+# in them or they in it.
+while IFS='|' read -r kinds chain; do
+    [[ -n $kinds ]] || continue
+    for pad in 0 1 2; do
+        rm -f -- *
+        python3 "$dir/encode.py" "$kinds" f "$pad"
+        run "$WEIR" scan --json f
+        got=$(jq -r '[.findings[] | .rule + " " + (.places | map(.encodings | join(" ")) | join(","))] | join(";")' "$dir/out")
+        is "$kinds, $pad bytes further: once, with its chain" "$status $got" "1 github-pat $chain"
+        inside=$(jq -r --argjson size "$(stat -c %s f)" \
+            '.findings[0].places[0] | .offset >= 0 and .length >= 40 and .offset + .length <= $size' "$dir/out")
+        is "$kinds, $pad bytes further: its place is in the file" "$inside" true
+    done
+done <<<"$table"
+
+# --- what stands behind lines of base64 ---
+
+for behind in ' ' ' # the key' ' */' ' a word'; do
+    rm -f -- *
+    printf '%s%s\n' "$(printf 'user=bob pass %s ok' "$pat" | base64 -w48)" "$behind" >f
+    run "$WEIR" scan --json f
+    is "lines of base64 with '$behind' behind them" \
+        "$status $(jq -r '.findings[0].rule' "$dir/out")" '1 github-pat'
+done
+
+# --- the depth ---
+
+rm -f -- *
+python3 "$dir/encode.py" base64+base64+base64+base64 four 0
+run "$WEIR" scan --json four
+is 'four deep is deeper than the default' "$status $(jq '.findings | length' "$dir/out")" '0 0'
+run "$WEIR" scan --json --decode-depth=4 four
+is 'and found when it is asked for' "$status $(jq -r '.findings[0].places[0].encodings | length' "$dir/out")" '1 4'
+python3 "$dir/encode.py" base64 one 0
+run "$WEIR" scan --json --decode-depth=0 one
+is 'nothing is decoded at depth 0' "$status" 0
+
+finish

@@ -1,0 +1,424 @@
+/* scan_rig.c - see scan_rig.h. */
+#include "scan_rig.h"
+
+#include <string.h>
+
+#include "log.h"
+#include "scan_git.h"
+
+#include "banned.h"
+
+static struct scan_rig *rig;
+static char block[1]; /* nobody reads into it */
+static char scanner[1];
+
+static const struct weir_lock_class run_class = {"scan-run", 200};
+
+/* --- what brings the bytes --- */
+
+static bool is_mine(void *arg, const char *path)
+{
+    (void)arg;
+    (void)path;
+    rig->taken++;
+    return true;
+}
+
+static int show(void *arg, const char *path, struct weir__buffer *name)
+{
+    (void)arg;
+    return weir__buffer_puts(name, path);
+}
+
+static int open_path(void *arg, const char *path, struct weir_cancel *stop,
+                     struct weir__scan_fetch *fetch)
+{
+    (void)arg;
+    (void)path;
+    (void)stop;
+    (void)fetch;
+    return 0;
+}
+
+static int close_path(void *arg, struct weir__scan_fetch *fetch, bool was_read)
+{
+    (void)arg;
+    (void)fetch;
+    (void)was_read;
+    return 0;
+}
+
+static void take_gap(void *arg, const struct weir__scan_gap *gap)
+{
+    (void)arg;
+    (void)gap;
+    rig->gaps++;
+}
+
+/* --- beginning and end --- */
+
+static void prepare(struct scan_rig *new_rig, const struct rig_limits *limits)
+{
+    rig = new_rig;
+    rig->pieces = xp_pieces();
+    rig->fetcher = (struct weir__scan_fetcher){is_mine, show, open_path, close_path, NULL};
+    weir__scan_options_init(&rig->options);
+    rig->options.fetcher = &rig->fetcher;
+    rig->options.paths = rig->paths;
+    while (rig->options.paths_count < RIG_PATHS && rig->paths[rig->options.paths_count])
+        rig->options.paths_count++;
+    rig->options.spills_max = 1;
+    rig->options.archives.memory_max = 1;
+    rig->options.archives.depth_max = limits->archives > 0;
+    rig->options.archives_bytes = limits->archives * (1 + WEIR__SCAN_MEMBERS_BYTES);
+}
+
+void rig_begin(struct scan_rig *new_rig, const struct rig_limits *limits)
+{
+    struct weir_queue_options queue = {.item_size = sizeof(struct weir__job *),
+                                       .capacity = limits->queue};
+    struct weir__scan *run = &new_rig->run;
+    prepare(new_rig, limits);
+    run->options = &rig->options;
+    run->hooks.gap = take_gap;
+    run->threads = RIG_WORKERS;
+    run->workers = rig->workers;
+    run->open = 1;
+    weir_cancel_init(&run->stop, NULL);
+    weir_lock_init(&run->lock, &run_class);
+    XP_ASSERT_EQ(weir_budget_init(&run->reads, "scan-reads", limits->reads), 0);
+    XP_ASSERT_EQ(
+        weir_budget_init(&run->bytes, "scan-bytes", limits->buffers * WEIR__SCAN_READ_SIZE), 0);
+    XP_ASSERT_EQ(weir_queue_init(&run->jobs, "scan-jobs", &queue), 0);
+    XP_ASSERT_EQ(weir__scan_archives_init(run), 0);
+    run->archives.members_max = limits->members;
+    for (unsigned i = 0; i <= RIG_WORKERS; i++) {
+        XP_ASSERT_EQ(weir__scan_worker_new(&rig->workers[i], run), 0);
+        rig->workers[i]->block = rig->workers[i]->window = block;
+        rig->workers[i]->scanner = (struct weir__scanner *)scanner;
+        rig->workers[i]->has_disk = true; /* the one with the number 0 */
+    }
+}
+
+static void free_left(void *arg, void *item)
+{
+    ++*(unsigned *)arg;
+    weir__job_free(*(struct weir__job **)item);
+}
+
+void rig_end(struct scan_rig *old_rig)
+{
+    struct weir__scan *run = &old_rig->run;
+    unsigned left = 0;
+    weir_queue_drain(&run->jobs, free_left, &left);
+    XP_ASSERT_EQ(run->open, left);
+    XP_ASSERT(left == 0 || weir_cancel_is_fired(&run->stop), "the run has ended with jobs left");
+    XP_ASSERT_EQ(run->idle, 0);
+    XP_ASSERT_EQ(run->counts.failed + run->counts.partial, old_rig->gaps);
+    for (unsigned i = 0; i <= RIG_WORKERS; i++) {
+        old_rig->workers[i]->block = old_rig->workers[i]->window = NULL;
+        weir__scan_worker_free(old_rig->workers[i]);
+    }
+    weir_queue_fini(&run->jobs);
+    weir__scan_archives_fini(run);
+    weir_budget_fini(&run->reads);
+    weir_budget_fini(&run->bytes);
+    weir_lock_fini(&run->lock);
+    weir_cancel_fini(&run->stop);
+    XP_ASSERT_EQ(xp_pieces(), old_rig->pieces);
+}
+
+struct weir__scan_worker *rig_worker(void)
+{
+    return rig->workers[xp_thread_index()];
+}
+
+void rig_hands_out(void)
+{
+    XP_ASSERT_EQ(weir__scan_list_main(NULL, rig->workers[RIG_WORKERS]), 0);
+}
+
+void rig_works(void)
+{
+    int result = weir__scan_worker_main(NULL, rig_worker());
+    if (result == -WEIR_E_CANCELED)
+        XP_ASSERT(weir_cancel_is_fired(&rig->run.stop), "canceled, and nobody did");
+    else
+        XP_ASSERT_EQ(result, 0);
+    if (result == 0)
+        XP_ASSERT_EQ(rig->run.open, 0);
+}
+
+void rig_stops(void)
+{
+    weir__scan_stop(&rig->run);
+}
+
+/* --- in place of what reads --- */
+
+bool weir__scan_stream_admitted(struct weir__scan_worker *w, int fd)
+{
+    (void)fd;
+    return rig->stream(w);
+}
+
+bool weir__scan_object_begin(struct weir__scan_worker *w)
+{
+    (void)w;
+    return true;
+}
+
+bool weir__scan_object_feed(struct weir__scan_worker *w, const char *bytes, size_t length)
+{
+    (void)w;
+    (void)bytes;
+    (void)length;
+    return true;
+}
+
+void weir__scan_object_count(struct weir__scan_worker *w, uint64_t at)
+{
+    w->counts.bytes += at;
+}
+
+bool weir__scan_object_end(struct weir__scan_worker *w)
+{
+    rig->object(w, weir__buffer_text(&w->path));
+    return true;
+}
+
+const char *weir__scan_name(struct weir__scan_worker *w, const char *path)
+{
+    (void)w;
+    return path;
+}
+
+/* --- in place of what unpacks --- */
+
+void weir__archive_options_init(struct weir__archive_options *options)
+{
+    *options = (struct weir__archive_options){0}; /* of no size: every archive is mapped */
+}
+
+int weir__archive_walker_new(struct weir__archive_walker **ret_walker,
+                             const struct weir__archive_options *options)
+{
+    (void)options;
+    *ret_walker = (struct weir__archive_walker *)block;
+    return 0;
+}
+
+void weir__archive_walker_free(struct weir__archive_walker *walker)
+{
+    (void)walker;
+}
+
+void weir__archive_walker_spill(struct weir__archive_walker *walker, int fd)
+{
+    (void)walker;
+    (void)fd;
+}
+
+const char *weir__archive_walker_why(const struct weir__archive_walker *walker, int error)
+{
+    (void)walker;
+    return weir_error_text(error);
+}
+
+int weir__archive_walk(struct weir__archive_walker *walker, int fd, const char *path,
+                       const struct weir__archive_hooks *hooks,
+                       const struct weir_deadline *deadline)
+{
+    (void)walker;
+    (void)fd;
+    (void)deadline;
+    return rig->walk(path, hooks);
+}
+
+int weir__scan_spill_open(void)
+{
+    return -1;
+}
+
+/* --- in place of what matches --- */
+
+int weir__scanner_new(struct weir__scanner **ret_scanner, const struct weir__engine *engine,
+                      const struct weir__sink *sink)
+{
+    (void)engine;
+    (void)sink;
+    *ret_scanner = (struct weir__scanner *)scanner;
+    return 0;
+}
+
+void weir__scanner_free(struct weir__scanner *old)
+{
+    (void)old;
+}
+
+bool weir__scanner_skips(struct weir__scanner *with, const char *path)
+{
+    (void)with;
+    (void)path;
+    return false;
+}
+
+int weir__scanner_skip(struct weir__scanner *with, uint64_t length)
+{
+    (void)with;
+    (void)length;
+    return 0;
+}
+
+void weir__scanner_settle(struct weir__scanner *with)
+{
+    (void)with;
+    rig->settle();
+}
+
+/* --- what no scenario comes to --- */
+
+#define NEVER() xp_fail("%s: there is no input and output here", __func__)
+
+void weir__git_free(struct weir__git *git)
+{
+    if (git)
+        NEVER();
+}
+
+const char *weir__log_reason(int errno_value)
+{
+    (void)errno_value;
+    return "a reason";
+}
+
+struct weir__scan_given *weir__scan_given_new(struct weir__scan_worker *w)
+{
+    (void)w;
+    return NULL;
+}
+
+bool weir__scan_given_again(const struct weir__scan_given *given, size_t index)
+{
+    (void)given;
+    (void)index;
+    return false;
+}
+
+void weir__scan_given_free(struct weir__scan_given *given)
+{
+    (void)given;
+}
+
+void weir__scan_ignore_drop(struct weir__scan *run, struct weir__scan_ignore *ignore)
+{
+    (void)run;
+    if (ignore)
+        NEVER();
+}
+
+void weir__scan_ignore_free_all(struct weir__scan *run)
+{
+    (void)run;
+}
+
+struct weir__scan_ignore *weir__scan_ignore_begin(struct weir__scan_worker *w, int fd)
+{
+    (void)w;
+    (void)fd;
+    NEVER();
+}
+
+void weir__scan_walk(struct weir__scan_worker *w, int fd, struct weir__scan_ignore *above)
+{
+    (void)w;
+    (void)fd;
+    (void)above;
+    NEVER();
+}
+
+void weir__scan_names(struct weir__scan_worker *w, int fd, const char *names, size_t length)
+{
+    (void)w;
+    (void)fd;
+    (void)names;
+    (void)length;
+    NEVER();
+}
+
+void weir__scan_file(struct weir__scan_worker *w, int dir, const char *name, bool is_given)
+{
+    (void)w;
+    (void)dir;
+    (void)name;
+    (void)is_given;
+    NEVER();
+}
+
+void weir__scan_unopened(struct weir__scan_worker *w)
+{
+    (void)w;
+    NEVER();
+}
+
+void weir__scan_link(struct weir__scan_worker *w, int dir, const char *name)
+{
+    (void)w;
+    (void)dir;
+    (void)name;
+    NEVER();
+}
+
+void weir__scan_stream(struct weir__scan_worker *w, int fd)
+{
+    (void)w;
+    (void)fd;
+    NEVER();
+}
+
+ssize_t weir__scan_stream_read(struct weir__scan_worker *w, int fd, char *bytes, size_t size,
+                               bool has_some)
+{
+    (void)w;
+    (void)fd;
+    (void)bytes;
+    (void)size;
+    (void)has_some;
+    NEVER();
+}
+
+void weir__scan_plain(struct weir__scan_worker *w, int fd, uint64_t size)
+{
+    (void)w;
+    (void)fd;
+    (void)size;
+    NEVER();
+}
+
+const char *weir__scan_hidden(int fd, uint64_t size, const char *head, size_t length)
+{
+    (void)fd;
+    (void)size;
+    (void)head;
+    (void)length;
+    NEVER();
+}
+
+void weir__scan_staged(struct weir__scan_worker *w, const char *id)
+{
+    (void)w;
+    (void)id;
+    NEVER();
+}
+
+void weir__scan_staged_list(struct weir__scan_worker *w)
+{
+    (void)w;
+    NEVER();
+}
+
+void weir__scan_find_totals(struct weir__scan_worker *w)
+{
+    (void)w;
+    NEVER();
+}
