@@ -57,15 +57,16 @@ class Bench:
         self._warm.add(contender.name)
         empty = self.corpus.get("empty").root
         self.timer.run(contender.commands["paths"](empty, False, self.folder), self.folder,
-                       self.printed, contender.changes)
+                       self.printed, contender.changes, self.folder)
 
     def run_once(self, scenario, row):
         """What went wrong, or ""."""
         contender, root = row.contender, row.material.root
         repeat = max(1, math.ceil(scenario.repeat(self.is_quick) * contender.repeat_share))
         command = contender.commands[scenario.task](root, scenario.is_single, self.folder)
-        sample = self.timer.run(command, self.folder, self.printed, contender.changes,
-                                root if scenario.task == "staged" else None, repeat,
+        # Not where the benchmark was started: a configuration that lies there would be used.
+        place = root if scenario.task == "staged" else self.folder
+        sample = self.timer.run(command, self.folder, self.printed, contender.changes, place, repeat,
                                 scenario.is_memory_summed)
         problem = self.timer.problem_of(sample, self.folder, contender.statuses)
         if problem:
