@@ -842,8 +842,8 @@ TEST(hard_inputs_of_4_mb_are_linear)
                                         "a\0\0\0",
                                         "&amp;",
                                         "\" + \"",
-                                        "%41                                                  "
-                                        "                      ",
+                                        ("%41                                                  "
+                                         "                      "),
                                         "\\u0041xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"};
     static const size_t lengths[] = {1, 1, 2, 3, 6, 3, 2, 1, 2,  2, 6, 4, 5, 18, 18, 1, 2,  2,
                                      2, 3, 2, 3, 5, 5, 4, 1, 25, 2, 2, 4, 5, 4,  5,  5, 75, 52};
