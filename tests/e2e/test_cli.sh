@@ -198,6 +198,7 @@ is 'closed standard input and error do no harm' "$status $(cat "$dir/out")" "0 w
 # Job control, so that the program in the background does not ignore SIGINT.
 signal_status() {
     local status=0
+    : >"$dir/wait" # what the one before said is not taken for this one
     bash -c 'set -m; "$0" wait >"$2" & pid=$!
         for i in {1..200}; do grep -q waiting "$2" && break; sleep 0.05; done
         kill -s "$1" $pid; wait $pid' "$TOY" "$1" "$dir/wait" 2>/dev/null || status=$?
