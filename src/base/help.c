@@ -18,7 +18,9 @@ const struct weir__fact weir__exit_facts[] = {
     {"1", "there were findings or differences", true},
     {"2", "the command line was wrong", false},
     {"3", "something failed; standard error says what", false},
-    {"130", "interrupted (the program dies of the signal)", false},
+    {"129", "stopped by SIGHUP (the program dies of the signal)", false},
+    {"130", "interrupted by SIGINT (likewise)", false},
+    {"143", "stopped by SIGTERM (likewise)", false},
     {NULL, NULL, false},
 };
 

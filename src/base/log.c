@@ -20,6 +20,7 @@ static struct {
     const char *command;
     enum weir__log_level threshold;
     bool over_progress;
+    void (*filter)(char *message);
 } state = {.program = "weir", .threshold = WEIR__LOG_INFO};
 
 /* A line under construction. What does not fit is counted as cut. */
@@ -39,6 +40,11 @@ void weir__log_subject(const char *program, const char *command)
 void weir__log_threshold(enum weir__log_level level)
 {
     state.threshold = level;
+}
+
+void weir__log_filter(void (*filter)(char *message))
+{
+    state.filter = filter;
 }
 
 void weir__log_over_progress(bool progress)
@@ -119,6 +125,8 @@ void weir__log(enum weir__log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
+    if (state.filter)
+        state.filter(message);
     size_t length = compose(text, level, weir__term_wants_color(STDERR_FILENO),
                             state.over_progress && weir__term_is_terminal(STDERR_FILENO), message);
     weir_lock_assert_none("held while a line is logged");

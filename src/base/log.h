@@ -5,7 +5,7 @@
  * contain, are shown as escapes and cannot drive the terminal. Errors to write are ignored: there
  * is nowhere left to report them.
  *
- * The subject and the level are set before threads start and not changed afterwards.
+ * The subject, the level and the filter are set before threads start and not changed afterwards.
  *
  * Ownership: strings passed in are copied or used before the call returns, except the subject's
  * parts, which must live as long as the program.
@@ -24,6 +24,11 @@ void weir__log_subject(const char *program, const char *command);
 
 /* Lines of this level and more serious ones appear; WEIR__LOG_INFO at start. */
 void weir__log_threshold(enum weir__log_level level);
+
+/* Every message of weir__log() goes through this before it is shown, with its length unchanged: for
+ * programs that handle what must not be in a log. It may be called by several threads at once, and
+ * must not log. NULL: none. */
+void weir__log_filter(void (*filter)(char *message));
 
 /* From here on a progress line may stand on the terminal: lines wipe it before they are shown. */
 void weir__log_over_progress(bool progress);

@@ -243,6 +243,16 @@ static void print_facts(struct weir__out *out, const char *title, const struct w
     }
 }
 
+static void print_variables(struct weir__out *out, const struct weir__usage *usage)
+{
+    for (const struct weir__example *v = usage->variables; v && v->line; v++) {
+        weir__out_puts(out, ".TP\n");
+        put_bold(out, v->line);
+        weir__out_puts(out, "\n");
+        put_sentence(out, v->text);
+    }
+}
+
 static void print_see_also(struct weir__out *out, const struct weir__program *program,
                            const struct weir__command *command)
 {
@@ -276,5 +286,6 @@ void weir__man_page(struct weir__out *out, const struct weir__program *program,
     print_examples(out, usage);
     print_facts(out, "EXIT STATUS", weir__exit_facts, program, command);
     print_facts(out, "ENVIRONMENT", weir__environment_facts, program, command);
+    print_variables(out, usage);
     print_see_also(out, program, command);
 }

@@ -126,13 +126,14 @@ struct weir__refused {
 
 /* All that is known about one command. */
 struct weir__usage {
-    const char *description;              /* sentences; an empty line begins a new paragraph */
-    const struct weir__example *examples; /* three or more */
-    const struct weir__operand *operands; /* or NULL */
-    const struct weir__option *options;   /* or NULL */
-    const struct weir__refused *refused;  /* or NULL */
-    size_t values_size;                   /* of the struct that the options describe */
-    bool has_findings;                    /* it may end with Findings, which is exit status 1 */
+    const char *description;               /* sentences; an empty line begins a new paragraph */
+    const struct weir__example *examples;  /* three or more */
+    const struct weir__example *variables; /* of the environment, beside those of all; or NULL */
+    const struct weir__operand *operands;  /* or NULL */
+    const struct weir__option *options;    /* or NULL */
+    const struct weir__refused *refused;   /* or NULL */
+    size_t values_size;                    /* of the struct that the options describe */
+    bool has_findings;                     /* it may end with Findings, which is exit status 1 */
 };
 
 /* The offset of a field, provided that it has the type that the option will store. */

@@ -116,3 +116,13 @@ int weir__out_finish(struct weir__out *out, int *ret_errno_value)
         *ret_errno_value = out->_errno_value;
     return out->_error;
 }
+
+int weir__out_take_failure(struct weir__out *out, int *ret_errno_value)
+{
+    int error = weir__out_finish(out, ret_errno_value);
+    if (error != 0) {
+        out->_error = 0;
+        out->_reader_left = true; /* nothing more is printed */
+    }
+    return error;
+}

@@ -39,6 +39,10 @@ void weir__out_flush(struct weir__out *out);
 /* True when printing more is of no use: it failed, or nobody reads. Long work asks now and then. */
 bool weir__out_is_done(const struct weir__out *out);
 
+/* Flushes; 0, or the first failure as below, for a caller that tells people of it itself: the end
+ * then says 0. */
+WEIR_MUST_USE int weir__out_take_failure(struct weir__out *out, int *ret_errno_value);
+
 /* Flushes; 0 when all was written or the reader left, else the negative code of the first failure,
  * with its errno in *ret_errno_value (0 when it was not a system call that failed). */
 WEIR_MUST_USE int weir__out_finish(struct weir__out *out, int *ret_errno_value);

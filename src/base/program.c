@@ -26,10 +26,19 @@ static void remember(int number)
     caught_signal = number;
 }
 
-void weir__program_catch_signals(void)
+static const char *last_words;
+
+/* Only what a handler may call. The signal is not blocked in it, so it does not return. */
+static void end_at_once(int number)
 {
-    /* SA_RESETHAND: whoever presses Ctrl-C twice is not asked again. */
-    struct sigaction action = {.sa_handler = remember, .sa_flags = (int)SA_RESETHAND};
+    (void)!write(STDERR_FILENO, last_words, strlen(last_words));
+    raise(number);
+}
+
+/* SA_RESETHAND: whoever presses Ctrl-C twice is not asked again. */
+static void set_handlers(void (*handler)(int), int flags)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags | (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -38,6 +47,20 @@ void weir__program_catch_signals(void)
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
+}
+
+void weir__program_catch_signals(void)
+{
+    if (caught_signal == 0)
+        set_handlers(remember, 0);
+}
+
+void weir__program_end_by_signals(const char *words)
+{
+    last_words = words;
+    set_handlers(end_at_once, SA_NODEFER);
+    if (caught_signal != 0)
+        raise(caught_signal);
 }
 
 int weir__program_signal(void)

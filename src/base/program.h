@@ -63,6 +63,11 @@ int weir__program_unknown(const struct weir__program *program, const char *name)
  * program dies of the remembered signal. */
 void weir__program_catch_signals(void);
 
+/* Before that, for what may take long and leaves nothing behind: the first such signal prints the
+ * line, which ends with a newline and lives as long as the program, and ends it at once. One that
+ * was remembered does so here. May be followed by catching them, and the other way round. */
+void weir__program_end_by_signals(const char *last_words);
+
 /* The remembered signal, or 0. */
 int weir__program_signal(void);
 

@@ -223,7 +223,7 @@ static void draw(struct weir__progress *progress, const struct weir__progress_sa
     char line[WEIR__PROGRESS_LINE_MAX];
     if (progress->_mode == WEIR__PROGRESS_LINE) {
         /* The last column stays free: some terminals wrap as soon as it is written. */
-        weir__progress_format(progress, sample, weir__term_width(fd) - 1, line);
+        weir__progress_format(progress, sample, weir__term_line(fd) - 1, line);
         say(fd, "\r", line, "\033[K");
     } else {
         weir__progress_format(progress, sample, WEIR__PROGRESS_LINE_MAX, line);

@@ -71,6 +71,18 @@ static inline void weir__sys_close(int fd)
     errno = saved;
 }
 
+/* For what was written: some file systems tell only here that it did not arrive. The descriptor is
+ * gone in any case, so it is never tried again. */
+static inline int weir__sys_close_written(int fd)
+{
+    bool is_faulty = weir__sys_fault();
+    int saved = errno;
+    int result = close(fd);
+    if (is_faulty)
+        errno = saved;
+    return is_faulty || (result < 0 && errno != EINTR) ? -1 : 0;
+}
+
 static inline void weir__sys_close_at(int *fd)
 {
     weir__sys_close(*fd);

@@ -33,6 +33,13 @@ bool weir__term_wants_color(int fd)
                                  weir__term_is_terminal(fd));
 }
 
+/* What the terminal says; 0: nothing. */
+static unsigned ask(int fd)
+{
+    struct winsize size = {0};
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 unsigned weir__term_width(int fd)
 {
     const char *columns = getenv("COLUMNS");
@@ -42,10 +49,14 @@ unsigned weir__term_width(int fd)
         if (*end == '\0' && width >= WIDTH_MIN && width <= WIDTH_MAX)
             return (unsigned)width;
     }
-    struct winsize size = {0};
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= WIDTH_MIN)
-        return size.ws_col;
-    return WIDTH_DEFAULT;
+    unsigned width = ask(fd);
+    return width >= WIDTH_MIN ? width : WIDTH_DEFAULT;
+}
+
+unsigned weir__term_line(int fd)
+{
+    unsigned width = weir__term_width(fd), has = ask(fd);
+    return has > 0 && has < width ? has : width;
 }
 
 const char *weir__term_style(bool color, enum weir__style style)

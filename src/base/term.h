@@ -19,6 +19,9 @@ bool weir__term_color_rule(const char *no_color, const char *force, const char *
 
 /* Columns: COLUMNS when it is a sane number, else what the terminal says, else 80. */
 unsigned weir__term_width(int fd);
+/* The same for a line that is drawn again and again, and must not wrap whatever COLUMNS says, which
+ * may be older than the size of the window: never more than the terminal has, down to 1. */
+unsigned weir__term_line(int fd);
 
 enum weir__style {
     WEIR__STYLE_RESET,

@@ -14,6 +14,7 @@
 #include "engine/lint.h"
 #include "log.h"
 #include "rules_show.h"
+#include "scan_hush.h"
 #include "scan_setup.h"
 #include "sys.h"
 #include "text.h"
@@ -36,7 +37,8 @@ static const char *const actions[] = {"list", "show", "test", "lint", "compile",
 static const struct weir__option options[] = {
     {WEIR__OPTION_FLAG(struct values, json), .name = "json", .help = "print JSON"},
     {WEIR__OPTION_FILE(struct values, config), .name = "config", .letter = 'c',
-     .value_name = "FILE", .help = "rules of a file instead of those built in"},
+     .value_name = "FILE",
+     .help = "rules of a file instead of those built in; - is standard input"},
     WEIR__OPTIONS_END,
 };
 
@@ -50,7 +52,8 @@ static const struct weir__operand operands[] = {
      .hint = WEIR__HINT_FILE,
      .offered_by = "rules list",
      .help = "of show and test: ids of rules; of list: words that a rule has; of list, test and "
-             "lint also: a file of rules, as with --config; of compile: the folder"},
+             "lint also: a file of rules, as with --config (- is standard input); of compile: the "
+             "folder"},
     {.name = NULL},
 };
 
@@ -394,7 +397,11 @@ static int compile(const struct weir__call *call, const struct weir__rules *rule
     weir__engine_free(engine);
     weir__cache_fini(&cache);
     if (result == 0 && !is_kept) {
-        weir__log(WEIR__LOG_ERROR, "cannot write to the folder '%s'", WEIR__CLIPPED(folder));
+        weir__log(
+            WEIR__LOG_ERROR,
+            "cannot keep anything in the folder '%s': see that there is room and that you may "
+            "write there",
+            WEIR__CLIPPED(folder));
         return -WEIR_E_IO;
     }
     return result;
@@ -418,32 +425,50 @@ static const char *file_of(const struct weir__call *call)
     const char *first = call->operands[1];
     if (strcmp(action, "compile") == 0)
         return NULL;
-    return strcmp(action, "lint") == 0 || strchr(first, '/') || is_file(first) ? first : NULL;
+    return strcmp(action, "lint") == 0 || strcmp(first, "-") == 0 || strchr(first, '/') ||
+                   is_file(first)
+               ? first
+               : NULL;
 }
 
-int cmd_rules(const struct weir__call *call)
+static int refuse(const char *why)
+{
+    weir__log(WEIR__LOG_ERROR, "%s", why);
+    return -WEIR_E_USAGE;
+}
+
+static int check(const struct weir__call *call)
 {
     const struct values *values = call->values;
     const char *action = call->operands[0], *file = file_of(call);
-    bool is_show = strcmp(action, "show") == 0, is_list = strcmp(action, "list") == 0;
-    if (is_show && call->operands_count < 2) {
-        weir__log(WEIR__LOG_ERROR, "which rule? 'weir rules list' shows those there are");
-        return -WEIR_E_USAGE;
-    }
-    bool is_compile = strcmp(action, "compile") == 0;
-    if (is_compile && call->operands_count != 2) {
-        weir__log(WEIR__LOG_ERROR, "into which folder? 'weir rules compile DIR' makes it");
-        return -WEIR_E_USAGE;
-    }
+    for (int i = 1; i < call->operands_count; i++)
+        if (call->operands[i][0] == '\0')
+            return refuse("a name is empty: leave it out, or say which rule or file is meant");
+    if (strcmp(action, "show") == 0 && call->operands_count < 2)
+        return refuse("which rule? 'weir rules list' shows those there are");
+    if (strcmp(action, "compile") == 0 && call->operands_count != 2)
+        return refuse("into which folder? 'weir rules compile DIR' makes it");
     if (file && (call->operands_count > 2 || values->config)) {
         weir__log(WEIR__LOG_ERROR, "one file of rules at a time: '%s' is one", WEIR__CLIPPED(file));
         return -WEIR_E_USAGE;
     }
+    return 0;
+}
+
+static int run(const struct weir__call *call)
+{
+    const struct values *values = call->values;
+    const char *action = call->operands[0], *file = file_of(call);
+    bool is_show = strcmp(action, "show") == 0, is_list = strcmp(action, "list") == 0;
+    bool is_compile = strcmp(action, "compile") == 0;
     char *const *words = call->operands + 1;
     int words_count = file ? 0 : call->operands_count - 1;
     struct weir__rules *rules = NULL;
-    int result = weir__scan_load_rules(&rules, file ? file : values->config, WEIR__SCAN_GIVEN,
-                                       !is_list && !is_compile);
+    int result = check(call);
+    if (result < 0)
+        return result;
+    result = weir__scan_load_rules(&rules, file ? file : values->config, WEIR__SCAN_GIVEN,
+                                   !is_list && !is_compile);
     if (result < 0)
         return result;
     result = is_show                       ? weir__rules_show(call, rules, values->json)
@@ -452,5 +477,14 @@ int cmd_rules(const struct weir__call *call)
              : strcmp(action, "test") == 0 ? test(call, rules, words, words_count)
                                            : lint(call, rules);
     weir__rules_free(rules);
+    return result;
+}
+
+int cmd_rules(const struct weir__call *call)
+{
+    /* Files of rules are others' texts, and may have secrets in them. */
+    weir__hush_begin();
+    int result = run(call);
+    weir__hush_end();
     return result;
 }

@@ -12,6 +12,7 @@
 #include "progress.h"
 #include "resources.h"
 #include "scan_fetch.h"
+#include "scan_hush.h"
 #include "scan_output.h"
 #include "scan_print.h"
 #include "scan_setup.h"
@@ -26,6 +27,9 @@ COMMAND(scan);
 #define WATCH_EVERY_NS (100 * WEIR_NS_PER_MS)
 /* For what is in flight when the user has had enough. */
 #define STOP_NS (2 * WEIR_NS_PER_S)
+/* After so long of it the user is told why nothing happens. */
+#define TELL_NS    (300 * WEIR_NS_PER_MS)
+#define LAST_WORDS "weir scan: stopped before anything was scanned: there is no report\n"
 
 /* Memory: what there is of once, what a thread has at most (a segment, what is decoded from it,
  * candidates, compiled expressions), and the least that findings need. */
@@ -74,7 +78,7 @@ static const struct weir__option options[] = {
      .preset = "human", .section = "what is printed", .help = "the form of the report"},
     {WEIR__OPTION_FLAG(V, json), .name = "json", .help = "the same as --format=json"},
     {WEIR__OPTION_FILE(V, output), .name = "output", .letter = 'o', .value_name = "FILE",
-     .help = "write the report to a file, which appears when it is complete"},
+     .help = "write the report to a file, which appears when it is complete; - is standard output"},
     {WEIR__OPTION_FLAG(V, show_secrets), .name = "show-secrets",
      .help = "do not redact secrets in the report",
      .detail = "They are never in messages. A file of --output is then readable for its owner "
@@ -93,13 +97,15 @@ static const struct weir__option options[] = {
     {WEIR__OPTION_FLAG(V, quiet), .name = "quiet", .letter = 'q',
      .help = "print the report and errors alone"},
     {WEIR__OPTION_FLAG(V, exit_zero), .name = "exit-zero",
-     .help = "findings do not change the exit status"},
+     .help = "findings do not change the exit status",
+     .detail = "It is still 3 when something could not be scanned or the report not be written."},
 
     {WEIR__OPTION_FILE(V, config), .name = "config", .letter = 'c', .value_name = "FILE",
      .section = "what is looked for", .help = "rules of a file (TOML, as gitleaks has it)",
-     .detail = "They take the place of the built-in rules unless the file extends them."},
+     .detail = "They take the place of the built-in rules unless the file extends them. Here, and "
+               "for --ignore-file and --baseline, - is standard input."},
     {WEIR__OPTION_LIST(V, rules), .name = "rule", .value_name = "ID", .offered_by = "rules list",
-     .help = "use this rule alone; may be given several times"},
+     .help = "use this rule alone"},
     {WEIR__OPTION_FLAG(V, trust_config), .name = "trust-config",
      .help = "use configuration found in what is scanned",
      .detail = "Without it .weir.toml, .gitleaks.toml, .weirignore and .gitleaksignore are used "
@@ -107,12 +113,13 @@ static const struct weir__option options[] = {
     {WEIR__OPTION_TOGGLE(V, allow_comments), .name = "allow-comments", .preset = "yes",
      .help = "leave out lines with weir:allow or gitleaks:allow in them"},
     {WEIR__OPTION_FILE(V, ignore_file), .name = "ignore-file", .value_name = "FILE",
-     .help = "fingerprints that are known, one on a line; instead of .weirignore"},
+     .help = "fingerprints that are known, one on a line; instead of .weirignore and "
+             ".gitleaksignore"},
     {WEIR__OPTION_FILE(V, baseline), .name = "baseline", .letter = 'b', .value_name = "FILE",
      .help = "an earlier report (JSON, JSON Lines or of gitleaks): what is in it is known"},
     {WEIR__OPTION_COUNT(V, decode_depth), .name = "decode-depth", .max = WEIR__DECODE_DEPTH_MAX,
      .initial = WEIR__DECODE_DEPTH_DEFAULT,
-     .help = "how often text that was decoded is decoded again; 0: never"},
+     .help = "how many encodings, one in another, are undone; 0: none"},
 
     {WEIR__OPTION_FILE(V, files_from), .name = "files-from", .value_name = "FILE",
      .section = "what is scanned", .help = "scan the names in a file; - is standard input",
@@ -198,6 +205,18 @@ static const struct weir__example examples[] = {
     {NULL, NULL},
 };
 
+static const struct weir__example variables[] = {
+    {"XDG_CACHE_HOME", "where the folder weir is, in which compiled rules are kept; by default "
+                       "~/.cache"},
+    {"TMPDIR", "where temporary files of archives are made; by default /var/tmp"},
+    {"WEIR_STORE", "the store of objects (b3:...), if --store does not name one"},
+    {"WEIR_LIBEXEC", "the folder of weir-unpack, which reads archives"},
+    {"SSL_CERT_FILE", "a file of certificates that are trusted instead of those of the system"},
+    {"http_proxy, https_proxy, all_proxy, no_proxy",
+     "through which servers URLs are fetched, and which are not"},
+    {NULL, NULL},
+};
+
 const struct weir__usage usage_scan = {
     .description =
         "Finds secrets (keys, tokens, passwords) in files, trees and streams, also where they are "
@@ -206,9 +225,11 @@ const struct weir__usage usage_scan = {
         "Every regular file is read, binary or not, ignored by git or not. Symlinks are not "
         "followed, special files not read; both are counted. Whatever could not be scanned, or not "
         "completely, is named.\n\n"
-        "The exit status is 0 when all was scanned and nothing found, 1 when there are findings, 3 "
-        "when there are none but something could not be scanned.",
+        "The exit status is 0 when all was scanned and nothing found; 1 when there are findings, "
+        "whether all was scanned or not; 3 when there are none but something could not be scanned "
+        "or the report not be written.",
     .examples = examples,
+    .variables = variables,
     .operands = operands,
     .options = options,
     .values_size = sizeof(V),
@@ -223,19 +244,25 @@ static int refuse(const char *why)
     return -WEIR_E_USAGE;
 }
 
+static bool is_standard(const char *name)
+{
+    return name && strcmp(name, "-") == 0;
+}
+
 static int check(const struct weir__call *call)
 {
     const V *v = call->values;
-    unsigned readers = v->files_from && strcmp(v->files_from, "-") == 0;
+    int readers = is_standard(v->files_from) + is_standard(v->config) +
+                  is_standard(v->ignore_file) + is_standard(v->baseline);
     bool has_object = false;
     for (int i = 0; i < call->operands_count; i++) {
         if (call->operands[i][0] == '\0')
             return refuse("a path is empty: name a file or a directory; '.' is the current one");
-        readers += strcmp(call->operands[i], "-") == 0;
+        readers += is_standard(call->operands[i]);
         has_object |= strncmp(call->operands[i], "b3:", 3) == 0;
     }
     if (readers > 1)
-        return refuse("standard input can be read once");
+        return refuse("standard input can be read once: '-' is one too many");
     if (v->json && v->format != WEIR__REPORT_HUMAN && v->format != WEIR__REPORT_JSON)
         return refuse("'--json' and another '--format' contradict each other: choose one");
     if (v->quiet && (v->verbose || v->summary || v->progress == PROGRESS_ALWAYS))
@@ -343,6 +370,21 @@ static int open_web(struct job *job)
     return result;
 }
 
+/* The file that gets the report; NULL: standard output does. */
+static const char *output_of(const V *v)
+{
+    return is_standard(v->output) ? NULL : v->output;
+}
+
+/* Makes a file for a moment, which no signal may leave there. */
+static int try_output(const char *path)
+{
+    weir__program_catch_signals();
+    int result = weir__scan_try_output(path);
+    weir__program_end_by_signals(LAST_WORDS);
+    return result;
+}
+
 static int prepare(struct job *job, const char *const **ret_only)
 {
     static const char *const here[] = {"."};
@@ -396,14 +438,19 @@ static int prepare(struct job *job, const char *const **ret_only)
     if (v->staged) /* the current directory was for its configuration alone */
         o->paths_count = 0;
     limit_memory(v, o, &wishes.findings_bytes);
+    /* Files that options name may be pipes, and expressions take seconds to compile: until that is
+     * done there is nothing to report. */
+    weir__program_end_by_signals(LAST_WORDS);
     result = weir__scan_setup_init(&job->setup, &wishes);
-    /* From here on whoever wants it to stop gets a report of what there is. */
-    weir__program_catch_signals();
-    if (result == 0 && v->output)
-        result = weir__scan_try_output(v->output);
+    if (result == 0 && output_of(v))
+        result = try_output(output_of(v));
     if (result == 0)
         result = weir__scan_setup_engine(&job->setup, &wishes);
+    /* From here on whoever wants it to stop gets a report of what there is. */
+    weir__program_catch_signals();
     o->engine = job->setup.engine;
+    if (result == 0)
+        weir__hush_use(o->engine, o->decode_depth);
     return result;
 }
 
@@ -437,7 +484,7 @@ static void show_progress(struct job *job, struct weir__scan *run, bool is_last)
  * would be of no use. */
 static bool is_streamed(const V *v)
 {
-    return v->format == WEIR__REPORT_JSONL && !v->output;
+    return v->format == WEIR__REPORT_JSONL && !output_of(v);
 }
 
 /* Nobody reads on, or the disk is full: there is nothing to scan for. */
@@ -451,10 +498,22 @@ static bool stream(struct job *job)
     return weir__scan_print_found(job->setup.findings, out) == 0 && !weir__out_is_done(out);
 }
 
+/* A read that has begun cannot be ended by anybody but who is to write. */
+static bool tell_stopping(const struct job *job, uint64_t stopped_ns)
+{
+    if (weir_now_ns() - stopped_ns < TELL_NS)
+        return false;
+    if (!job->values->quiet && weir__program_signal() != 0)
+        weir__log(WEIR__LOG_INFO, "stopping: something that is read does not answer; the report "
+                                  "comes within four seconds, a second signal ends it at once");
+    return true;
+}
+
 /* Until the run is over: how far it is, and whether somebody wants it to stop. */
 static void watch(struct job *job, struct weir__scan *run)
 {
     uint64_t stopped_ns = 0;
+    bool is_told = false;
     for (bool is_read = true;; is_read = stream(job)) {
         if (stopped_ns == 0 && (weir__program_signal() != 0 || !is_read)) {
             weir__scan_stop(run);
@@ -465,6 +524,8 @@ static void watch(struct job *job, struct weir__scan *run)
             break;
         if (stopped_ns > 0 && weir_now_ns() - stopped_ns > STOP_NS)
             break;
+        if (stopped_ns > 0 && !is_told)
+            is_told = tell_stopping(job, stopped_ns);
         show_progress(job, run, false);
     }
     show_progress(job, run, true);
@@ -502,9 +563,9 @@ static size_t rules_used(const V *v, const struct weir__rules *rules)
     return v->rules.count > 0 ? v->rules.count : rules->rules_count;
 }
 
-static struct weir__summary summarise(const struct job *job, const struct weir__scan_stats *stats)
+static struct weir__summary summarise(struct job *job, const struct weir__scan_stats *stats)
 {
-    const struct weir__scan_setup *setup = &job->setup;
+    struct weir__scan_setup *setup = &job->setup;
     bool was_interrupted = weir__program_signal() != 0;
     uint64_t unlisted = weir__findings_unlisted(setup->findings);
     struct weir__summary summary = {
@@ -533,13 +594,15 @@ static struct weir__summary summarise(const struct job *job, const struct weir__
         .is_interrupted = was_interrupted,
     };
     weir__tally_list(&job->tally, job->setup.findings, &summary);
+    if (!job->values->show_secrets)
+        weir__scan_setup_hide(setup);
     return summary;
 }
 
 /* Whether people see the report. */
 static bool is_shown(const V *v)
 {
-    return !v->output && !v->json && v->format == WEIR__REPORT_HUMAN;
+    return !output_of(v) && !v->json && v->format == WEIR__REPORT_HUMAN;
 }
 
 /* Whether the form of the report has room for what was not scanned or is not listed. */
@@ -548,28 +611,36 @@ static bool has_gaps(const V *v)
     return v->format != WEIR__REPORT_CSV && v->format != WEIR__REPORT_GITLEAKS;
 }
 
-static int tell(const struct job *job, const struct weir__scan_stats *stats)
+static const char *how_compiled(const struct weir__scan_setup *setup)
+{
+    return weir__engine_is_cached(setup->engine) ? "compiled before"
+           : setup->is_kept                      ? "compiled now"
+                            : "compiled now and, without a cache that can be written, each time";
+}
+
+static int tell(struct job *job, const struct weir__scan_stats *stats)
 {
     const V *v = job->values;
     const struct weir__scan_setup *setup = &job->setup;
+    const char *output = output_of(v);
     if (is_streamed(v) && weir__scan_print_found(setup->findings, job->call->out) < 0)
         weir__log(WEIR__LOG_ERROR, "cannot print what was found");
     weir__findings_finish(setup->findings);
+    weir__hush_know(setup->findings);
     struct weir__summary summary = summarise(job, stats);
     struct weir__report_options how = {
         .format = v->json ? WEIR__REPORT_JSON : (enum weir__report_format)v->format,
-        .has_colour = !v->output && weir__term_wants_color(STDOUT_FILENO),
-        .columns = !v->output && weir__term_is_terminal(STDOUT_FILENO)
-                       ? weir__term_width(STDOUT_FILENO)
-                       : 0,
+        .has_colour = !output && weir__term_wants_color(STDOUT_FILENO),
+        .columns =
+            !output && weir__term_is_terminal(STDOUT_FILENO) ? weir__term_width(STDOUT_FILENO) : 0,
     };
-    int result = weir__scan_print(setup->findings, &summary, &how, v->output, v->show_secrets,
-                                  job->call->out);
+    int result =
+        weir__scan_print(setup->findings, &summary, &how, output, v->show_secrets, job->call->out);
     weir__out_flush(job->call->out);
     weir__tally_log(&job->tally);
     size_t secrets = weir__findings_count(setup->findings);
     if (v->summary || v->verbose)
-        weir__scan_log_summary(&summary, stats, secrets, weir__engine_is_cached(setup->engine));
+        weir__scan_log_summary(&summary, stats, secrets, how_compiled(setup));
     else if (!is_shown(v) && !weir__out_is_done(job->call->out))
         weir__scan_log_missing(&summary, !has_gaps(v));
     if (summary.is_interrupted)
@@ -595,6 +666,7 @@ int cmd_scan(const struct weir__call *call)
     result = weir__tally_init(&job.tally);
     job.tally.is_shown = is_shown(v) && !v->verbose;
     job.tally.is_verbose = v->verbose || !has_gaps(v);
+    weir__hush_begin();
     if (result == 0)
         result = prepare(&job, &only);
     if (result == 0) {
@@ -605,6 +677,7 @@ int cmd_scan(const struct weir__call *call)
     weir__base_free((void *)(uintptr_t)only);
     if (stats.abandoned > 0)
         return result; /* somebody who waits for standard input may come back to all this */
+    weir__hush_end();
     weir__scan_setup_fini(&job.setup);
     weir__scan_web_free(job.web);
     weir__tally_fini(&job.tally);

@@ -49,6 +49,8 @@ void weir__rules_put(struct weir__json *json, const struct weir__rule *rule)
     weir__json_real(json, rule->entropy);
     weir__json_key(json, "gives_way");
     weir__json_bool(json, rule->gives_way);
+    weir__json_key(json, "named");
+    weir__json_bool(json, rule->is_named || rule->is_bound);
 }
 
 void weir__rules_put_number(struct weir__json *json, const char *key, uint64_t number)
@@ -209,6 +211,8 @@ static void print_rule(struct weir__out *out, const struct weir__rules *rules,
         weir__out_printf(out, "  %-12s serves other rules alone\n", "hidden");
     if (rule->gives_way)
         weir__out_printf(out, "  %-12s where another rule has the same bytes\n", "gives way");
+    if (rule->is_named || rule->is_bound)
+        weir__out_printf(out, "  %-12s what is the value of another name is none\n", "named");
     for (size_t i = 0; i < rule->allows_count; i++)
         print_allow(out, &rule->allows[i]);
     for (size_t i = 0; i < rules->allows_count; i++)

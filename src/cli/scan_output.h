@@ -1,8 +1,11 @@
 /* scan_output.h - the file of a report: where its name leads, and how it gets there.
  *
- * A file that is there, or not yet, is replaced when the report is complete; of a symlink it is the
- * file that it leads to. What is no file (a device, a pipe) is written into, and so is whatever
- * /proc/self/fd leads to, such as /dev/stdout, since it is open already.
+ * A file that is there, or not yet, is replaced when the report is complete and on the disk; of a
+ * symlink it is the file that it leads to. The new one lets others do what the old one did. Where
+ * it may not be replaced (its folder is not ours to write, or it is a mount) it is overwritten.
+ * Links and files that somebody else has put into a folder like /tmp are refused. What is no file
+ * (a device, a pipe) is written into, and so is whatever /proc/self/fd leads to, such as
+ * /dev/stdout, since it is open already.
  *
  * Whatever goes wrong is logged here, in one line.
  *
@@ -22,5 +25,9 @@ WEIR_MUST_USE int weir__scan_output(const char *path, bool is_private,
                                     const struct weir__findings *findings,
                                     const struct weir__summary *summary,
                                     const struct weir__report_options *options);
+
+/* Says that standard output could not be written, for an errno, and how much is lost. Incomplete.
+ */
+int weir__scan_output_lost(int error, const struct weir__findings *findings);
 
 #endif

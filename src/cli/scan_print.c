@@ -130,6 +130,9 @@ int weir__scan_print(const struct weir__findings *findings, const struct weir__s
         int result = weir__report(findings, summary, options, &to);
         if (result < 0)
             weir__log(WEIR__LOG_ERROR, "cannot print the report: %s", weir_error_text(result));
+        int error = 0;
+        if (weir__out_take_failure(out, &error) < 0)
+            result = weir__scan_output_lost(error ? error : EIO, findings);
         return result;
     }
     return weir__scan_output(path, is_private, findings, summary, options);
@@ -176,7 +179,8 @@ void weir__scan_log_missing(const struct weir__summary *summary, bool with_place
 }
 
 void weir__scan_log_summary(const struct weir__summary *summary,
-                            const struct weir__scan_stats *stats, size_t secrets, bool is_cached)
+                            const struct weir__scan_stats *stats, size_t secrets,
+                            const char *how_compiled)
 {
     char size[WEIR__VALUE_TEXT_MAX];
     weir__value_human_size(summary->bytes, size);
@@ -202,8 +206,8 @@ void weir__scan_log_summary(const struct weir__summary *summary,
     log_count("archives not opened", stats->archives_unopened);
     log_count("could not be scanned", summary->failed);
     log_count("scanned only in part", summary->truncated);
-    weir__log(WEIR__LOG_INFO, "rules: %" PRIu64 ", %s (%s)", summary->rules,
-              is_cached ? "compiled before" : "compiled now", summary->engine);
+    weir__log(WEIR__LOG_INFO, "rules: %" PRIu64 ", %s (%s)", summary->rules, how_compiled,
+              summary->engine);
     for (const char *const *config = summary->configs; *config; config++)
         weir__log(WEIR__LOG_INFO, "used: '%s'", *config);
     weir__log(WEIR__LOG_INFO, "threads: %u, files read at once: at most %" PRIu64, stats->threads,

@@ -49,6 +49,7 @@ WEIR_MUST_USE int weir__scan_print(const struct weir__findings *findings,
 void weir__scan_log_missing(const struct weir__summary *summary, bool with_places);
 /* Several lines on standard error. */
 void weir__scan_log_summary(const struct weir__summary *summary,
-                            const struct weir__scan_stats *stats, size_t secrets, bool is_cached);
+                            const struct weir__scan_stats *stats, size_t secrets,
+                            const char *how_compiled);
 
 #endif

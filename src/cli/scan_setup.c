@@ -12,7 +12,10 @@
 #include "alloc.h"
 #include "engine/rules_pack.h"
 #include "log.h"
+#include "program.h"
 #include "report/known.h"
+#include "report/masks.h"
+#include "scan_hush.h"
 #include "suggest.h"
 #include "sys.h"
 #include "text.h"
@@ -51,11 +54,18 @@ static int read_open(int fd, struct weir__buffer *buffer, const char **ret_why)
     return -WEIR_E_INCOMPLETE;
 }
 
+static bool is_standard_input(const char *path, enum weir__scan_source source)
+{
+    return source == WEIR__SCAN_GIVEN && strcmp(path, "-") == 0;
+}
+
 /* Of what the user did not name nothing may keep us waiting: others may have put it there. */
 static int open_text(const char *path, enum weir__scan_source source, const char **ret_why)
 {
     struct stat st;
     int flags = source == WEIR__SCAN_GIVEN ? 0 : O_NONBLOCK;
+    if (is_standard_input(path, source))
+        return STDIN_FILENO;
     int fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_NOCTTY | flags, 0);
     *ret_why = fd < 0 ? weir__log_reason(errno) : NULL;
     if (fd >= 0 && flags && (weir__sys_fstat(fd, &st) < 0 || S_ISFIFO(st.st_mode))) {
@@ -74,7 +84,8 @@ static int read_quietly(const char *path, size_t max, enum weir__scan_source sou
     weir__buffer_init(&buffer, max);
     int fd = open_text(path, source, ret_why);
     int result = fd < 0 ? -WEIR_E_INCOMPLETE : read_open(fd, &buffer, ret_why);
-    weir__sys_close(fd);
+    if (!is_standard_input(path, source))
+        weir__sys_close(fd);
     if (result < 0)
         return result;
     size_t length = weir__buffer_length(&buffer);
@@ -408,6 +419,19 @@ static const char *behind_lines(const char *text, size_t length, unsigned lines)
     return text;
 }
 
+static const char *why_unknown(int result)
+{
+    _Static_assert(WEIR__KNOWN_MAX == 1048576 && WEIR__MASKS_MAX == 65536 &&
+                       WEIR__MASKS_BYTES >> 20 == 16,
+                   "as it says");
+    return result == -WEIR_E_TOO_LARGE ? "all files together may name 1,048,576 findings, and "
+                                         "65,536 or 16 MiB of them with "
+                                         "asterisks in the path: take out what is mended, or keep "
+                                         "what is known in an allow "
+                                         "list of --config"
+                                       : weir_error_text(result);
+}
+
 /* Adds what is good in it. A bad line hides nothing that should be seen: in a file that was found
  * it is told and passed over, in one that the user named it is a mistake to be mended. */
 static int take_ignore(struct weir__scan_setup *setup, const char *path,
@@ -434,8 +458,7 @@ static int take_ignore(struct weir__scan_setup *setup, const char *path,
         text = behind_lines(text, (size_t)(end - text), bad);
     }
     if (result < 0)
-        weir__log(WEIR__LOG_ERROR, "cannot use '%s': %s", WEIR__CLIPPED(path),
-                  weir_error_text(result));
+        weir__log(WEIR__LOG_ERROR, "cannot use '%s': %s", WEIR__CLIPPED(path), why_unknown(result));
     return result;
 }
 
@@ -465,7 +488,7 @@ static int read_baseline(struct weir__scan_setup *setup, const char *path)
     weir__base_free(text);
     if (result < 0)
         weir__log(WEIR__LOG_ERROR, "cannot use the baseline '%s': %s", WEIR__CLIPPED(path),
-                  reason[0] ? reason : weir_error_text(result));
+                  reason[0] ? reason : why_unknown(result));
     else
         add_config(setup, path);
     return result == -WEIR_E_INVALID ? -WEIR_E_USAGE : result;
@@ -538,13 +561,35 @@ int weir__scan_setup_init(struct weir__scan_setup *setup, const struct weir__sca
     return result;
 }
 
+/* While rules are compiled, which nothing can interrupt, signals end the program. A file that is
+ * being written would stay there, half of it: from here on they wait. */
+static void put_kept(void *arg, const char *key, const char *bytes, size_t length)
+{
+    struct weir__scan_setup *setup = arg;
+    const struct weir__engine_cache *hooks = &setup->cache.hooks;
+    char *kept = NULL;
+    size_t kept_length;
+    weir__program_catch_signals();
+    hooks->put(hooks->arg, key, bytes, length);
+    /* Whether it is there is seen by looking: after all that was done, it costs nothing. */
+    setup->is_kept = hooks->get(hooks->arg, key, &kept, &kept_length) == 0;
+    weir__base_free(kept);
+}
+
+static int get_kept(void *arg, const char *key, char **ret_bytes, size_t *ret_length)
+{
+    const struct weir__scan_setup *setup = arg;
+    return setup->cache.hooks.get(setup->cache.hooks.arg, key, ret_bytes, ret_length);
+}
+
 int weir__scan_setup_engine(struct weir__scan_setup *setup, const struct weir__scan_wishes *wishes)
 {
     struct weir__rules_error error = {.text = ""};
     weir__cache_init(&setup->cache, getenv("XDG_CACHE_HOME"), getenv("HOME"));
     weir__cache_add_installed(&setup->cache, WEIR_RULES_FOLDER);
+    struct weir__engine_cache hooks = {.get = get_kept, .put = put_kept, .arg = setup};
     struct weir__engine_options options = {
-        .cache = weir__cache_hooks(&setup->cache),
+        .cache = weir__cache_hooks(&setup->cache) ? &hooks : NULL,
         .only = wishes->only,
         .ignore_allow_comments = wishes->ignore_allow_comments,
         .origin = wishes->config ? &setup->here : &setup->there,
@@ -553,6 +598,20 @@ int weir__scan_setup_engine(struct weir__scan_setup *setup, const struct weir__s
     if (result < 0)
         weir__log(WEIR__LOG_ERROR, "%s", error.text[0] ? error.text : weir_error_text(result));
     return result == -WEIR_E_INVALID ? -WEIR_E_USAGE : result;
+}
+
+void weir__scan_setup_hide(struct weir__scan_setup *setup)
+{
+    for (size_t i = 0; setup->configs[i]; i++) {
+        size_t size = strlen(setup->configs[i]) + 1;
+        char *shown = weir__base_alloc(1, size);
+        if (shown) {
+            memcpy(shown, setup->configs[i], size);
+            weir__hush_text(shown);
+        }
+        setup->_shown[i] = shown;
+        setup->configs[i] = shown ? shown : "(a name for which there was no memory)";
+    }
 }
 
 void weir__scan_setup_fini(struct weir__scan_setup *setup)
@@ -565,4 +624,6 @@ void weir__scan_setup_fini(struct weir__scan_setup *setup)
     weir__origin_fini(&setup->there);
     for (size_t i = 0; i < setup->_count; i++)
         weir__base_free(setup->_names[i]);
+    for (size_t i = 0; i < WEIR__SCAN_CONFIGS_MAX; i++)
+        weir__base_free(setup->_shown[i]);
 }

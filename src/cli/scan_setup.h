@@ -35,24 +35,29 @@ struct weir__scan_setup {
     struct weir__engine *engine;
     struct weir__findings *findings;
     struct weir__cache cache;
+    bool is_kept; /* what was compiled is in the cache */
     /* For what options name: the current folder. For what was found: where that was. */
     struct weir__origin here, there;
     const char *configs[WEIR__SCAN_CONFIGS_MAX + 1]; /* files that are used; NULL at the end */
     char *_names[WEIR__SCAN_CONFIGS_MAX];
     size_t _count;
+    char *_shown[WEIR__SCAN_CONFIGS_MAX]; /* names of files that are used, as they may be shown */
 };
 
 /* Reads all files. Those that options name may be pipes, and nothing but a signal ends the wait for
- * them: so it comes before signals are caught. */
+ * them: so it comes before signals are caught (weir__program_end_by_signals()). */
 WEIR_MUST_USE int weir__scan_setup_init(struct weir__scan_setup *setup,
                                         const struct weir__scan_wishes *wishes);
-/* Then: makes the engine, which may take seconds. */
+/* Then: makes the engine, which may take seconds, and nothing but a signal that ends the program
+ * can stop it. Signals are caught from where what was made is put into the cache. */
 WEIR_MUST_USE int weir__scan_setup_engine(struct weir__scan_setup *setup,
                                           const struct weir__scan_wishes *wishes);
+/* When all is scanned: hides the secrets in the names of the files that are used. */
+void weir__scan_setup_hide(struct weir__scan_setup *setup);
 void weir__scan_setup_fini(struct weir__scan_setup *setup);
 
-/* Who named a file: an option, so that it may be a pipe and is waited for; or nobody (it was found,
- * or another file names it), and then a pipe is refused. */
+/* Who named a file: an option, so that it may be a pipe and is waited for, and - is standard input;
+ * or nobody (it was found, or another file names it), and then a pipe is refused. */
 enum weir__scan_source { WEIR__SCAN_GIVEN, WEIR__SCAN_FOUND };
 
 /* Rules of a file, or for NULL those built in, with their examples if they are wanted. */

@@ -58,13 +58,49 @@ expect 'two files' 2 '' "*one file of rules at a time*'good.toml'*"
 # --- show ---
 
 run "$WEIR" rules show github-pat
-expect 'one rule' 0 'github-pat*description*provider*GitHub*looked for*ghp_*width*41 bytes*' ''
+expect 'one rule' 0 'github-pat*description*provider*GitHub*looked for*ghp_*width*42 bytes*' ''
 run "$WEIR" rules show github-pat npm-token --json
 is 'two rules as JSON, one on a line' "$(jq -r .id out | xargs)" 'github-pat npm-token'
 run "$WEIR" rules show generic-secret
 expect 'with allow lists that it shares' 0 '*allow list*What is no value*What is no key*' ''
 run "$WEIR" rules show --config=good.toml acme
 expect 'a rule of a file' 0 'acme*from*good.toml, line 1*' ''
+cat >all.toml <<'END'
+[[rules]]
+id = "pair"
+description = "One of two"
+regex = '''(pair)-([0-9]{8})'''
+secretGroup = 2
+examples = ["pair-12345678 other-12345678"]
+negatives = ["pair-12345678"]
+[[rules.required]]
+id = "other"
+withinLines = 3
+withinColumns = 80
+[[rules]]
+id = "other"
+description = "The other one"
+regex = '''other-[0-9]{8}'''
+skipReport = true
+[[rules]]
+id = "digits"
+description = "Without a word"
+regex = '''\b[0-9]{2}Q[0-9]{2}\b'''
+[[rules]]
+id = "file"
+description = "A name"
+path = '''\.pem$'''
+END
+run "$WEIR" rules show --config=all.toml pair
+expect 'what is required, and which group is meant' 0 '*group 2*required*other, within 3 lines, within 80 columns*' ''
+run "$WEIR" rules show --config=all.toml other
+expect 'one that serves others' 0 '*serves other rules alone*' ''
+run "$WEIR" rules show --config=all.toml digits file
+expect 'what is looked for' 0 '*the expression itself*the path alone*' ''
+run "$WEIR" rules show --config=all.toml --json digits file
+is 'the same in JSON' "$(jq -r '.. | strings | select(. == "expression" or . == "path")' out | xargs)" 'expression path'
+run "$WEIR" rules test --config=all.toml
+expect 'rules are tested with those that they require' 0 '*' ''
 run "$WEIR" rules show aws-access-token
 expect 'a name that gitleaks gives' 0 \
     'aws-access-token stands for aws-access-key-id, *aws-access-key-id*also called*aws-access-token*' ''
@@ -124,6 +160,19 @@ printf 'max-width = 300\n' >>wide.toml
 run "$WEIR" rules lint wide.toml
 expect 'unless its width is given' 0 '*' '*'
 
+# --- odd operands ---
+
+for action in list show test lint compile; do
+    run "$WEIR" rules $action ''
+    expect "$action: an empty name" 2 '' 'weir rules: a name is empty: leave it out, or say which rule or file is meant'
+done
+for action in list test lint; do
+    run bash -c '"$0" rules $1 - <good.toml' "$WEIR" $action
+    is "$action: rules from standard input" "$([[ $out == *acme* || $out == *'2 rules, '* ]] && echo yes)" yes
+done
+run bash -c '"$0" rules show acme --config=- <good.toml' "$WEIR"
+expect 'also by --config' 0 'acme*' ''
+
 # --- compile ---
 
 run "$WEIR" rules compile compiled --config=good.toml
@@ -136,7 +185,8 @@ mkdir -m 711 kept
 is 'a folder that was there keeps its mode' "$(find kept -printf '%m\n' | tr '\n' ' ')" '711 644 '
 status=0
 (ulimit -f 1 && "$WEIR" rules compile small --config=good.toml) 2>"$dir/err" || status=$?
-is 'a file that may not grow is an error' "$status" 3
+is 'a file that may not grow is an error' "$status $(cat "$dir/err")" \
+    "3 weir rules: cannot keep anything in the folder 'small': see that there is room and that you may write there"
 is 'and nothing is left of it' "$(find small -type f | wc -l)" 0
 run "$WEIR" rules compile compiled --config=good.toml --json
 is 'and can tell programs which' "$status $(jq -c '[.folder, (.rules > 0), (.engine | length)]' "$dir/out")" '0 ["compiled",true,32]'

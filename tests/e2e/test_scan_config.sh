@@ -3,22 +3,13 @@
 # names that gitleaks gives its rules, and Weir's own tree.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
-# shellcheck source=tests/e2e/cli_lib.sh
-source "$root/tests/e2e/cli_lib.sh"
+# shellcheck source=tests/e2e/scan_lib.sh
+source "$root/tests/e2e/scan_lib.sh"
 need_tools jq
-export XDG_CACHE_HOME=$dir/cache
-mkdir "$dir/cache"
 
-pat=ghp_4zeEcZLC0W7Wa6CGvqVSQRWYJz3RuK1Wkgbm # weir:allow
-aws=AKIAQ3EGUZ3PV6WDNTBS                     # weir:allow
+aws=AKIAQ3EGUZ3PV6WDNTBS # weir:allow
 
-tree() { # an empty one, in which to be
-    cd "$dir"
-    rm -rf tree
-    mkdir tree
-    cd tree
-}
-paths() { jq -r '[.findings[].places[].path] | sort | join(" ")' "$dir/out"; }
+paths() { places | xargs; }
 rules() { jq -r '[.findings[].rule] | sort | join(" ")' "$dir/out"; }
 
 # --- lines of ignore files ---
@@ -347,6 +338,40 @@ cp .weir.toml ../same.toml
 run "$WEIR" scan --config=../same.toml b
 is 'also for the same rules in another file' "$(ls "$dir/cache/weir")" "$kept"
 is 'and noted as used' "$(find "$dir/cache/weir/$kept" -amin -2 | wc -l)" 1
+
+# --- what cannot be judged is told ---
+
+tree
+cat >.weir.toml <<'END'
+[[rules]]
+id = "slow"
+regex = "slow_(?:a+)+(?:a+)+b"
+[[rules]]
+id = "needs"
+regex = "zz[0-9]{6}zz"
+keywords = ["later"]
+END
+{ printf 'slow_'; head -c 4000 /dev/zero | tr '\0' a; echo '!b'; } >gives-up
+run "$WEIR" scan --json gives-up
+is 'an expression that takes too long is told' "$status $(gaps) $(summary complete)" \
+    '3 gives-up: cannot judge all of: matches reached a limit of the matcher false'
+{ yes zz123456zz | head -n 210000 || true; echo later; } >early
+run "$WEIR" scan --json early
+is 'matches that wait in vain are told' "$status $(gaps) $(summary complete)" \
+    '1 early: cannot judge all of: too many matches wait for what comes behind them false'
+sed -i '$d' early
+run "$WEIR" scan --json early
+is 'but not if nothing was missed' "$status $(gaps) $(summary complete)" '0  true'
+
+# --- options that do not fit together ---
+
+tree
+run "$WEIR" scan --json --format=csv
+expect 'two forms of the report' 2 '' "*'--json' and another '--format' contradict each other*"
+run "$WEIR" scan --json --format=json
+expect 'twice the same is none' 0 '{*' ''
+run "$WEIR" scan -0
+expect 'names that end with NUL, and no list' 2 '' "*'-0' is about '--files-from'*"
 
 # --- Weir's own tree ---
 

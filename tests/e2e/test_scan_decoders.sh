@@ -1,37 +1,11 @@
 #!/bin/bash
 # weir scan with archives that are damaged, decoders that are short of something, and files that have no
 # end: all that can be read is scanned, and what cannot be is told in words that say what to do.
-#
-# Tokens are made up, and put together here so that nothing in this file looks like one.
 set -euo pipefail
-# shellcheck source=tests/e2e/cli_lib.sh
-source "$(dirname "$0")/cli_lib.sh"
+# shellcheck source=tests/e2e/scan_lib.sh
+source "$(dirname "$0")/scan_lib.sh"
 need_tools jq python3 tar gzip zip
 
-export XDG_CACHE_HOME=$dir/cache TMPDIR=$dir/temporary
-mkdir "$dir/cache" "$dir/temporary"
-pat=ghp_M0XvqZjxTW3xvboSRt5Mh3dAwVtRMf3 pat=${pat}LeZiJ
-other=ghp_Q7bTzmWk2LcXv9sRyDe4NfHj6PgAu1 other=${other}oBiC8x
-MiB=$((1024 * 1024))
-
-tree() { # a new, empty folder
-    rm -rf "$dir/tree"
-    mkdir -p "$dir/tree"
-    cd "$dir/tree" || exit 1
-}
-places() { # paths, one on a line
-    jq -r '.findings[].places[].path' "$dir/out" | sort
-}
-gaps() {
-    jq -r '.summary.unscanned[] | "\(.path): \(.reason)"' "$dir/out" | sort
-}
-summary() { # a key of the summary
-    jq -r ".summary.$1" "$dir/out"
-}
-has_gap() { # name, a pattern for one of the gaps
-    # shellcheck disable=SC2053 # it is a pattern
-    if [[ $(gaps) == $2 ]]; then pass "$1"; else fail "$1" "$(said)"; fi
-}
 flip() { # file, offset (from the end if negative): one bit of it
     python3 - "$1" "$2" <<'PY'
 import sys

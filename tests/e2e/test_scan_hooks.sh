@@ -2,25 +2,22 @@
 # What docs/scan-hooks.md tells people to put into hooks and pipelines: each block of it is taken from the
 # document, judged by the schema of its kind (as a package of npm has it; skipped without), and run as
 # written, in a repository with a token in it and without. The pre-commit framework runs our definition.
-#
-# The tokens are made up; they are put together here so that nothing in this file looks like one.
 set -euo pipefail
-# shellcheck source=tests/e2e/cli_lib.sh
-source "$(dirname "$0")/cli_lib.sh"
+# shellcheck source=tests/e2e/scan_lib.sh
+source "$(dirname "$0")/scan_lib.sh"
 : "${ROOT:?the repository}" "${MODULES:?the folder of packages of npm}" "${CHECK_SARIF:?the path of check_sarif.py}"
 here=$(cd "$(dirname "$0")" && pwd)
 need_tools git jq python3
 
 schemas=$MODULES/schemastore/schemas/json
-export XDG_CACHE_HOME=$dir/cache HOME=$dir/home PATH=$dir/bin:$PATH
+export HOME=$dir/home PATH=$dir/bin:$PATH
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=$dir/home/gitconfig
 unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE
-mkdir "$dir"/{cache,home,bin,blocks}
+mkdir "$dir"/{home,bin,blocks}
 ln -s "$WEIR" "$dir/bin/weir"
 git config --global user.name Nobody
 git config --global user.email nobody@example.org
 git config --global init.defaultBranch main
-pat=ghp_M0XvqZjxTW3xvboSRt5Mh3dAwVtRMf3 pat=${pat}LeZiJ
 job=ghs_8qZpN2vXc4RkT7mYw1LsB6hJd3FgE9u job=${job}A5oVr
 
 repository() { # a new one, with one commit and nothing to be found

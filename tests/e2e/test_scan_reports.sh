@@ -3,24 +3,12 @@
 # parsers (by schemas: test_scan_schemas.sh). Names and lines that are made to break out of a form; secrets
 # that must not be seen anywhere unless they were asked for; JSON Lines while the scan goes on; reports
 # and ignore files of gitleaks.
-#
-# The tokens are made up; they are put together here so that nothing in this file looks like one.
 set -euo pipefail
-# shellcheck source=tests/e2e/cli_lib.sh
-source "$(dirname "$0")/cli_lib.sh"
+# shellcheck source=tests/e2e/scan_lib.sh
+source "$(dirname "$0")/scan_lib.sh"
 need_tools jq python3 xmllint script mkfifo git gzip
 
-export XDG_CACHE_HOME=$dir/cache
-mkdir "$dir/cache"
-pat=ghp_M0XvqZjxTW3xvboSRt5Mh3dAwVtRMf3 pat=${pat}LeZiJ
-other=ghp_lhbmuaptt0Azn0DNRUQxA71p2Td8VK0 other=${other}CM5Qe
 forms=(json jsonl sarif csv junit github gitleaks html human)
-
-tree() {
-    rm -rf "$dir/tree"
-    mkdir -p "$dir/tree"
-    cd "$dir/tree" || exit 1
-}
 
 # The secrets, and what is left of them when a few letters are cut off, or in base64.
 needles() {
@@ -400,9 +388,10 @@ tree
 mkfifo slow
 printf '\t%s \033[2J\033]0;title\007 \xe5\xaf\x86\xe9\x92\xa5\n' "$pat" >f
 for columns in 40 100; do
-    # A stream that comes late, so that there is something to wait for.
-    (sleep 1.2; echo plain >slow) &
-    script -qec "stty cols $columns; env TERM=xterm $(printf '%q' "$WEIR") scan f slow" "$dir/typescript" >/dev/null </dev/null || true
+    # A stream that comes when progress has been shown, so that there is something to wait for.
+    rm -f "$dir/typescript"
+    (until_true grep -qsa $'secret.*\033\\[K' "$dir/typescript" || true; echo plain >slow) &
+    script -qfec "stty cols $columns; env TERM=xterm $(printf '%q' "$WEIR") scan f slow" "$dir/typescript" >/dev/null </dev/null || true
     wait $!
     is "$columns columns: progress, and lines that fit" "$(python3 - "$dir/typescript" $columns <<'PY'
 import re, sys, unicodedata
@@ -417,6 +406,19 @@ controls = set(re.findall("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]", plain))
 print(bool(drawn) and "file" in drawn[0] and "secret" in drawn[-1], "github-pat" in plain, wide, sorted(controls))
 PY
 )" 'True True [] []'
+done
+# Narrower than anything is made for, and narrower than COLUMNS has it: what does not fit is left out.
+for columns in 8 15; do
+    (sleep 1.2; echo plain >slow) &
+    script -qec "stty cols $columns; env TERM=xterm COLUMNS=100 $(printf '%q' "$WEIR") scan f slow" "$dir/typescript" >/dev/null </dev/null || true
+    wait $!
+    is "$columns columns: no line of progress wraps" "$(python3 - "$dir/typescript" $columns <<'PY'
+import re, sys
+text = open(sys.argv[1], encoding="utf-8", newline="").read().split("\n", 1)[1]
+drawn = re.findall("\r([^\r\n\x1b]+)\x1b\\[K", text)
+print(len(drawn) > 1, [line for line in drawn if len(line) >= int(sys.argv[2])])
+PY
+)" 'True []'
 done
 run "$WEIR" scan f
 is 'nothing of it on a pipe' "$err" ''
@@ -595,9 +597,9 @@ wait $!
 is 'a link to a pipe is written through' "$status $([[ -p pipe && -L links/pipe ]] && grep -c github-pat read)" '1 1'
 ln -s round links/round
 run "$WEIR" scan -o links/round f
-expect 'one that leads nowhere is told' 3 '' "weir scan: cannot write 'links/round': too many levels of symbolic links"
+expect 'one that leads nowhere is told' 3 '' "weir scan: cannot write 'links/round': too many levels of symbolic links; name the file itself"
 run "$WEIR" scan -o links f
-expect 'a folder is none' 3 '' "weir scan: cannot write 'links': is a directory"
+expect 'a folder is none' 3 '' "weir scan: cannot write 'links': is a directory; name a file in it"
 for option in output baseline config files-from ignore-file; do
     run "$WEIR" scan --$option=f --$option=g
     expect "--$option is given once" 2 '' "weir scan: option '--$option': 'g' is one too many: it may be given once"

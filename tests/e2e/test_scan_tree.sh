@@ -1,17 +1,11 @@
 #!/bin/bash
 # weir scan over trees, lists and git's index: every kind of file, odd names, what cannot be read or
 # goes away meanwhile, paths that lie in each other, .gitignore files, what is staged, hooks.
-#
-# The tokens are made up; they are put together here so that nothing in this file looks like one.
 set -euo pipefail
-# shellcheck source=tests/e2e/cli_lib.sh
-source "$(dirname "$0")/cli_lib.sh"
+# shellcheck source=tests/e2e/scan_lib.sh
+source "$(dirname "$0")/scan_lib.sh"
 need_tools jq python3 setpriv git
 
-export XDG_CACHE_HOME=$dir/cache
-mkdir "$dir/cache"
-pat=ghp_M0XvqZjxTW3xvboSRt5Mh3dAwVtRMf3 pat=${pat}LeZiJ
-other=ghp_lhbmuaptt0Azn0DNRUQxA71p2Td8VK0 other=${other}CM5Qe
 bad=$(printf 'in\xff\xfevalid')
 newline=$'new\nline'
 as=()
@@ -34,13 +28,6 @@ chmod +x "$dir/silent/git"
 ) &
 silent=$!
 
-tree() { # a new folder, with a file of no interest
-    cd "$dir" || exit 1
-    chmod -R u+rwx "$dir/tree" 2>/dev/null || true
-    rm -rf "$dir/tree"
-    mkdir -p "$dir/tree"
-    cd "$dir/tree" || exit 1
-}
 put() { # file: a token in it, and the folders that it needs
     local file
     for file; do
@@ -48,14 +35,8 @@ put() { # file: a token in it, and the folders that it needs
         printf 'key = %s\n' "$pat" >"$file"
     done
 }
-paths() { # in which a secret was found, sorted
-    jq -r '.findings[].places[].path' "$dir/out" | sort | xargs
-}
-summary() { # a key of the summary
-    jq -r ".summary.$1" "$dir/out"
-}
-unscanned() {
-    jq -r '.summary.unscanned[] | "\(.path): \(.reason)"' "$dir/out" | sort
+paths() { # in which a secret was found, in one line
+    places | xargs
 }
 
 # --- every type of file ---
@@ -82,7 +63,7 @@ is 'a symlink that is given is followed' "$(paths)" link
 run timeout 20 "$WEIR" scan --json loop
 is 'also one to a directory' "$(paths)" loop/file
 run "$WEIR" scan --json loop2 dangling
-is 'one that leads nowhere is told' "$status $(unscanned | xargs)" \
+is 'one that leads nowhere is told' "$status $(gaps | xargs)" \
     '3 dangling: cannot find: no such file or directory loop2: cannot open: too many levels of symbolic links'
 run "$WEIR" scan --json socket
 is 'a socket that is given is counted' "$status $(summary special)" '0 1'
@@ -181,10 +162,10 @@ chmod 444 listable
 chmod 755 "$dir" "$dir/tree" half
 run env XDG_CACHE_HOME=/nonexistent "${as[@]}" "$WEIR" scan --json
 is 'what can be read is scanned' "$status $(paths)" '1 half/f'
-is 'what cannot is named' "$(unscanned | xargs -d '\n' printf '%s; ')" \
+is 'what cannot is named' "$(gaps | xargs -d '\n' printf '%s; ')" \
     'closed: cannot open: permission denied; listable/f: cannot open: permission denied; unreadable: cannot open: permission denied; '
 run env XDG_CACHE_HOME=/nonexistent "${as[@]}" "$WEIR" scan --json closed/f
-is 'a path behind a closed door' "$status $(unscanned)" '3 closed/f: cannot open: permission denied'
+is 'a path behind a closed door' "$status $(gaps)" '3 closed/f: cannot open: permission denied'
 chmod -R u+rwx .
 
 # --- files that change while they are read ---
@@ -207,7 +188,7 @@ ended=true
 for _ in 1 2 3; do
     run timeout 60 "$WEIR" scan --json cut
     [[ $status -eq 0 || $status -eq 3 ]] || ended=false
-    [[ $status -ne 3 || $(unscanned) == 'cut: cannot read all of: it was cut off while it was read' ]] || ended=false
+    [[ $status -ne 3 || $(gaps) == 'cut: cannot read all of: it was cut off while it was read' ]] || ended=false
 done
 kill $writer
 wait $writer 2>/dev/null || true
@@ -222,7 +203,7 @@ ended=true
 for _ in 1 2 3 4 5; do
     run timeout 60 "$WEIR" scan --json
     [[ $status -eq 1 && $(paths) == kept/f ]] || ended=false
-    [[ -z $(unscanned | grep -v ': cannot open: no such file or directory$') ]] || ended=false
+    [[ -z $(gaps | grep -v ': cannot open: no such file or directory$') ]] || ended=false
 done
 kill $writer
 wait $writer 2>/dev/null || true
@@ -314,7 +295,7 @@ is 'also by other ways; the first name counts' "$(paths)" "$(echo "a.c $dir/tree
 run "$WEIR" scan --json src/sub/hard src/a.c
 is 'two names of one inode are two files' "$(paths)" 'src/a.c src/sub/hard'
 run "$WEIR" scan --json . src/no-such-file
-is 'one that is not there is told' "$(paths)|$(unscanned)" "$all|src/no-such-file: cannot find: no such file or directory"
+is 'one that is not there is told' "$(paths)|$(gaps)" "$all|src/no-such-file: cannot find: no such file or directory"
 
 # --- .gitignore ---
 
@@ -376,7 +357,7 @@ done
 rm -rf wide
 head -c 1100000 /dev/zero | tr '\0' '\n' >p1/.gitignore
 run "$WEIR" scan --json --respect-gitignore p1
-is 'a file of rules that is too large is told' "$(summary complete) $(unscanned)" \
+is 'a file of rules that is too large is told' "$(summary complete) $(gaps)" \
     'false p1/.gitignore: cannot use the rules in: there are too many rules or too long ones'
 rm p1/.gitignore && ln -s ../p2/.gitignore p1/.gitignore
 run "$WEIR" scan --json --respect-gitignore p1
@@ -456,7 +437,7 @@ git checkout -q -b branch && printf '%s' "$other" >a.txt && git commit -qam bran
 git checkout -q main && printf 'mine' >a.txt && git commit -qam mine
 git merge -q branch >/dev/null 2>&1 || true
 run "$WEIR" scan --json --staged
-is 'a conflict is told' "$status $(unscanned)" '3 a.txt: cannot scan: it is in conflict: resolve it and stage it again'
+is 'a conflict is told' "$status $(gaps)" '3 a.txt: cannot scan: it is in conflict: resolve it and stage it again'
 git checkout -q --theirs a.txt && git add a.txt
 run "$WEIR" scan --json --staged
 is 'until it is resolved' "$status $(paths)" '1 a.txt'
@@ -496,13 +477,13 @@ run timeout 60 env PATH="$dir/fake:$PATH" "$WEIR" scan --staged
 expect 'one that does not stop talking' 3 '*git said something that is not understood*' ''
 printf '#!/bin/sh\n%s "$@" | head -c 90\nkill -9 $$\n' "$(command -v git)" >"$dir/fake/git"
 run env PATH="$dir/fake:$PATH" "$WEIR" scan --json --staged
-is 'one that dies in the middle' "$status $(unscanned)" \
+is 'one that dies in the middle' "$status $(gaps)" \
     '3 .: cannot list what is staged in: git was ended by signal 9'
 is 'is told once' "$(grep -c 'cannot list' "$dir/err")" 1
 printf '#!/bin/sh\ncase "$*" in *diff*) exec %s "$@";; esac\nread id\necho $id | %s "$@" | head -c 60\nkill -9 $$\n' \
     "$(command -v git)" "$(command -v git)" >"$dir/fake/git"
 run env PATH="$dir/fake:$PATH" "$WEIR" scan --json --staged
-is 'or in the middle of a blob' "$status $(unscanned | grep new.txt)" \
+is 'or in the middle of a blob' "$status $(gaps | grep new.txt)" \
     '3 new.txt: cannot read: git was ended by signal 9'
 printf '#!/bin/sh\ncase "$*" in *diff*) exec %s "$@";; esac\necho "fatal: no objects today" >&2; exit 128\n' "$(command -v git)" >"$dir/fake/git"
 run env PATH="$dir/fake:$PATH" "$WEIR" scan --staged
@@ -512,7 +493,7 @@ run "$WEIR" scan --staged
 expect 'a blob that is gone' 3 '*new.txt: cannot read: git has no such object*' ''
 printf '#!/bin/sh\nexec sleep 600\n' >"$dir/fake/git"
 status=0
-(trap - TERM; exec env PATH="$dir/fake:$PATH" "$WEIR" scan --staged >"$dir/out" 2>"$dir/err") &
+(exec env --default-signal=TERM PATH="$dir/fake:$PATH" "$WEIR" scan --staged >"$dir/out" 2>"$dir/err") &
 pid=$!
 for _ in $(seq 200); do
     child=$(pgrep -P $pid 2>/dev/null || true)
@@ -522,7 +503,10 @@ done
 kill -TERM $pid
 wait $pid || status=$?
 is 'a git that hangs can be stopped' "$status" 143
-sleep 0.1
+for _ in $(seq 200); do
+    kill -0 "$child" 2>/dev/null || break
+    sleep 0.05
+done
 is 'and does not stay behind' "$(kill -0 "$child" 2>/dev/null && echo alive || echo gone)" gone
 cd "$dir" && mkdir -p nothing && cd nothing
 run "$WEIR" scan --staged
@@ -587,7 +571,7 @@ is 'the report for GitLab' "$status $(jq -r '[.version, .scan.type, .scan.status
 
 wait $silent
 cp "$dir/silent/out" "$dir/out"
-is 'a git that says nothing is given up' "$(cat "$dir/silent/status") $(unscanned)" \
+is 'a git that says nothing is given up' "$(cat "$dir/silent/status") $(gaps)" \
     '3 .: cannot list what is staged in: git does not answer'
 is 'after 30 seconds' "$(jq '.summary.seconds >= 30' "$dir/out")" true
 left=$(sed -n 's/^State:\t\([^Z]\).*/\1/p' "/proc/$(cat "$dir/silent/pid")/status" 2>/dev/null || true)

@@ -2,19 +2,16 @@
 # weir scan of URLs and stored objects, from real servers that behave well and badly: what is found,
 # what is told, what is shown, which exit status, and how fast it lets go.
 #
-# SERVER is tests/unit/http/server.py. The tokens are made up; they are put together here so that
-# nothing in this file looks like one.
+# SERVER is tests/unit/http/server.py.
 set -euo pipefail
-# shellcheck source=tests/e2e/cli_lib.sh
-source "$(dirname "$0")/cli_lib.sh"
+# shellcheck source=tests/e2e/scan_lib.sh
+source "$(dirname "$0")/scan_lib.sh"
 : "${SERVER:?the path of server.py}"
 need_tools jq python3 b3sum openssl
 
-export XDG_CACHE_HOME=$dir/cache
 unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY WEIR_STORE SSL_CERT_FILE
-mkdir "$dir/cache" "$dir/objects" "$dir/tree"
-cd "$dir/tree"
-pat=ghp_M0XvqZjxTW3xvboSRt5Mh3dAwVtRMf3 pat=${pat}LeZiJ
+mkdir "$dir/objects"
+tree
 password=swordfish-1234
 
 # Starts a server; $port is where it is. It ends when its standard input does, with this script.
@@ -27,46 +24,36 @@ serve() { # arguments
 }
 servers=0
 
-places() {
-    jq -r '.findings[].places[] | "\(.path):\(.line):\(.column):\(.offset)"' "$dir/out" | sort
-}
-gaps() {
-    jq -r '.summary.unscanned[] | "\(.path): \(.reason)"' "$dir/out" | sort
-}
-summary() { # a key of the summary
-    jq -r ".summary.$1" "$dir/out"
-}
-
 serve --objects "$dir/objects" --token "$pat"
 base=http://127.0.0.1:$port
 
 # --- what is there ---
 
 run "$WEIR" scan --json "$base/text/a/TOKEN"
-is 'a secret behind a URL' "$status $(places)" "1 $base/text/a/TOKEN:2:1:2"
+is 'a secret behind a URL' "$status $(spots)" "1 $base/text/a/TOKEN:2:1:2"
 is 'the scan is complete' "$(summary complete) $(summary files)" 'true 1'
 run "$WEIR" scan "$base/text/nothing"
 expect 'nothing: status 0' 0 'no secrets found; 1 file*' ''
 echo "$pat" >here
 run "$WEIR" scan --json "$base/text/nothing" here "$base/text/TOKEN"
-is 'URLs and files together' "$(places)" "$(printf '%s\n' here:1:1:0 "$base/text/TOKEN:1:1:0" | sort)"
+is 'URLs and files together' "$(spots)" "$(printf '%s\n' here:1:1:0 "$base/text/TOKEN:1:1:0" | sort)"
 run "$WEIR" scan --json "$base/gzip/x/TOKEN"
-is 'what is sent in gzip is decoded' "$(places)" "$base/gzip/x/TOKEN:2:1:2"
+is 'what is sent in gzip is decoded' "$(spots)" "$base/gzip/x/TOKEN:2:1:2"
 run "$WEIR" scan --json "$base/redirect/3/text/TOKEN"
-is 'redirects are followed' "$status $(places)" "1 $base/redirect/3/text/TOKEN:1:1:0"
+is 'redirects are followed' "$status $(spots)" "1 $base/redirect/3/text/TOKEN:1:1:0"
 run "$WEIR" scan --json "$base/flaky/1/a/TOKEN"
 is 'what fails in passing is tried again' "$status $(summary complete)" '1 true'
 run "$WEIR" scan --json --threads=1 --max-files-in-flight=1 "$base/text/TOKEN" "$base/text/2/TOKEN" here
-is 'with one file in flight' "$(places | wc -l)" 3
+is 'with one file in flight' "$(spots | wc -l)" 3
 run "$WEIR" scan --json --threads=4 $(seq -f "$base/text/%g/TOKEN" 40)
-is 'many at once' "$(places | wc -l) $(summary files)" '40 40'
+is 'many at once' "$(spots | wc -l) $(summary files)" '40 40'
 run env http_proxy="$base" "$WEIR" scan --json "http://no-such-host.invalid/text/TOKEN"
-is 'through a proxy' "$status $(places)" "1 http://no-such-host.invalid/text/TOKEN:1:1:0"
+is 'through a proxy' "$status $(spots)" "1 http://no-such-host.invalid/text/TOKEN:1:1:0"
 
 # --- what is shown ---
 
 run "$WEIR" scan --json --verbose "http://me:$password@127.0.0.1:$port/text/TOKEN?key=$password&x#y"
-is 'no user, no values' "$(places)" "$base/text/TOKEN?key=***&***:1:1:0"
+is 'no user, no values' "$(spots)" "$base/text/TOKEN?key=***&***:1:1:0"
 run "$WEIR" scan --verbose "http://me:$password@127.0.0.1:$port/status/404?key=$password"
 expect 'nor when it fails' 3 "*$base/status/404?key=\*\*\**status 404*" "*404?key=\*\*\*'*"
 no_password() { # name
@@ -112,7 +99,7 @@ is 'not HTTP' "$status $(summary files)" '3 0'
 # --- what breaks ---
 
 run "$WEIR" scan --json "$base/short/TOKEN"
-is 'cut off: what came is scanned' "$status $(places)" "1 $base/short/TOKEN:1:1:0"
+is 'cut off: what came is scanned' "$status $(spots)" "1 $base/short/TOKEN:1:1:0"
 is 'and the rest is told' "$(summary complete) $(gaps | grep -c 'cannot fetch all of')" 'false 1'
 run "$WEIR" scan --json "$base/short/nothing"
 is 'without findings: status 3' "$status" 3
@@ -122,7 +109,7 @@ run "$WEIR" scan --json "$base/gzip-short/TOKEN"
 is 'gzip that ends early' "$status $(gaps)" \
     "1 $base/gzip-short/TOKEN: cannot fetch all of: its gzip ends early"
 run "$WEIR" scan --json --max-fetch-size=1M "$base/endless/TOKEN"
-is 'a body without an end' "$status $(places)" "1 $base/endless/TOKEN:1:1:0"
+is 'a body without an end' "$status $(spots)" "1 $base/endless/TOKEN:1:1:0"
 is 'ends at the limit' "$(summary bytes)" 1048576
 is 'which is told' "$(gaps)" \
     "$base/endless/TOKEN: cannot fetch all of: it is larger than 1.00 MiB; see --max-fetch-size"
@@ -146,7 +133,7 @@ serve --tls "$dir/cert" "$dir/key" --token "$pat"
 run "$WEIR" scan --json "https://127.0.0.1:$port/text/TOKEN"
 is 'a certificate that nobody knows is refused' "$status $(gaps | grep -ci certificate) $(summary files)" '3 1 0'
 run env SSL_CERT_FILE="$dir/cert" "$WEIR" scan --json "https://127.0.0.1:$port/text/TOKEN"
-is 'one that is trusted is not' "$status $(places)" "1 https://127.0.0.1:$port/text/TOKEN:1:1:0"
+is 'one that is trusted is not' "$status $(spots)" "1 https://127.0.0.1:$port/text/TOKEN:1:1:0"
 run env SSL_CERT_FILE="$dir/cert" "$WEIR" scan --json "https://localhost:$port/text/TOKEN"
 is 'but for its own host alone' "$status $(summary files)" '3 0'
 run env SSL_CERT_FILE="$dir/cert" "$WEIR" scan --json "https://127.0.0.1:$port/to?http://127.0.0.1:$plain_port/text/x"
@@ -160,15 +147,15 @@ put() { # text; $address is where it is
 }
 put "key: $pat"
 run "$WEIR" scan --json --store="$base" "$address"
-is 'an object' "$status $(places) $(summary complete)" "1 $address:1:6:5 true"
+is 'an object' "$status $(spots) $(summary complete)" "1 $address:1:6:5 true"
 run env WEIR_STORE="$base/" "$WEIR" scan --json "$address"
-is 'WEIR_STORE' "$status $(places)" "1 $address:1:6:5"
+is 'WEIR_STORE' "$status $(spots)" "1 $address:1:6:5"
 put 'the truth' "a lie: $pat"
 lie=b3:$(printf '%s' "a lie: $pat" | b3sum --no-names)
 run "$WEIR" scan --json --store="$base" "$address"
 is 'other bytes are told' "$(gaps)" \
     "$address: cannot verify: the store gave other bytes, which were scanned and whose address is $lie"
-is 'and what is in them, too' "$status $(places) $(summary complete)" "1 $address:1:8:7 false"
+is 'and what is in them, too' "$status $(spots) $(summary complete)" "1 $address:1:8:7 false"
 expect 'on standard error as well' 1 '*' "*cannot verify '$address'*"
 put 'the truth' 'a lie'
 run "$WEIR" scan --store="$base" "$address"
@@ -190,10 +177,10 @@ expect 'a store that is no URL' 2 '' '*http://*'
 # --- archives ---
 
 run "$WEIR" scan --json "$base/archive/tar/x/TOKEN"
-is 'an archive behind a URL' "$status $(summary complete) $(places)" \
+is 'an archive behind a URL' "$status $(summary complete) $(spots)" \
     "1 true $base/archive/tar/x/TOKEN!inside/file.txt:2:1:2"
 run "$WEIR" scan --json "$base/archive/gzip/TOKEN"
-is 'a gzip that is no encoding' "$status $(summary complete) $(places | grep -c TOKEN!)" '1 true 1'
+is 'a gzip that is no encoding' "$status $(summary complete) $(spots | grep -c TOKEN!)" '1 true 1'
 run "$WEIR" scan --json --archive-depth=0 "$base/archive/gzip/nothing"
 is 'an archive that is not opened is told' "$status" 3
 

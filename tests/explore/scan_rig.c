@@ -270,6 +270,13 @@ int weir__scanner_skip(struct weir__scanner *with, uint64_t length)
     return 0;
 }
 
+void weir__scanner_skipped_lines(struct weir__scanner *with, uint64_t lines, uint64_t behind)
+{
+    (void)with;
+    (void)lines;
+    (void)behind;
+}
+
 void weir__scanner_settle(struct weir__scanner *with)
 {
     (void)with;
@@ -392,15 +399,6 @@ void weir__scan_plain(struct weir__scan_worker *w, int fd, uint64_t size)
     (void)w;
     (void)fd;
     (void)size;
-    NEVER();
-}
-
-const char *weir__scan_hidden(int fd, uint64_t size, const char *head, size_t length)
-{
-    (void)fd;
-    (void)size;
-    (void)head;
-    (void)length;
     NEVER();
 }
 

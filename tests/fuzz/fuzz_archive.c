@@ -72,10 +72,11 @@ static int on_own(void *arg, const char *path)
     return 0;
 }
 
-static int on_skip(void *arg, uint64_t length)
+static int on_skip(void *arg, const struct weir__archive_skip *skip)
 {
     struct walked *walked = arg;
-    HOLDS(walked->begun > walked->ended && length > 0);
+    HOLDS(walked->begun > walked->ended && skip->length > 0);
+    HOLDS(skip->lines <= skip->length && skip->behind <= skip->length - skip->lines);
     return 0;
 }
 

@@ -70,10 +70,11 @@ static int on_own(void *arg, const char *path)
     return 0;
 }
 
-static int on_skip(void *arg, uint64_t length)
+static int on_skip(void *arg, const struct weir__archive_skip *skip)
 {
     (void)arg;
-    HOLDS(is_in_member && length > 0 && length <= INT64_MAX);
+    HOLDS(is_in_member && skip->length > 0 && skip->length <= INT64_MAX);
+    HOLDS(skip->lines + skip->behind <= skip->length);
     return 0;
 }
 

@@ -224,12 +224,38 @@ bool weir__allow_path(struct weir__scanner *scanner, const char *path)
     return false;
 }
 
+/* Whether a list asks for the bytes of the secret and for nothing else. */
+static bool is_of_secret(const struct weir__allow *allow)
+{
+    return allow->commits.count == 0 && allow->paths.count == 0 &&
+           allow->target == WEIR__ALLOW_SECRET;
+}
+
+/* The same, of a list that several rules share: they often have the same secret. */
+static bool allows_lately(struct weir__scanner *scanner, size_t number,
+                          const struct weir__allow_subject *subject)
+{
+    const struct list *list = &scanner->allows->lists[number];
+    struct weir__lately *lately =
+        number < WEIR__LATELY_LISTS && is_of_secret(list->allow)
+            ? weir__lately_of(scanner, subject->secret, subject->secret_length)
+            : NULL;
+    if (!lately)
+        return allows(scanner, list, subject);
+    uint64_t bit = UINT64_C(1) << number;
+    if (!(lately->asked & bit)) {
+        lately->asked |= bit;
+        lately->allowed |= allows(scanner, list, subject) ? bit : 0;
+    }
+    return lately->allowed & bit;
+}
+
 bool weir__allow_match(struct weir__scanner *scanner, const struct weir__allow_subject *subject)
 {
     struct weir__allow_state *state = scanner->allows;
     for (size_t i = 0; i < state->global_count; i++)
         if (is_about(state, i, scanner->engine, subject->rule) &&
-            allows(scanner, &state->lists[i], subject))
+            allows_lately(scanner, i, subject))
             return true;
     for (size_t i = state->first[subject->rule]; i < state->first[subject->rule + 1]; i++)
         if (allows(scanner, &state->lists[i], subject))

@@ -284,6 +284,29 @@ static double log2_of(size_t number)
            over * (1 - over * (0.5 - over * (1.0 / 3 - over * 0.25))) * LOG2_E;
 }
 
+static double entropy_of(double length, double sum)
+{
+    double entropy = log2_of((size_t)length) - sum / length;
+    return entropy > 0 ? entropy : 0; /* not below it by a rounding */
+}
+
+/* As below, where the counts fit into bytes: most of the time is taken by setting them to 0, and by
+ * wrong guesses whether a byte is a new one, so that it is noted in any case. */
+static double entropy_of_short(const char *text, size_t length)
+{
+    uint8_t counts[256] = {0}, seen[256];
+    unsigned different = 0;
+    double sum = 0;
+    for (size_t i = 0; i < length; i++) {
+        uint8_t byte = (uint8_t)text[i];
+        seen[different] = byte;
+        different += counts[byte]++ == 0;
+    }
+    for (unsigned i = 0; i < different; i++)
+        sum += (double)counts[seen[i]] * log2_table[counts[seen[i]]];
+    return entropy_of((double)length, sum);
+}
+
 double weir__entropy(const char *text, size_t length)
 {
     uint32_t counts[256] = {0};
@@ -292,6 +315,8 @@ double weir__entropy(const char *text, size_t length)
     double sum = 0;
     if (length == 0)
         return 0;
+    if (length <= UINT8_MAX)
+        return entropy_of_short(text, length);
     for (size_t i = 0; i < length; i++) {
         uint8_t byte = (uint8_t)text[i];
         if (counts[byte]++ == 0)
@@ -299,6 +324,5 @@ double weir__entropy(const char *text, size_t length)
     }
     for (unsigned i = 0; i < different; i++)
         sum += (double)counts[seen[i]] * log2_of(counts[seen[i]]);
-    double entropy = log2_of(length) - sum / (double)length;
-    return entropy > 0 ? entropy : 0; /* not below it by a rounding */
+    return entropy_of((double)length, sum);
 }

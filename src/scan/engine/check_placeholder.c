@@ -1,6 +1,7 @@
 /* check_placeholder.c - what was written by people, and not made by a generator.
  *
- * A placeholder, in any case of letters: a value that holds one of the words below; one that is a
+ * A placeholder, in any case of letters: a value that holds one of the words below, or something in
+ * angle brackets; one that is a
  * short unit again and again for most of it; one that goes up through digits or letters for ROW_MAX
  * bytes, or for half of it; hexadecimal bytes that go up one by one; one of fewer than 3 different
  * bytes.
@@ -25,22 +26,24 @@
 #define REPEATED_MOST 70u /* of a hundred: so much of a value is repeated units, and it is none */
 
 static const char *const words[] = {
-    "example",    "xxxx",     "your-",    "your_",    "yourapi",   "yourkey",     "yourtoken",
-    "yoursecret", "<",        "${",       "{{",       "%{",        "$(",          "****",
-    "....",       "changeme", "change-",  "change_",  "redacted",  "placeholder", "dummy",
-    "insert-",    "insert_",  "replace-", "replace_", "replaceme", "notareal",    "not-a-real",
-    "not_a_real", "sample-",  "sample_"};
+    "example",     "xxxx",       "your-",      "your_",      "yourapi",  "yourkey",
+    "yourtoken",   "yoursecret", "${",         "{{",         "%{",       "$(",
+    "****",        "....",       "changeme",   "change-",    "change_",  "redacted",
+    "placeholder", "dummy",      "insert-",    "insert_",    "replace-", "replace_",
+    "replaceme",   "notareal",   "not-a-real", "not_a_real", "sample-",  "sample_"};
 
 static char fold(char byte)
 {
     return byte >= 'A' && byte <= 'Z' ? (char)(byte + ('a' - 'A')) : byte;
 }
 
-/* What the words begin with: most bytes of a secret need no more than a look here. */
-static const bool begins_word[256] = {
-    ['e'] = true, ['x'] = true, ['y'] = true, ['<'] = true, ['$'] = true, ['{'] = true,
-    ['%'] = true, ['*'] = true, ['.'] = true, ['c'] = true, ['r'] = true, ['p'] = true,
-    ['d'] = true, ['i'] = true, ['n'] = true, ['s'] = true,
+/* What the words begin with, and their second bytes, a bit for each by its last five bits: most
+ * bytes of a secret need no more than a look here. */
+#define S(byte) (UINT32_C(1) << ((byte)&31))
+static const uint32_t seconds[256] = {
+    ['e'] = S('x'), ['x'] = S('x'), ['y'] = S('o'), ['$'] = S('{') | S('('), ['{'] = S('{'),
+    ['%'] = S('{'), ['*'] = S('*'), ['.'] = S('.'), ['c'] = S('h'),          ['r'] = S('e'),
+    ['p'] = S('l'), ['d'] = S('u'), ['i'] = S('n'), ['n'] = S('o'),          ['s'] = S('a'),
 };
 
 static bool is_word_at(const char *text, size_t length, const char *word)
@@ -51,10 +54,19 @@ static bool is_word_at(const char *text, size_t length, const char *word)
     return word[same] == '\0';
 }
 
+/* <token>, or cut off: a password may have '<' in it. */
+static bool has_angles(const char *text, size_t length)
+{
+    const char *open = memchr(text, '<', length);
+    return open && (open == text || memchr(open, '>', length - (size_t)(open - text)));
+}
+
 static bool has_word(const char *text, size_t length)
 {
-    for (size_t at = 0; at < length; at++) {
-        if (!begins_word[(uint8_t)fold(text[at])])
+    if (has_angles(text, length))
+        return true;
+    for (size_t at = 0; at + 1 < length; at++) {
+        if (!(seconds[(uint8_t)fold(text[at])] & S(text[at + 1])))
             continue;
         for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++)
             if (is_word_at(text + at, length - at, words[w]))
@@ -81,6 +93,8 @@ static bool has_row(const char *text, size_t length)
         row = is_next(fold(text[i - 1]), fold(text[i])) ? row + 1 : 1;
         if (row >= needed)
             return true;
+        if (row + (length - 1 - i) < needed)
+            return false; /* too little is left */
     }
     return false;
 }
@@ -117,6 +131,8 @@ static bool is_repeated(const char *text, size_t length)
             run = fold(text[i]) == fold(text[i - period]) ? run + 1 : period;
             if (run >= period * 3 && run * 100 >= length * REPEATED_MOST)
                 return true;
+            if ((run + (length - 1 - i)) * 100 < length * REPEATED_MOST)
+                break; /* too little is left */
         }
     }
     return false;
@@ -146,7 +162,7 @@ bool weir__check_not_placeholder(const char *secret, size_t length)
     size_t rest_length = length - (size_t)(rest - secret);
     return different >= 3 && !has_word(secret, length) && !has_row(secret, length) &&
            !has_row_of_bytes(secret, length) && !is_repeated(secret, length) &&
-           !is_repeated(rest, rest_length);
+           (rest == secret || !is_repeated(rest, rest_length));
 }
 
 /* Pairs of letters that English is full of: by the first, a bit for each second. */

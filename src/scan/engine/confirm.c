@@ -5,15 +5,22 @@
  * start no later than the hit. So each byte is a possible start once for each rule, however many
  * hits there are, and a match is found whole although it goes beyond the hit.
  *
+ * A search that fails may have looked through a whole width behind the hit, for the end of a key
+ * whose beginning stands there a thousand times. So for wide rules it is remembered where the last
+ * literal that a match must have (expression.h) is not: without it there is no search.
+ *
  * The gates, cheapest first: the rule's path, entropy, the check, comments that allow, allow lists.
  */
 #include <string.h>
 
+#include "binding.h"
 #include "parts.h"
 
 #include "banned.h"
 
-#define NARROWER_MAX 64u /* times that too wide a match is looked for in a narrower form */
+#define NARROWER_MAX 64u   /* times that too wide a match is looked for in a narrower form */
+#define LATE_WIDTH   1024u /* of rules for which it is remembered where no match can end */
+#define LATE_AHEAD   4096u
 
 /* What the path says about a rule, found out when first needed. */
 enum { UNKNOWN, WANTED, UNWANTED };
@@ -195,12 +202,10 @@ static bool is_allowed_by_comment(struct weir__scanner *scanner, const struct we
                        line_behind(start + from, start + until, end));
 }
 
-static bool is_allowed(struct weir__scanner *scanner, const struct weir__match *match,
-                       const struct weir__facts *facts)
+static bool is_allowed_by_list(struct weir__scanner *scanner, const struct weir__match *match,
+                               const struct weir__facts *facts)
 {
     const char *bytes = scanner->view->bytes;
-    if (is_allowed_by_comment(scanner, match, facts))
-        return true;
     struct weir__allow_subject subject = {
         .rule = match->rule,
         .path = weir__buffer_text(&scanner->path),
@@ -248,19 +253,20 @@ void weir__show(struct weir__scanner *scanner, const struct weir__match *match,
 }
 
 static void keep(struct weir__scanner *scanner, const struct weir__match *match,
-                 const struct weir__facts *facts, bool is_allowed)
+                 const struct weir__facts *facts, enum weir__verdict verdict)
 {
     const struct weir__view *view = scanner->view;
     struct weir__finding shown;
     weir__show(scanner, match, facts, &shown);
+    bool is_allowed = verdict != WEIR__ACCEPTED;
     if (is_allowed) /* its place alone is asked for */
         shown.secret_length = shown.match_length = shown.line_length = 0;
     struct weir__candidate *candidate = weir__pending_new(
-        scanner, shown.secret_length + shown.match_length + shown.line_length + 3);
+        scanner, match->rule, shown.secret_length + shown.match_length + shown.line_length + 3);
     if (!candidate)
         return;
-    candidate->rule = match->rule;
     candidate->is_allowed = is_allowed;
+    candidate->is_commented = verdict == WEIR__COMMENTED;
     candidate->place = shown.place;
     size_t match_from = match->from, match_until = match->until;
     struct weir__place of_match;
@@ -268,6 +274,7 @@ static void keep(struct weir__scanner *scanner, const struct weir__match *match,
     place_of(scanner, match_from, match_until, &of_match);
     candidate->match_line = of_match.line;
     candidate->match_column = of_match.column;
+    weir__required_place(scanner, match, candidate);
     candidate->secret_length = (uint32_t)shown.secret_length;
     candidate->secret_at = weir__pending_text(&scanner->pending, shown.secret, shown.secret_length);
     candidate->match_length = (uint32_t)shown.match_length;
@@ -305,11 +312,11 @@ enum weir__verdict weir__weigh(struct weir__scanner *scanner, const struct weir_
     size_t length = match->secret_until - match->secret_from;
     struct weir__facts facts = {.line = view->bytes + match->from,
                                 .line_end = view->bytes + match->until,
-                                .entropy = weir__entropy(secret, length)};
+                                .entropy = weir__lately_entropy(scanner, secret, length)};
     *ret_facts = facts;
     if (length == 0 || (prepared->rule->entropy > 0 && facts.entropy < prepared->rule->entropy))
         return WEIR__REJECTED;
-    bool holds = prepared->check && prepared->check(secret, length);
+    bool holds = prepared->check && weir__lately_check(scanner, prepared->check, secret, length);
     if (prepared->is_gate && !holds)
         return WEIR__REJECTED;
     facts.is_checked = holds && prepared->is_proof;
@@ -317,14 +324,16 @@ enum weir__verdict weir__weigh(struct weir__scanner *scanner, const struct weir_
     facts.line_end = line_behind(view->bytes + match->from, view->bytes + match->until,
                                  view->bytes + view->length);
     *ret_facts = facts;
-    return is_allowed(scanner, match, &facts) ? WEIR__ALLOWED : WEIR__ACCEPTED;
+    if (is_allowed_by_comment(scanner, match, &facts))
+        return WEIR__COMMENTED;
+    return is_allowed_by_list(scanner, match, &facts) ? WEIR__ALLOWED : WEIR__ACCEPTED;
 }
 
-void weir__judge(struct weir__scanner *scanner, const struct weir__match *match)
+bool weir__judge(struct weir__scanner *scanner, const struct weir__match *match)
 {
     struct weir__facts facts;
     if (!is_of_segment(scanner, match))
-        return;
+        return false;
     enum weir__verdict verdict;
     if (!weir__echo_judged(scanner, match, &verdict, &facts)) {
         verdict = weir__weigh(scanner, match, &facts);
@@ -335,20 +344,23 @@ void weir__judge(struct weir__scanner *scanner, const struct weir__match *match)
         scanner->result.rejected++;
         break;
     case WEIR__ALLOWED:
+    case WEIR__COMMENTED:
         scanner->result.allowed++;
         /* What gives way to it says nothing of the same bytes. */
         if (scanner->engine->prepared[match->rule].rank < WEIR__RANK_GENERIC)
-            keep(scanner, match, &facts, true);
+            keep(scanner, match, &facts, verdict);
         break;
     case WEIR__ACCEPTED:
         if (!scanner->view->parent && weir__pending_is_certain(scanner, match->rule))
             weir__doubts_cover(scanner, match->secret_from, match->secret_until);
-        keep(scanner, match, &facts, false);
+        keep(scanner, match, &facts, verdict);
         break;
     }
+    return verdict == WEIR__ACCEPTED;
 }
 
-/* One run of the expression, whose match starts in [from, to] and ends at `end` at most. */
+/* One run of the expression, whose match starts in [from, to] and ends at `end` at most: the number
+ * of its groups, 0, or an error. */
 static int run(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to, size_t end,
                bool is_early, struct weir__match *ret_match)
 {
@@ -373,13 +385,13 @@ static int run(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t
     if (ret_match->until < ret_match->from)
         return 0; /* \K behind the end */
     find_secret(scanner->engine->prepared[rule].rule, ends, groups, ret_match);
-    return 1;
+    return groups;
 }
 
 /* The expression of a rule may go on for longer than the rule is wide. Such a match is none: there
  * may be a narrower one from the same place, or else from a later one. */
-int weir__search(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
-                 bool is_early, struct weir__match *ret_match)
+static int search_narrow(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
+                         bool is_early, struct weir__match *ret_match)
 {
     const struct weir__view *view = scanner->view;
     size_t width = scanner->engine->prepared[rule].width;
@@ -399,6 +411,27 @@ int weir__search(struct weir__scanner *scanner, uint32_t rule, size_t from, size
     return PCRE2_ERROR_MATCHLIMIT;
 }
 
+/* Behind a name without a value, or one of something public, the rule takes what belongs to
+ * another. Its own name may come next, so the search goes on there, and not behind the match. */
+int weir__search(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
+                 bool is_early, struct weir__match *ret_match)
+{
+    const struct weir__rule *read = scanner->engine->prepared[rule].rule;
+    for (;;) {
+        int found = search_narrow(scanner, rule, from, to, is_early, ret_match);
+        if (found <= 0 || !(read->is_bound || read->is_named))
+            return found > 0 ? 1 : found;
+        size_t start = pcre2_get_startchar(scanner->data);
+        if (!weir__binding_rejects(read, scanner->view->bytes,
+                                   pcre2_get_ovector_pointer(scanner->data), (unsigned)found,
+                                   ret_match->secret_from, ret_match->secret_until))
+            return 1;
+        if (start >= to)
+            return 0;
+        from = start + 1;
+    }
+}
+
 static void take(struct weir__scanner *scanner, const struct weir__match *match)
 {
     if (scanner->engine->prepared[match->rule].is_doubtful && !scanner->view->parent)
@@ -407,8 +440,37 @@ static void take(struct weir__scanner *scanner, const struct weir__match *match)
         weir__judge(scanner, match);
 }
 
-/* All searches of a rule for a hit. Returns where the next one starts. */
-static size_t search(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to)
+/* Whether there is what every match that starts in [from, to] has late in it. Each byte is looked
+ * at once, as long as the starts go on from each other, and some of them ahead of time: to begin
+ * with a few bytes takes longer than to go through them. */
+static bool has_late(struct weir__scanner *scanner, uint32_t rule, struct weir__progress *progress,
+                     size_t from, size_t to)
+{
+    const struct weir__view *view = scanner->view;
+    size_t width = scanner->engine->prepared[rule].width;
+    const char *late = width >= LATE_WIDTH ? weir__matcher_late(&scanner->matchers[rule]) : "";
+    size_t length = strlen(late), end = view->length - to > width ? to + width : view->length;
+    uint64_t base = view->offset, start = base + from;
+    if (length == 0)
+        return true;
+    if (end - from < length)
+        return false;
+    if (start < progress->bare_from || start > progress->bare_until)
+        progress->bare_from = progress->bare_until = start;
+    size_t at = (size_t)(progress->bare_until - base);
+    if (at > end - length)
+        return false;
+    size_t ahead = view->length - end > LATE_AHEAD ? end + LATE_AHEAD : view->length;
+    const char *found = memmem(view->bytes + at, ahead - at, late, length);
+    at = found ? (size_t)(found - view->bytes) : ahead - length + 1;
+    progress->bare_until = base + at;
+    return at <= end - length;
+}
+
+/* All searches of a rule for a hit. Returns where the next one starts. *ret_is_idle: they found
+ * nothing, and would again in the same text. */
+static size_t search(struct weir__scanner *scanner, uint32_t rule, struct weir__progress *progress,
+                     size_t from, size_t to, bool *ret_is_idle)
 {
     struct weir__match match, first = {.rule = rule};
     size_t start = from, count = 0;
@@ -419,6 +481,8 @@ static size_t search(struct weir__scanner *scanner, uint32_t rule, size_t from, 
         first = match;
         count = 1;
     }
+    if (from <= to && !has_late(scanner, rule, progress, from, to))
+        from = to + 1;
     while (from <= to) {
         int found = weir__search(scanner, rule, from, to, false, &match);
         if (found <= 0) {
@@ -433,28 +497,44 @@ static size_t search(struct weir__scanner *scanner, uint32_t rule, size_t from, 
         from = match.until > match.from ? match.until : match.from + 1;
     }
     if (count <= 1 && !has_failed)
-        weir__echo_keep(scanner, rule, start, to, count > 0 ? &first : NULL, from);
+        *ret_is_idle = weir__echo_keep(scanner, rule, start, to, count > 0 ? &first : NULL, from) &&
+                       count == 0;
     return from;
 }
 
-void weir__confirm(struct weir__scanner *scanner, uint32_t rule, size_t to)
+static struct weir__progress *progress_of(struct weir__scanner *scanner, uint32_t rule)
 {
-    const struct weir__prepared *prepared = &scanner->engine->prepared[rule];
     struct weir__progress *progress =
         &scanner->progress[rule + (scanner->level > 0 ? scanner->engine->count : 0)];
-    if (progress->generation != scanner->generation) {
-        progress->generation = scanner->generation;
-        progress->position = 0;
-    }
+    if (progress->generation != scanner->generation)
+        *progress = (struct weir__progress){.generation = scanner->generation};
+    return progress;
+}
+
+size_t weir__confirm(struct weir__scanner *scanner, uint32_t rule, size_t to)
+{
+    const struct weir__prepared *prepared = &scanner->engine->prepared[rule];
+    struct weir__progress *progress = progress_of(scanner, rule);
     uint64_t base = scanner->view->offset;
     size_t from = to > prepared->reach ? to - prepared->reach : 0;
+    bool is_idle = false;
     if (progress->position > base + to || !weir__is_path_wanted(scanner, rule))
-        return;
+        return WEIR__NOT_IDLE;
     if (base + from < progress->position)
         from = (size_t)(progress->position - base);
+    size_t back = to - from;
     if (from <= to)
-        from = search(scanner, rule, from, to);
+        from = search(scanner, rule, progress, from, to, &is_idle);
     progress->position = base + from;
+    return is_idle ? back : WEIR__NOT_IDLE;
+}
+
+void weir__confirm_none(struct weir__scanner *scanner, uint32_t rule, size_t to)
+{
+    struct weir__progress *progress = progress_of(scanner, rule);
+    uint64_t next = scanner->view->offset + to + 1;
+    if (progress->position < next)
+        progress->position = next;
 }
 
 /* Rules without an expression: the path is the finding. */
@@ -462,9 +542,9 @@ void weir__confirm_path_rules(struct weir__scanner *scanner)
 {
     const struct weir__engine *engine = scanner->engine;
     const char *path = weir__buffer_text(&scanner->path);
-    for (uint32_t i = 0; i < engine->count; i++) {
-        if (engine->prepared[i].has_expression || !engine->prepared[i].rule->path ||
-            !weir__is_path_wanted(scanner, i))
+    for (uint32_t k = 0; k < engine->path_rules_count; k++) {
+        uint32_t i = engine->path_rules[k];
+        if (!weir__is_path_wanted(scanner, i))
             continue;
         struct weir__allow_subject subject = {.rule = i,
                                               .path = path,
@@ -479,10 +559,9 @@ void weir__confirm_path_rules(struct weir__scanner *scanner)
             scanner->result.allowed++;
             continue;
         }
-        struct weir__candidate *candidate = weir__pending_new(scanner, 2 * strlen(path) + 2);
+        struct weir__candidate *candidate = weir__pending_new(scanner, i, 2 * strlen(path) + 2);
         if (!candidate)
             return;
-        candidate->rule = i;
         candidate->place =
             (struct weir__place){.line = 1, .column = 1, .end_line = 1, .end_column = 1};
         candidate->secret_length = candidate->match_length = (uint32_t)strlen(path);

@@ -7,19 +7,17 @@
  * becomes one expression:
  *
  *     (?i:WORDS)                          a blank in a word: nothing, or one of ' ', '_', '-', '.'
- *     [^\x00]{0,40}?(?i:NAMES)            only with names
- *     (?!EMPTY)                           not behind a name that has no value
- *     ANY{0,48}?[^BEFORE]                 the gap: 1 to 49 bytes
- *     (VALUE)                             group WEIR__CONTEXT_GROUP
+ *     ()                                  an empty group: where a word has ended
+ *     [^\x00]{0,40}?(?i:NAMES)()          only with names
+ *     [^\x00]{0,48}?(?:[^BEFORE]|:-)       the gap: 1 to 50 bytes
+ *     (VALUE)                             the group weir__context_group()
  *     (?:[^BEHIND]|\z)                    a byte that cannot go on with the value, or the end
  *
- * A word of six letters or fewer has edges: it must stand in a name, not in random text. Behind
- * such words lines may end in the gap unless a value is at their end. The last byte of the gap
- * cannot be of the value, but may be '='.
+ * A word of six letters or fewer has edges: it must stand in a name, not in random text. The last
+ * byte of the gap cannot be of the value, but may be '='.
  *
- * EMPTY: a sign and an empty pair of quotes, null, nil or None behind the rest of the name; "=" and
- * in the next line another name with a sign; ":" of the name of a value, and in the next line a
- * name that is none for a value of it. It is asked behind the word, and behind the name.
+ * What was found is dropped when it is the value of another name: binding.h. It looks on from the
+ * empty groups.
  *
  * How the pieces look is decided in context.c and nowhere else.
  *
@@ -36,7 +34,6 @@
 
 #define WEIR__CONTEXT_WORDS_MAX 64u
 #define WEIR__CONTEXT_BYTES_MAX 8192u
-#define WEIR__CONTEXT_GROUP     1u
 
 struct weir__context {
     struct weir__strings words, names;
@@ -49,6 +46,9 @@ const char *weir__context_problem(const struct weir__context *context);
 /* Appends the expression of a context without a problem: 0, Overflow or NoMemory. */
 WEIR_MUST_USE int weir__context_expand(const struct weir__context *context,
                                        struct weir__buffer *out);
+
+/* Which group of the expression the value is: the marks come before it. */
+unsigned weir__context_group(const struct weir__context *context);
 
 /* The longest part of a word that has no blank in it: every match has it. Not terminated. */
 const char *weir__context_keyword(const char *word, size_t *ret_length);

@@ -3,8 +3,8 @@
  * Nearly all bytes are not encoded, and finding that out is what is paid for every byte of every
  * object. So the survey looks at a block as a whole, and only for what every run must have:
  *
- *     base64        four characters, each the fourth from the last, that have a value below 32, as
- *                   the first of a group has when it begins with ASCII
+ *     base64        three groups of four characters that decode to ASCII, and one character of the
+ *                   next that may begin such a group
  *     hexadecimal   decimal digits, each the second from the last, six times
  *     bytes apart   numbers, each three to eight bytes from the last, five times
  *     escapes       the bytes that they begin with
@@ -37,8 +37,9 @@ const char *weir__encoding_name(enum weir__encoding encoding)
 /* Keeping. */
 
 /* A NUL is half of a letter: text of one run would go on with that of the next. Here it does not,
- * in either order of UTF-16; and escapes end at a control character. */
-static const char wall[4] = {'\x7f', '\xdc', '\xdc', '\x7f'};
+ * in either order of UTF-16, and with another NUL first not even by one character, which may be any
+ * behind a mark; and escapes end at a control character. */
+static const char wall[5] = {'\0', '\x7f', '\xdc', '\xdc', '\x7f'};
 
 /* Where the next piece begins. Without room for it, the way back is longer. */
 static void mark(const struct weir__decode_work *work, const struct weir__decode_reader *reader,
@@ -294,53 +295,46 @@ static __attribute__((noinline)) void survey_digits(struct weir__decode_work *wo
         weir__decode_list(work, at + (unsigned)__builtin_ctzll(hits));
 }
 
-/* before: the bits of the values below 32 in the block before. */
-static inline void survey(struct weir__decode_work *work, const struct weir__classes *classes,
-                          const char *bytes, size_t at, uint64_t before)
+static void survey(struct weir__decode_work *work, const struct weir__classes *classes,
+                   const char *bytes, size_t at)
 {
-    struct weir__bits2 low = {before, classes->low32};
-    uint64_t hits = weir__bits2_and(weir__bits2_and(low, 4), 8).bits, digits = classes->digits;
     if (classes->rare)
         survey_rare(work, bytes, at);
-    uint64_t starts = digits & ~(digits << 1);
-    if ((digits & digits << 4 & digits << 8) | steps(starts))
-        survey_digits(work, digits, at);
-    if (hits && wants(work, WEIR__BASE64) && at + WEIR__BLOCK > work->done[WEIR__BASE64]) {
-        for (; hits; hits &= hits - 1) {
-            size_t place = at + (unsigned)__builtin_ctzll(hits) - 12;
-            if (weir__base64_is_ascii(work->source + place))
-                weir__decode_base64(work, place);
-        }
-    }
+    if (classes->digits)
+        survey_digits(work, classes->digits, at);
+    if (!wants(work, WEIR__BASE64) || at + WEIR__BLOCK <= work->done[WEIR__BASE64])
+        return;
+    for (uint64_t hits = classes->base64; hits; hits &= hits - 1)
+        weir__decode_base64(work, at + (unsigned)__builtin_ctzll(hits) - 12);
 }
-
-/* Blocks that are classified at once. */
-#define BATCH 64u
 
 size_t weir__decode(const char *source, size_t length, const struct weir__decode_options *options,
                     struct weir__buffer *out, struct weir__decoded *runs, bool *ret_is_truncated)
 {
     struct weir__decode_work work = {
         .source = source, .length = length, .options = options, .out = out, .runs = runs};
-    struct weir__classes classes[BATCH];
-    uint64_t before = 0;
+    const struct weir__classifier *classifier = weir__classifier();
+    struct weir__classes classes[WEIR__CLASSES_BATCH];
+    struct weir__classes_before before = {0};
+    uint8_t numbers[WEIR__CLASSES_BATCH];
     size_t at = 0;
     while (length - at >= WEIR__BLOCK) {
         size_t blocks = (length - at) / WEIR__BLOCK;
-        blocks = blocks < BATCH ? blocks : BATCH;
-        weir__classify(source + at, blocks, classes);
-        for (size_t i = 0; i < blocks; i++, at += WEIR__BLOCK) {
-            survey(&work, &classes[i], source + at, at, before);
-            before = classes[i].low32;
+        blocks = blocks < WEIR__CLASSES_BATCH ? blocks : WEIR__CLASSES_BATCH;
+        size_t count = classifier->survey(source + at, blocks, &before, classes, numbers);
+        for (size_t i = 0; i < count; i++) {
+            size_t place = at + numbers[i] * (size_t)WEIR__BLOCK;
+            survey(&work, &classes[numbers[i]], source + place, place);
         }
+        at += blocks * WEIR__BLOCK;
     }
     if (at < length) {
         /* A blank is in no class that the survey asks for by itself. */
         char rest[WEIR__BLOCK];
         memset(rest, ' ', sizeof(rest));
         memcpy(rest, source + at, length - at);
-        weir__classify(rest, 1, classes);
-        survey(&work, classes, rest, at, before);
+        classifier->survey(rest, 1, &before, classes, numbers);
+        survey(&work, classes, rest, at);
     }
     *ret_is_truncated = work.is_truncated;
     return work.runs_count;

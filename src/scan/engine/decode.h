@@ -5,7 +5,7 @@
  *     hexadecimal  digits in a row, over lines; bytes apart (67 68, 67:68, 0x67, 0x68)
  *     decimal      bytes apart (103, 104)
  *     percent      %67, %u0067
- *     escapes      \u0067, \u{67}, \U00000067, \x67, \147, \/, &#103; &#x67; &amp; &quot; …,
+ *     escapes      \u0067, \u{67}, \U00000067, \x67, \147, \0, \/, &#103; &#x67; &amp; &quot; …,
  *                  with any number of backslashes, as in a string within a string
  *     UTF-16, 32   in both orders, with and without a byte order mark
  *

@@ -101,13 +101,27 @@ static bool is_wanted(char byte)
     return (byte >= ' ' && byte <= '~') || byte == '\n' || byte == '\r';
 }
 
+/* A NUL, one letter as it is, and the next NUL: UTF-16 or UTF-32 of which only the NULs are
+ * escaped.
+ */
+static bool is_half_of_letter(const struct weir__decode_work *work, enum weir__encoding encoding,
+                              size_t behind, char byte)
+{
+    const char *source = work->source;
+    if (byte != '\0' || behind >= work->length || !weir__decode_is(source[behind], WEIR__IS_TEXT))
+        return false;
+    return weir__escape_length(encoding, source, behind + 1, work->length, &byte) > 0 &&
+           byte == '\0';
+}
+
 static void decode_around(struct weir__decode_work *work, enum weir__encoding encoding, size_t at)
 {
     char first = '\0';
     if (at < work->done[encoding])
         return;
     size_t length = weir__escape_length(encoding, work->source, at, work->length, &first);
-    if (length == 0 || !is_wanted(first) || is_quote_of_text(work, at, length, first))
+    if (length == 0 || is_quote_of_text(work, at, length, first) ||
+        (!is_wanted(first) && !is_half_of_letter(work, encoding, at + length, first)))
         return;
     size_t least = work->done[encoding];
     struct weir__decoded run = {.encoding = encoding,

@@ -9,6 +9,7 @@
 #include "banned.h"
 
 #define BETWEEN_MAX 80u /* bytes between two words */
+#define WORD_MAX    4u  /* bytes of the longest that is a byte: 0x67 */
 
 enum { HEX_PAIRS, HEX_PREFIXED, DECIMALS, NOTATIONS };
 
@@ -45,11 +46,13 @@ static void offer(struct weir__decode_work *work, int notation, struct row *row)
 static bool is_of(const struct weir__decode_work *work, int notation, size_t from, size_t until)
 {
     const char *source = work->source;
+    size_t length = until - from;
     uint8_t value;
+    /* Tables of numbers are long; the length says of nearly all of them what they are not. */
     if (notation == DECIMALS)
-        return weir__decimal_item(source, from, until, &value) == until - from;
-    return weir__hex_item(source, from, until, &value) == until - from &&
-           until - from == (notation == HEX_PAIRS ? 2 : 4);
+        return length <= 3 && weir__decimal_item(source, from, until, &value) == length;
+    return length == (notation == HEX_PAIRS ? 2 : 4) &&
+           weir__hex_item(source, from, until, &value) == length;
 }
 
 static void take_word(struct weir__decode_work *work, struct row rows[NOTATIONS], size_t from,
@@ -68,12 +71,27 @@ static void take_word(struct weir__decode_work *work, struct row rows[NOTATIONS]
     }
 }
 
+/* Whether the word that has this digit is as long as a byte is in one of the notations. */
+static bool may_be_byte(const struct weir__decode_work *work, size_t at)
+{
+    const char *source = work->source;
+    size_t from = at, until = at;
+    while (from > 0 && at - from < WORD_MAX && is_in_word(source[from - 1]))
+        from--;
+    while (until < work->length && until - from <= WORD_MAX && is_in_word(source[until]))
+        until++;
+    size_t length = until - from;
+    return length < WORD_MAX || (length == WORD_MAX && (source[from + 1] | 0x20) == 'x');
+}
+
 void weir__decode_list(struct weir__decode_work *work, size_t at)
 {
     const char *source = work->source;
     size_t *done = &work->done[WEIR__HEX_LIST];
     struct row rows[NOTATIONS] = {{0}};
-    if (at < *done)
+    /* Tables are full of numbers that are larger. A row that is long enough has a place that the
+     * survey points at in one of its own words. */
+    if (at < *done || !may_be_byte(work, at))
         return;
     while (at > *done && (is_between(source[at - 1]) || is_in_word(source[at - 1])))
         at--;

@@ -81,20 +81,9 @@ struct weir__decode_work {
     struct weir__stretch stretch;
 };
 
-/* All of the alphabet, and in the places where a value with one bit set would make a byte that is
- * not ASCII, without that bit. The first of each four is known to be right. No branches: nearly all
- * of what the survey finds in source code ends here. */
-static inline bool weir__base64_is_ascii(const char *characters)
-{
-    const uint8_t *c = (const uint8_t *)characters, *v = weir__base64_value;
-    unsigned second = v[c[1]] | v[c[5]] | v[c[9]], third = v[c[2]] | v[c[6]] | v[c[10]];
-    unsigned fourth = v[c[3]] | v[c[7]] | v[c[11]];
-    return ((second & 0x88) | (third & 0x82) | (fourth & 0x80)) == 0;
-}
-
 /* The stretches around a place, found by the survey. */
 
-/* The first of 12 characters that weir__base64_is_ascii() accepts. */
+/* The first of 12 characters of base64 that decode to bytes below 128. */
 void weir__decode_base64(struct weir__decode_work *work, size_t at);
 /* A hexadecimal digit. */
 void weir__decode_hex(struct weir__decode_work *work, size_t at);

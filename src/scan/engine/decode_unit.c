@@ -122,7 +122,11 @@ static size_t letter(const char *source, size_t at, size_t until, struct escape 
     case '0':
     case '1':
         ret->is_byte = true;
-        return number(source, at, until, 8, 3, 3, &ret->value);
+        digits = number(source, at, until, 8, 3, 3, &ret->value);
+        if (digits > 0 || source[at] != '0')
+            return digits;
+        ret->value = 0; /* \0, whatever digit comes behind it: so dumps of databases have it */
+        return 1;
     default:
         for (size_t i = 0; simple[i]; i++) {
             if (source[at] == simple[i]) {

@@ -20,7 +20,7 @@ bool weir__engine_look(const struct weir__engine *engine, const char *id,
             .is_cut = prepared->rule->max_width == 0 && study.width_max > prepared->width,
             .is_by_literals = prepared->is_by_literals,
             .is_by_expression = prepared->has_expression && !prepared->is_by_literals,
-            .is_near = prepared->is_near,
+            .is_near = prepared->look != WEIR__LOOK_EVERYWHERE,
             .literals = study.required,
         };
         return true;

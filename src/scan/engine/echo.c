@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "binding.h"
 #include "parts.h"
 
 #include "banned.h"
@@ -91,7 +92,9 @@ static struct weir__match moved(const struct weir__match *match, uint64_t distan
  * or of a word. */
 static uint64_t before_of(const struct weir__scanner *scanner, uint32_t rule)
 {
-    return (uint64_t)scanner->matchers[rule].lookbehind + 2;
+    const struct weir__rule *read = scanner->engine->prepared[rule].rule;
+    return (uint64_t)scanner->matchers[rule].lookbehind + 2 +
+           (read->is_bound || read->is_named ? WEIR__BINDING_BEFORE : 0);
 }
 
 int weir__echo_find(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
@@ -113,12 +116,12 @@ int weir__echo_find(struct weir__scanner *scanner, uint32_t rule, size_t from, s
     return echo->has_match;
 }
 
-void weir__echo_keep(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
+bool weir__echo_keep(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
                      const struct weir__match *match, size_t next)
 {
     const struct weir__view *view = scanner->view;
     if (scanner->level > 0)
-        return;
+        return false;
     struct weir__echo *echo = echo_of(scanner, rule);
     echo->is_set = from > before_of(scanner, rule) &&
                    view->length - to > scanner->engine->prepared[rule].width;
@@ -128,6 +131,42 @@ void weir__echo_keep(struct weir__scanner *scanner, uint32_t rule, size_t from, 
     echo->has_match = match != NULL;
     if (match)
         echo->match = moved(match, view->offset);
+    return echo->is_set && scanner->matchers[rule].lookbehind != UINT32_MAX;
+}
+
+/* --- the rules of an anchor --- */
+
+uint64_t weir__idle_rules(struct weir__scanner *scanner, uint32_t anchor, size_t to)
+{
+    struct weir__idle *idle = &scanner->idle[anchor];
+    uint64_t end = scanner->view->offset + to, gap = end - idle->to;
+    if (idle->generation != scanner->generation || idle->rules == 0 || gap > idle->gap_max ||
+        end < idle->before || !is_same(scanner, gap, end - idle->before, end + idle->behind))
+        return 0;
+    idle->to = end;
+    return idle->rules;
+}
+
+void weir__idle_begin(struct weir__scanner *scanner, uint32_t anchor, size_t to)
+{
+    scanner->idle[anchor] = (struct weir__idle){
+        .generation = scanner->generation, .to = scanner->view->offset + to, .gap_max = UINT64_MAX};
+}
+
+/* Nothing begins in the `back` bytes before the hit. Behind the next hit in the same text it is the
+ * same; what lies before those bytes was ruled out by the hit before it, if that is no further, or
+ * is out of the rule's reach. */
+void weir__idle_note(struct weir__scanner *scanner, uint32_t anchor, uint32_t number, size_t back)
+{
+    struct weir__idle *idle = &scanner->idle[anchor];
+    const struct weir__engine *engine = scanner->engine;
+    uint32_t rule = engine->anchor_rules[engine->anchors[anchor].first_rule + number];
+    uint64_t before = back + before_of(scanner, rule), width = engine->prepared[rule].width;
+    if (back < engine->prepared[rule].reach && back + 1 < idle->gap_max)
+        idle->gap_max = back + 1;
+    idle->before = before > idle->before ? before : idle->before;
+    idle->behind = width + 1 > idle->behind ? width + 1 : idle->behind;
+    idle->rules |= UINT64_C(1) << number;
 }
 
 bool weir__echo_judged(struct weir__scanner *scanner, const struct weir__match *match,

@@ -7,7 +7,7 @@
  * need them.
  *
  * If besides every match is narrow and has a stretch of token bytes in it, it is looked for only
- * near such stretches (stretch.h), in a database of its own.
+ * near such stretches (stretch.h), in a database of its own; and in another one if it is long.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ struct wish {
     uint32_t rule;
     bool is_keyword; /* only whether it is there */
     bool is_cased;
-    bool is_near;
+    uint8_t look;
     uint8_t length;
     char text[WEIR__EXPRESSION_LITERAL];
 };
@@ -79,7 +79,7 @@ static int add_wish(struct making *making, uint32_t rule, bool is_keyword, const
     wish->rule = rule;
     wish->is_keyword = is_keyword;
     wish->is_cased = is_cased;
-    wish->is_near = !is_keyword && making->engine->prepared[rule].is_near;
+    wish->look = is_keyword ? WEIR__LOOK_EVERYWHERE : making->engine->prepared[rule].look;
     /* The beginning of a long one says as much. */
     wish->length = (uint8_t)(length < WEIR__EXPRESSION_LITERAL ? length : WEIR__EXPRESSION_LITERAL);
     for (unsigned i = 0; i < wish->length; i++)
@@ -87,38 +87,22 @@ static int add_wish(struct making *making, uint32_t rule, bool is_keyword, const
     return 0;
 }
 
-static bool contains(const char *text, size_t length, const char *part)
+/* --- one rule --- */
+
+/* \3511 is a byte and a digit; Hyperscan takes it for a reference to a group of that number. */
+static bool has_long_number(const char *regex)
 {
-    size_t part_length = strlen(part);
-    for (size_t i = 0; part_length <= length && i <= length - part_length; i++) {
-        size_t k = 0;
-        while (k < part_length && weir__lower(part[k]) == weir__lower(text[i + k]))
-            k++;
-        if (k == part_length)
+    for (; (regex = strchr(regex, '\\')) && regex[1]; regex += 2)
+        if (regex[1] != '0' && strspn(regex + 1, "0123456789") > 3)
             return true;
-    }
     return false;
 }
-
-/* Whether a match always has one of the keywords in it, so that nobody has to look for them. */
-static bool implies_keyword(const struct weir__literals *literals,
-                            const struct weir__strings *keywords)
-{
-    for (unsigned i = 0; i < literals->count; i++) {
-        bool has = false;
-        for (size_t k = 0; k < keywords->count && !has; k++)
-            has = contains(literals->text[i], literals->length[i], keywords->items[k]);
-        if (!has)
-            return false;
-    }
-    return literals->count > 0;
-}
-
-/* --- one rule --- */
 
 /* 1, 0 or NoMemory. */
 static int hyperscan_takes(const char *regex, unsigned flags)
 {
+    if (has_long_number(regex))
+        return 0;
     hs_expr_info_t *info = NULL;
     hs_compile_error_t *error = NULL;
     bool takes = hs_expression_info(regex, flags, &info, &error) == HS_SUCCESS;
@@ -143,12 +127,12 @@ static int add_expression(struct making *making, uint32_t rule, const char *rege
                           const struct weir__literals *literals)
 {
     unsigned flags = HS_FLAG_ALLOWEMPTY;
-    int takes = hyperscan_takes(regex, flags);
+    int takes = regex ? hyperscan_takes(regex, flags) : 0;
     if (takes == 0) {
         if (weir__literals_rate(literals) <= RATE_LAST)
             return add_literals(making, rule, literals);
         flags |= HS_FLAG_PREFILTER;
-        takes = hyperscan_takes(regex, flags);
+        takes = regex ? hyperscan_takes(regex, flags) : 0;
     }
     if (takes < 0)
         return takes;
@@ -161,8 +145,10 @@ static int add_expression(struct making *making, uint32_t rule, const char *rege
         return -WEIR_E_INVALID;
     }
     const struct weir__prepared *prepared = &making->engine->prepared[rule];
-    int result = weir__patterns_add(&making->patterns[prepared->is_near], regex, flags,
-                                    making->expressions_count++);
+    unsigned id = making->expressions_count++;
+    int result = weir__patterns_add(&making->patterns[prepared->look], regex, flags, id);
+    if (result == 0)
+        result = weir__patterns_add(&making->patterns[WEIR__LOOK_RUNS], regex, flags, id);
     if (result < 0)
         return result;
     if (prepared->width > making->engine->pattern_width)
@@ -171,11 +157,28 @@ static int add_expression(struct making *making, uint32_t rule, const char *rege
                     false); /* takes its place in the order of patterns */
 }
 
+/* The same for one about characters, since the database looks at bytes. */
+static int add_wide_expression(struct making *making, uint32_t rule, const char *regex,
+                               const struct weir__literals *literals)
+{
+    char *widened = NULL;
+    if (weir__literals_rate(literals) <= RATE_LAST)
+        return add_literals(making, rule, literals);
+    int result = weir__expression_widen(regex, &widened);
+    if (result == 0 || result == -WEIR_E_INVALID)
+        result = add_expression(making, rule, widened, literals);
+    weir__base_free(widened);
+    return result;
+}
+
 static int prepare_keywords(struct making *making, uint32_t index,
                             const struct weir__literals *literals)
 {
     const struct weir__strings *keywords = &making->engine->prepared[index].rule->keywords;
-    if (keywords->count == 0 || implies_keyword(literals, keywords))
+    /* A match that always has one of them in it needs nobody to look for them. */
+    if (keywords->count == 0 || weir__literals_imply(literals, keywords->items, keywords->count) ||
+        weir__expression_implies(making->engine->prepared[index].rule->regex, keywords->items,
+                                 keywords->count))
         return 0;
     making->engine->prepared[index].keywords_count = (uint32_t)keywords->count;
     for (size_t i = 0; i < keywords->count; i++) {
@@ -206,7 +209,7 @@ static int choose(struct making *making, uint32_t index)
     prepared->is_proof = rule->check && weir__check_is_proof(rule->check);
     prepared->is_generic = strncmp(rule->id, "generic", 7) == 0;
     prepared->rank = prepared->is_generic ? 2 : rule->gives_way ? 1 : 0;
-    prepared->is_doubtful = prepared->is_generic;
+    prepared->is_doubtful = prepared->rank > 0;
     prepared->has_expression = rule->regex && rule->regex[0] != '\0';
     return 0;
 }
@@ -230,17 +233,26 @@ static int prepare(struct making *making, uint32_t index)
     if (!prepared->has_expression)
         return 0;
     if (weir__expression_study(rule->regex, &study) < 0)
-        study = (struct weir__expression){.width_max = WEIR__WIDTH_ANY};
-    uint64_t width = rule->max_width ? rule->max_width : study.width_max;
-    prepared->width = (uint32_t)(width < WEIR__WIDTH_MAX ? width : WEIR__WIDTH_MAX);
+        study =
+            (struct weir__expression){.width_max = WEIR__WIDTH_ANY, .extent_max = WEIR__WIDTH_ANY};
+    uint64_t width = rule->max_width ? rule->max_width : study.width_max, seen = study.extent_max;
+    if (rule->max_width) /* what is looked at behind a match does not count */
+        seen = width + (study.ahead_max < WEIR__WIDTH_MAX ? study.ahead_max : 0);
+    prepared->width = (uint32_t)(seen < WEIR__WIDTH_MAX ? seen : WEIR__WIDTH_MAX);
     prepared->reach = prepared->width;
-    prepared->is_near = study.stretch_min >= WEIR__STRETCH_MIN && width <= WEIR__STRETCH_NEAR &&
-                        study.width_max <= WEIR__STRETCH_NEAR;
+    if (width <= WEIR__STRETCH_NEAR && study.width_max <= WEIR__STRETCH_NEAR)
+        prepared->look = study.stretch_min >= WEIR__STRETCH_LONG  ? WEIR__LOOK_NEAR_LONG
+                         : study.stretch_min >= WEIR__STRETCH_MIN ? WEIR__LOOK_NEAR
+                                                                  : WEIR__LOOK_EVERYWHERE;
     if (prepared->width > making->engine->width)
         making->engine->width = prepared->width;
-    int result = weir__literals_rate(&study.required) <= RATE_MAX
-                     ? add_literals(making, index, &study.required)
-                     : add_expression(making, index, rule->regex, &study.required);
+    int result;
+    if (weir__literals_rate(&study.required) <= RATE_MAX)
+        result = add_literals(making, index, &study.required);
+    else if (weir__expression_is_wide(rule->regex))
+        result = add_wide_expression(making, index, rule->regex, &study.required);
+    else
+        result = add_expression(making, index, rule->regex, &study.required);
     if (result < 0)
         return result;
     if (prepared->is_by_literals && study.reach_max < prepared->reach)
@@ -261,18 +273,37 @@ static int compare_wishes(const void *a, const void *b)
     if (order == 0)
         order = (int)left->is_cased - (int)right->is_cased;
     if (order == 0 && left->length > 0)
-        order = (int)left->is_near - (int)right->is_near;
+        order = (int)left->look - (int)right->look;
     return order != 0 ? order : (left->rule < right->rule ? -1 : left->rule > right->rule);
+}
+
+#define ANY_OTHER_CASE "[\\x80-\\xff]{1,4}"
+
+/* Whether a character beyond ASCII may have other cases. Those of the larger scripts that have none
+ * begin with these bytes. */
+static bool may_be_cased(unsigned char first)
+{
+    return first > 0x7f && !((first >= 0xd7 && first <= 0xe0) || (first >= 0xe3 && first <= 0xe9) ||
+                             (first >= 0xeb && first <= 0xed));
 }
 
 static int add_literal(struct making *making, const struct wish *wish, uint32_t anchor)
 {
-    char text[4 * WEIR__EXPRESSION_LITERAL + 1];
+    char text[WEIR__EXPRESSION_LITERAL * sizeof(ANY_OTHER_CASE) + 1];
     size_t length = 0;
-    for (unsigned i = 0; i < wish->length; i++)
-        length += (size_t)snprintf(text + length, sizeof(text) - length, "\\x%02x",
-                                   (unsigned char)wish->text[i]);
-    return weir__patterns_add(&making->patterns[wish->is_near], text,
+    bool is_any = false; /* the character at hand */
+    for (unsigned i = 0; i < wish->length; i++) {
+        unsigned char byte = (unsigned char)wish->text[i];
+        bool is_first = (byte & 0xc0) != 0x80;
+        if (is_first)
+            is_any = wish->is_keyword && may_be_cased(byte);
+        if (!is_any)
+            length +=
+                (size_t)snprintf(text + length, sizeof(text) - length, "\\x%02x", (unsigned)byte);
+        else if (is_first)
+            length += (size_t)snprintf(text + length, sizeof(text) - length, "%s", ANY_OTHER_CASE);
+    }
+    return weir__patterns_add(&making->patterns[wish->look], text,
                               (wish->is_cased ? 0 : HS_FLAG_CASELESS) |
                                   (wish->is_keyword ? HS_FLAG_SINGLEMATCH : 0),
                               anchor);
@@ -324,7 +355,7 @@ static int make_anchors(struct making *making)
         const struct wish *before = i > 0 ? &making->wishes[i - 1] : NULL;
         bool is_same = before && wish->length > 0 && before->length == wish->length &&
                        before->is_keyword == wish->is_keyword &&
-                       before->is_cased == wish->is_cased && before->is_near == wish->is_near &&
+                       before->is_cased == wish->is_cased && before->look == wish->look &&
                        memcmp(before->text, wish->text, wish->length) == 0;
         if (!is_same) {
             struct weir__anchor *anchor = &engine->anchors[engine->anchors_count];
@@ -387,6 +418,17 @@ static int study_all(struct making *making)
     return result;
 }
 
+static int list_path_rules(struct weir__engine *engine)
+{
+    engine->path_rules = weir__base_alloc((size_t)engine->count + 1, sizeof(*engine->path_rules));
+    if (!engine->path_rules)
+        return -WEIR_E_NO_MEMORY;
+    for (uint32_t i = 0; i < engine->count; i++)
+        if (!engine->prepared[i].has_expression && engine->prepared[i].rule->path)
+            engine->path_rules[engine->path_rules_count++] = i;
+    return 0;
+}
+
 static int make(struct making *making)
 {
     struct weir__engine *engine = making->engine;
@@ -400,6 +442,8 @@ static int make(struct making *making)
     for (uint32_t i = 0; i < engine->count && result == 0; i++)
         result = choose(making, i);
     trust_required(engine);
+    if (result == 0)
+        result = list_path_rules(engine);
     if (result == 0)
         result = weir__kept_identify(engine);
     if (result < 0)
@@ -442,6 +486,7 @@ void weir__engine_free(struct weir__engine *engine)
     weir__base_free(engine->anchors);
     weir__base_free(engine->anchor_rules);
     weir__base_free(engine->keyword_numbers);
+    weir__base_free(engine->path_rules);
     weir__base_free(engine);
 }
 

@@ -121,6 +121,7 @@ struct weir__finding {
     const char *shown_path; /* with the secrets in it hidden; NULL: as it is */
     bool is_in_name;        /* found in the path, which is the line; not in the object */
     bool is_beside;         /* found in a container itself, beside its members */
+    bool is_around;         /* found in what may hold such members, as it came */
 };
 
 /* Called with a segment of the object, for what nothing behind it can change, or before that by
@@ -154,9 +155,15 @@ WEIR_MUST_USE int weir__scanner_begin(struct weir__scanner *scanner,
 /* 0 or NoMemory, after which the object is dropped. */
 WEIR_MUST_USE int weir__scanner_feed(struct weir__scanner *scanner, const char *bytes,
                                      size_t length);
+/* Where the next bytes of an object may be put, and how many: at least one. What is fed from there
+ * is not copied. Holds until something else is done with the scanner. */
+char *weir__scanner_room(struct weir__scanner *scanner, size_t *ret_size);
 /* Goes on so many bytes further in the object, which are not looked at and have no line end in
  * them: a hole. Nothing matches across it; places behind it are right. */
 WEIR_MUST_USE int weir__scanner_skip(struct weir__scanner *scanner, uint64_t length);
+/* Right behind that: so many lines did end in it after all, the last one so many bytes before its
+ * end. */
+void weir__scanner_skipped_lines(struct weir__scanner *scanner, uint64_t lines, uint64_t behind);
 #define WEIR__SETTLED_MAX 1024u /* findings of one segment that are told before it is complete */
 /* More may come, but not soon: tells at once what whatever follows cannot change, and changes
  * nothing else; the object has the same findings in the end, each once. That is: matches in lines

@@ -32,7 +32,7 @@ struct head {
 };
 
 struct kept_rule {
-    uint32_t width, reach, first_keyword, keywords_count, is_by_literals, is_near;
+    uint32_t width, reach, first_keyword, keywords_count, is_by_literals, look;
 };
 
 /* --- the name --- */
@@ -108,7 +108,7 @@ static bool take_rules(struct reader *reader, struct weir__engine *engine)
         struct kept_rule kept;
         struct weir__prepared *prepared = &engine->prepared[i];
         if (!take(reader, &kept, sizeof(kept)) || kept.width > WEIR__WIDTH_MAX ||
-            kept.width > engine->width || kept.reach > kept.width ||
+            kept.width > engine->width || kept.reach > kept.width || kept.look >= WEIR__LOOKS ||
             kept.first_keyword > engine->keyword_numbers_count ||
             kept.keywords_count > engine->keyword_numbers_count - kept.first_keyword)
             return false;
@@ -117,7 +117,7 @@ static bool take_rules(struct reader *reader, struct weir__engine *engine)
         prepared->first_keyword = kept.first_keyword;
         prepared->keywords_count = kept.keywords_count;
         prepared->is_by_literals = kept.is_by_literals != 0;
-        prepared->is_near = kept.is_near != 0;
+        prepared->look = (uint8_t)kept.look;
     }
     return true;
 }
@@ -203,7 +203,8 @@ static void forget(struct weir__engine *engine)
         struct weir__prepared *prepared = &engine->prepared[i];
         prepared->width = prepared->reach = 0;
         prepared->first_keyword = prepared->keywords_count = 0;
-        prepared->is_by_literals = prepared->is_near = false;
+        prepared->is_by_literals = false;
+        prepared->look = WEIR__LOOK_EVERYWHERE;
     }
 }
 
@@ -238,7 +239,7 @@ static int put_rules(struct weir__buffer *out, const struct weir__engine *engine
                                  .first_keyword = prepared->first_keyword,
                                  .keywords_count = prepared->keywords_count,
                                  .is_by_literals = prepared->is_by_literals,
-                                 .is_near = prepared->is_near};
+                                 .look = prepared->look};
         result = weir__buffer_append(out, &kept, sizeof(kept));
     }
     return result;

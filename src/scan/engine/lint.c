@@ -12,6 +12,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "binding.h"
 #include "check.h"
 #include "expression.h"
 #include "text.h"
@@ -239,10 +240,10 @@ static struct piece lines_of(const char *text, size_t length, size_t from, size_
     return (struct piece){text + from, until - from};
 }
 
-/* What can be said of a match without the file that it is in: entropy, check, allow lists. An
- * example passes its check, even if a scan would not insist. */
+/* What can be said of a match without the file that it is in: whose value it is, entropy, check,
+ * allow lists. An example passes its check, even if a scan would not insist. */
 static enum outcome judge(struct lint *lint, const char *text, const PCRE2_SIZE *ends,
-                          uint32_t groups_count, bool is_example)
+                          uint32_t groups_count, bool is_example, bool *ret_is_other)
 {
     const struct weir__rule *rule = lint->rule;
     uint32_t group = rule->secret_group;
@@ -257,6 +258,11 @@ static enum outcome judge(struct lint *lint, const char *text, const PCRE2_SIZE 
         [WEIR__ALLOW_LINE] = lines_of(text, strlen(text), ends[0], ends[1]),
     };
     struct piece secret = pieces[WEIR__ALLOW_SECRET];
+    *ret_is_other =
+        weir__binding_rejects(rule, text, ends, groups_count, (size_t)(secret.text - text),
+                              (size_t)(secret.text - text) + secret.length);
+    if (*ret_is_other)
+        return OUTCOME_REJECTED;
     weir__check *check = NULL;
     if (rule->check && (is_example || weir__check_is_gate(rule->check)))
         check = weir__check_find(rule->check);
@@ -285,8 +291,12 @@ static enum outcome try_text(struct lint *lint, const pcre2_code *code, const ch
         if (result < 0)
             break;
         const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(data);
-        outcome = judge(lint, text, ends, (uint32_t)result, is_example);
-        from = ends[1] > from ? ends[1] : from + 1;
+        bool is_other = false;
+        outcome = judge(lint, text, ends, (uint32_t)result, is_example, &is_other);
+        if (is_other)
+            from = pcre2_get_startchar(data) + 1;
+        else
+            from = ends[1] > from ? ends[1] : from + 1;
     }
     pcre2_match_data_free(data);
     return outcome;
@@ -299,7 +309,7 @@ static void check_matches(struct lint *lint, const pcre2_code *code)
     for (size_t i = 0; i < examples->count; i++) {
         static const char *const what[] = {
             [OUTCOME_NONE] = "no match",
-            [OUTCOME_REJECTED] = "a match that its entropy or its check rejects",
+            [OUTCOME_REJECTED] = "a match that its name, its entropy or its check rejects",
             [OUTCOME_ALLOWED] = "a match that an allow list allows",
         };
         enum outcome outcome = try_text(lint, code, examples->items[i], true, i + 1);

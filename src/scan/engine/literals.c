@@ -94,3 +94,48 @@ struct weir__literals weir__literals_either(const struct weir__literals *a,
     }
     return (struct weir__literals){0};
 }
+
+/* A byte of a text in lower case, and behind it. Two characters beyond ASCII are other cases of s
+ * and k. */
+static char next_lower(const char *text, size_t length, size_t *at)
+{
+    if (length - *at >= 2 && memcmp(text + *at, "\xc5\xbf", 2) == 0) {
+        *at += 2;
+        return 's';
+    }
+    if (length - *at >= 3 && memcmp(text + *at, "\xe2\x84\xaa", 3) == 0) {
+        *at += 3;
+        return 'k';
+    }
+    return weir__lower(text[(*at)++]);
+}
+
+static bool contains(const char *text, size_t length, const char *part)
+{
+    size_t part_length = strlen(part);
+    for (size_t i = 0; i < length; i++) {
+        size_t k = 0, at = i;
+        while (k < part_length && at < length) {
+            size_t from = at;
+            if (next_lower(text, length, &at) != weir__lower(part[k]) && text[from] != part[k])
+                break;
+            at = text[from] == part[k] ? from + 1 : at;
+            k++;
+        }
+        if (k == part_length)
+            return true;
+    }
+    return part_length == 0;
+}
+
+bool weir__literals_imply(const struct weir__literals *set, char *const *words, size_t count)
+{
+    for (unsigned i = 0; i < set->count; i++) {
+        bool has = false;
+        for (size_t k = 0; k < count && !has; k++)
+            has = contains(set->text[i], set->length[i], words[k]);
+        if (!has)
+            return false;
+    }
+    return set->count > 0;
+}

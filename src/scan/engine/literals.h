@@ -37,6 +37,9 @@ bool weir__literals_join(struct weir__literals *set, const struct weir__literals
 struct weir__literals weir__literals_either(const struct weir__literals *a,
                                             const struct weir__literals *b);
 
+/* Whether each has one of the words in it, in any case. False of an empty set. */
+bool weir__literals_imply(const struct weir__literals *set, char *const *words, size_t count);
+
 /* The length of the shortest; 0 of an empty set. */
 size_t weir__literals_shortest(const struct weir__literals *literals);
 /* How often one of them is met in a megabyte of source text: an estimate. WEIR__RATE_ANY: there are

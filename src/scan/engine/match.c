@@ -4,6 +4,11 @@
  * done for one block after the other, so that hits come nearly in the order of the text and a block
  * is read from memory once. A block is looked at with what is before it, as far as a pattern may be
  * wide, and a little of what follows; a hit belongs to the block that it ends in.
+ *
+ * Decoded runs stand one behind the other in the text of their level. A literal is found in them
+ * there. An expression may ask for the beginning or the end of the text, or for a byte that is no
+ * letter behind its last one: so expressions are given each run by itself, which begins and ends
+ * as a file does, and no byte of what is between two runs.
  */
 #include <stdlib.h>
 
@@ -82,7 +87,38 @@ struct hits {
     struct weir__scanner *scanner;
     size_t start;       /* of what the library sees, in the text */
     size_t from, until; /* those that end in (from, until] are wanted */
+    bool is_run;        /* the library sees bytes of one decoded run, and no others */
 };
+
+/* Mostly nothing comes of a hit for any of its rules; in text that repeats itself not even that has
+ * to be found out. */
+static void confirm_all(struct weir__scanner *scanner, uint32_t id, size_t at)
+{
+    const struct weir__engine *engine = scanner->engine;
+    const struct weir__anchor *anchor = &engine->anchors[id];
+    bool is_object = scanner->level == 0;
+    uint64_t idle = is_object ? weir__idle_rules(scanner, id, at) : 0;
+    bool is_new = is_object && idle == 0;
+    if (is_new)
+        weir__idle_begin(scanner, id, at);
+    for (uint32_t i = 0; i < anchor->rules_count; i++) {
+        uint32_t rule = engine->anchor_rules[anchor->first_rule + i];
+        if (i < WEIR__IDLE_MAX && (idle >> i & 1)) {
+            weir__confirm_none(scanner, rule, at);
+            continue;
+        }
+        size_t back = weir__confirm(scanner, rule, at);
+        if (i < WEIR__IDLE_MAX && is_new && back != WEIR__NOT_IDLE)
+            weir__idle_note(scanner, id, i, back);
+    }
+}
+
+/* Whether the rule itself is looked for, and no literal of it. */
+static bool is_expression(const struct weir__engine *engine, const struct weir__anchor *anchor)
+{
+    return !anchor->is_keyword && anchor->rules_count > 0 &&
+           !engine->prepared[engine->anchor_rules[anchor->first_rule]].is_by_literals;
+}
 
 static int on_hit(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
                   void *arg)
@@ -95,6 +131,8 @@ static int on_hit(unsigned id, unsigned long long from, unsigned long long to, u
     if (id >= engine->anchors_count)
         return 0; /* a database from a cache that has been tampered with */
     const struct weir__anchor *anchor = &engine->anchors[id];
+    if (scanner->level > 0 && !hits->is_run && is_expression(engine, anchor))
+        return 0; /* comes up in its run */
     size_t at = hits->start + (size_t)to;
     if ((at <= hits->from && hits->from > 0) || at > hits->until)
         return 0;
@@ -108,7 +146,7 @@ static int on_hit(unsigned id, unsigned long long from, unsigned long long to, u
             return 0;
     } else {
         const struct weir__view *last = scanner->view;
-        scanner->view = view_at(scanner, scanner->level, at > 0 ? at - 1 : 0);
+        scanner->view = view_at(scanner, scanner->level, to > 0 ? at - 1 : at);
         if (!scanner->view) {
             scanner->view = last;
             return 0;
@@ -120,8 +158,7 @@ static int on_hit(unsigned id, unsigned long long from, unsigned long long to, u
         scanner->generation = (scanner->generation & ~(uint64_t)UINT32_MAX) |
                               (scanner->levels[scanner->level].cursor + 1);
     }
-    for (uint32_t i = 0; i < anchor->rules_count; i++)
-        weir__confirm(scanner, engine->anchor_rules[anchor->first_rule + i], at);
+    confirm_all(scanner, id, at);
     return scanner->error;
 }
 
@@ -142,16 +179,40 @@ static void look(struct hits *hits, enum weir__look where, const char *text, siz
 
 static void look_near(struct hits *hits, const char *text, size_t length, size_t from, size_t until)
 {
+    static const enum weir__look looks[WEIR__NEAR_KINDS] = {
+        [WEIR__NEAR_ANY] = WEIR__LOOK_NEAR, [WEIR__NEAR_LONG] = WEIR__LOOK_NEAR_LONG};
+    const struct weir__engine *engine = hits->scanner->engine;
     struct weir__near near;
     weir__near_find(&near, text, length, from, until);
-    for (size_t at = from; weir__near_next(&near, at, &from, &until); at = until)
-        look(hits, WEIR__LOOK_NEAR, text, from, until);
+    for (unsigned kind = 0; kind < WEIR__NEAR_KINDS; kind++) {
+        size_t at = from, first;
+        while (engine->databases[looks[kind]] && weir__near_next(&near, kind, at, &first, &at))
+            look(hits, looks[kind], text, first, at);
+    }
+}
+
+/* Expressions in the bytes [from, until) of a level, run by run. *next is the first run that may
+ * have some of them; then of what comes behind. */
+static void look_in_runs(struct hits *hits, const char *text, size_t from, size_t until,
+                         size_t *next)
+{
+    struct weir__level *level = &hits->scanner->levels[hits->scanner->level];
+    while (*next < level->count && level->runs[*next].out_until <= hits->from)
+        ++*next;
+    hits->is_run = true;
+    for (size_t i = *next; i < level->count && level->runs[i].out_from < until; i++) {
+        const struct weir__decoded *run = &level->runs[i];
+        look(hits, WEIR__LOOK_RUNS, text, run->out_from > from ? run->out_from : from,
+             run->out_until < until ? run->out_until : until);
+    }
+    hits->is_run = false;
 }
 
 void weir__match_text(struct weir__scanner *scanner, const char *text, size_t length)
 {
     const struct weir__engine *engine = scanner->engine;
     struct hits hits = {.scanner = scanner};
+    size_t next_run = 0;
     for (size_t block = 0; block < length && scanner->error == 0; block += BLOCK_SIZE) {
         size_t before = (size_t)engine->pattern_width + 1;
         size_t from = block > before ? block - before : 0;
@@ -164,8 +225,10 @@ void weir__match_text(struct weir__scanner *scanner, const char *text, size_t le
             weir__doubts_open(scanner, from);
         if (engine->databases[WEIR__LOOK_EVERYWHERE])
             look(&hits, WEIR__LOOK_EVERYWHERE, text, from, until);
-        if (engine->databases[WEIR__LOOK_NEAR])
+        if (engine->databases[WEIR__LOOK_NEAR] || engine->databases[WEIR__LOOK_NEAR_LONG])
             look_near(&hits, text, length, from, until);
+        if (engine->databases[WEIR__LOOK_RUNS] && scanner->level > 0)
+            look_in_runs(&hits, text, from, until, &next_run);
         if (scanner->level == 0)
             weir__doubts_close(scanner);
     }

@@ -14,8 +14,10 @@
 
 #include "banned.h"
 
-#define USES_MAX 48u
-#define OPTIONS  (PCRE2_DOLLAR_ENDONLY | PCRE2_USE_OFFSET_LIMIT)
+#define USES_MAX       48u
+#define LOOKBEHIND_MAX 1024u
+#define USES_LATE      512u /* before it is worth a millisecond to know more */
+#define OPTIONS        (PCRE2_DOLLAR_ENDONLY | PCRE2_USE_OFFSET_LIMIT)
 
 /* What a rule means by the edge of a word that it begins with. An escape ends with a letter or a
  * digit, and what is behind it begins all the same: \nAKIA…, key%3DAIza…, \u003dAIza…. */
@@ -52,11 +54,26 @@ static pcre2_code *compile_rule(const char *text)
 
 static uint32_t lookbehind_of(const pcre2_code *code)
 {
-    uint32_t characters = UINT32_MAX, options = 0;
+    uint32_t characters = 0, options = 0;
     if (!code || pcre2_pattern_info(code, PCRE2_INFO_ALLOPTIONS, &options) != 0 ||
-        options & PCRE2_UTF || pcre2_pattern_info(code, PCRE2_INFO_MAXLOOKBEHIND, &characters) != 0)
+        pcre2_pattern_info(code, PCRE2_INFO_MAXLOOKBEHIND, &characters) != 0 ||
+        characters > LOOKBEHIND_MAX)
         return UINT32_MAX;
-    return characters;
+    /* Where characters are meant, the one that the search begins in the middle of is looked at, and
+     * one before it that may be cut. */
+    return options & PCRE2_UTF ? 4 * (characters + 2) : characters;
+}
+
+/* The machine code of PCRE2 10.42 never lets \D, \S and \W match a character beyond ASCII in a text
+ * that need not be valid. */
+static bool can_be_machine_code(const char *text)
+{
+    if (!weir__expression_is_wide(text))
+        return true;
+    for (; (text = strchr(text, '\\')) && text[1]; text += 2)
+        if (strchr("DSW", text[1]))
+            return false;
+    return true;
 }
 
 static pcre2_code *code_of(struct weir__matcher *matcher)
@@ -67,7 +84,7 @@ static pcre2_code *code_of(struct weir__matcher *matcher)
         matcher->code =
             matcher->is_rule ? compile_rule(matcher->text) : compile(matcher->text, &error, &at);
         matcher->lookbehind = lookbehind_of(matcher->code);
-    } else if (++matcher->uses == USES_MAX) {
+    } else if (++matcher->uses == USES_MAX && can_be_machine_code(matcher->text)) {
         matcher->is_machine_code = pcre2_jit_compile(matcher->code, PCRE2_JIT_COMPLETE) == 0;
     }
     return matcher->code;
@@ -107,6 +124,20 @@ void weir__matcher_fini(struct weir__matcher *matcher)
 {
     pcre2_code_free(matcher->code);
     matcher->code = NULL;
+    weir__base_free(matcher->late);
+    matcher->late = NULL;
+}
+
+const char *weir__matcher_late(struct weir__matcher *matcher)
+{
+    struct weir__expression study;
+    if (!matcher->is_studied && matcher->uses >= USES_LATE) {
+        matcher->is_studied = true;
+        if (weir__expression_study(matcher->text, &study) == 0 && study.late[0] &&
+            (matcher->late = weir__base_alloc(1, sizeof(study.late)))) /* else it is slower */
+            memcpy(matcher->late, study.late, sizeof(study.late));
+    }
+    return matcher->late ? matcher->late : "";
 }
 
 bool weir__matcher_has(struct weir__matcher *matcher, pcre2_match_data *data, const char *subject,

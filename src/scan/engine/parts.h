@@ -1,6 +1,7 @@
 /* parts.h - what the files of the engine share; nobody else includes this.
  *
- *   expression.c  what is known about an expression before it runs
+ *   expression.c  what is known about an expression before it runs; expression_atom.c: its smallest
+ *                 parts; expression_wide.c: what is about characters, as bytes
  *   literals.c    sets of literals; rate.c: how often they are met
  *   stretch.c     stretches of token bytes, near which most rules are looked for
  *   database.c    patterns as a Hyperscan database
@@ -8,7 +9,7 @@
  *   kept.c        the same, from a cache and into it
  *   matcher.c     PCRE2: expressions compiled when first needed, matches inside bounds
  *   allow.c       allow lists
- *   confirm.c     from a match to a candidate: every gate
+ *   confirm.c     from a match to a candidate: every gate; binding.h: whose value it is
  *   echo.c        what repeats itself is searched and judged once
  *   doubts.c      matches of generic rules until the end of their block
  *   pending.c     candidates of an object until it is complete: keywords, requirements, overlaps
@@ -46,8 +47,10 @@ struct weir__matcher {
     pcre2_code *code; /* NULL until needed */
     unsigned uses;
     bool is_machine_code;
-    uint32_t lookbehind; /* characters; UINT32_MAX: not known, or of more than a byte */
+    uint32_t lookbehind; /* bytes before a start that make a difference; UINT32_MAX: not known */
     bool is_rule;        /* \b at its beginning holds behind an escape, too */
+    bool is_studied;
+    char *late; /* what every match has in it (expression.h); NULL: not known */
 };
 
 void weir__matcher_fini(struct weir__matcher *matcher);
@@ -59,13 +62,23 @@ bool weir__matcher_has(struct weir__matcher *matcher, pcre2_match_data *data, co
 int weir__matcher_run(struct weir__matcher *matcher, const char *subject, size_t length,
                       size_t from, uint32_t options, pcre2_match_data *data,
                       pcre2_match_context *context);
+/* The late literal of an expression that has been run often; "": it has none, or is not run often.
+ */
+const char *weir__matcher_late(struct weir__matcher *matcher);
 /* Why it cannot be compiled: one line. True: it can, and has so many groups. */
 bool weir__matcher_check(const char *text, uint32_t *ret_groups, char *reason, size_t size);
 
 /* --- rules, shared --- */
 
-/* Where rules are looked for: a database each. */
-enum weir__look { WEIR__LOOK_EVERYWHERE, WEIR__LOOK_NEAR /* stretches */, WEIR__LOOKS };
+/* Where a rule is looked for, a database each: everywhere, near stretches of token bytes, near long
+ * ones. The last has once more all that are looked for by expression, for decoded runs. */
+enum weir__look {
+    WEIR__LOOK_EVERYWHERE,
+    WEIR__LOOK_NEAR,
+    WEIR__LOOK_NEAR_LONG,
+    WEIR__LOOK_RUNS,
+    WEIR__LOOKS
+};
 
 /* A pattern of a database. */
 struct weir__anchor {
@@ -88,11 +101,11 @@ struct weir__prepared {
         keywords_count; /* into the engine's keyword numbers: one must be seen */
     bool has_expression;
     bool is_by_literals; /* they are looked for, and not the expression */
-    bool is_near;        /* looked for near stretches only */
+    uint8_t look;        /* where: enum weir__look */
     bool is_generic;     /* gives way to any other rule that has the same secret */
     uint8_t rank;        /* who gives way to whom: 0 to nobody, 1 to those and to earlier rules that
                           * say that they do, 2 (generic) to all of them and to earlier generic ones */
-    bool is_doubtful;    /* generic, and no other rule asks whether it is there */
+    bool is_doubtful;    /* gives way, and no other rule asks whether it is there */
 };
 
 struct weir__engine {
@@ -106,6 +119,8 @@ struct weir__engine {
     uint32_t *keyword_numbers;
     uint32_t keyword_numbers_count;
     uint32_t keywords_count;
+    uint32_t *path_rules; /* those without an expression: each object is asked for all of them */
+    uint32_t path_rules_count;
     hs_database_t *databases[WEIR__LOOKS]; /* NULL where no rule is looked for */
     uint32_t width;
     uint32_t pattern_width; /* of the widest pattern in a database */
@@ -174,6 +189,8 @@ struct weir__level {
 struct weir__progress {
     uint64_t generation; /* of the view that position is about */
     uint64_t position;   /* no match of the rule starts before */
+    /* The late literal of the rule does not begin in [bare_from, bare_until). */
+    uint64_t bare_from, bare_until;
 };
 
 /* What is known of whether a candidate is told. */
@@ -184,16 +201,23 @@ struct weir__candidate {
     uint32_t rule;
     struct weir__place place;          /* of the secret */
     uint64_t match_line, match_column; /* where the match begins, for requirements */
+    uint64_t run;                      /* of a decoded one: the same of all in that run; else 0 */
+    uint32_t run_line, run_column;     /* where in the decoded text of the run the match begins */
+    uint32_t run_from, run_until;      /* and the secret, in bytes */
+    uint32_t next_other;               /* the next in order that is not of the same run */
     uint32_t secret_at, secret_length, match_at, match_length, line_at, line_length;
     uint32_t line_from, line_until; /* the secret in the line */
     enum weir__encoding encodings[WEIR__DECODE_DEPTH_MAX];
     uint8_t encodings_count;
     bool is_checked;
-    bool is_told;    /* stays to be compared with */
-    bool is_done;    /* will not be told; stays for those that require it */
-    bool is_allowed; /* will not be told either, and others give way to it as if it were */
+    bool is_told;      /* stays to be compared with */
+    bool is_done;      /* will not be told; stays for those that require it */
+    bool is_allowed;   /* will not be told either, and others give way to it as if it were */
+    bool is_commented; /* allowed by a comment: somebody knows these bytes, whichever rule has them
+                        */
     uint8_t standing;
     uint64_t required; /* those that were met, a bit for each of the first 64 */
+    uint64_t ends_max; /* where it ends, or one that comes before it in order: the last of them */
     double entropy;
 };
 
@@ -218,7 +242,9 @@ struct weir__pending_asked { /* how far from a match those are that require it *
 
 struct weir__pending {
     struct weir__candidate *items; /* capacity */
-    uint32_t *order;               /* of them, by rule and line, then by rank; as many */
+    uint32_t *order;               /* of them, by rule and line, then by rank; as many twice: behind
+                                    * the capacity those of decoded runs, by rule, run and line */
+    unsigned decoded_count;        /* of the latter */
     struct weir__pending_name names[WEIR__PENDING_NAMES]; /* those that were looked up last */
     struct weir__pending_asked *asked;                    /* by rule; NULL until needed */
     unsigned count, capacity;
@@ -228,6 +254,7 @@ struct weir__pending {
     unsigned again;   /* so many, or so much text, before room is made again */
     size_t text_again;
     bool has_decoded;         /* some of them */
+    bool has_required;        /* some require others */
     struct weir__buffer text; /* of all of them */
 };
 
@@ -238,9 +265,10 @@ struct weir__match {
     size_t secret_from, secret_until;
 };
 
-/* Matches of generic rules in the block at hand. Most of what they match in a text full of secrets
- * is the secret of another rule, to which they give way: so they are judged at the end of the
- * block, and only those that no other rule has. At the limit those that wait are judged at once. */
+/* Matches of rules that give way in the block at hand. Most of what they match in a text full of
+ * secrets is the secret of another rule, to which they give way: so they are judged at the end of
+ * the block, and only those that no other rule has. At the limit those that wait are judged at
+ * once. */
 #define WEIR__DOUBTS_MAX   512u
 #define WEIR__DOUBTS_WORDS 2560u /* as many bits as a block has bytes, with what is before it */
 
@@ -266,7 +294,8 @@ struct weir__uncommented {
     uint64_t from, until;
 };
 
-enum weir__verdict { WEIR__ACCEPTED, WEIR__REJECTED, WEIR__ALLOWED };
+/* Allowed by a list, or by a comment. */
+enum weir__verdict { WEIR__ACCEPTED, WEIR__REJECTED, WEIR__ALLOWED, WEIR__COMMENTED };
 
 /* How far the object is the same as that much before. */
 #define WEIR__SAME_COUNT 8u
@@ -288,6 +317,36 @@ struct weir__echo {
     enum weir__verdict verdict;
     bool is_checked;
     bool is_set, has_match, is_judged;
+};
+
+/* Rules of an anchor whose searches for its last hit in the object found nothing, and would again
+ * if the text is the same. */
+#define WEIR__IDLE_MAX 64u /* of an anchor; others are asked for */
+#define WEIR__NOT_IDLE SIZE_MAX
+struct weir__idle {
+    uint64_t generation;     /* of the object */
+    uint64_t to;             /* where the hit ended */
+    uint64_t gap_max;        /* how far behind it the next hit may end */
+    uint64_t before, behind; /* bytes on either side of its end that make a difference */
+    uint64_t rules;          /* a bit for each that is idle */
+};
+
+/* Lines of the decoded run at hand are counted up to here. */
+struct weir__run_cursor {
+    uint64_t generation; /* of the view */
+    size_t at, line, start;
+};
+
+/* What is known of the bytes of the secret that was judged last. */
+#define WEIR__LATELY_MAX   128u /* bytes of it; of a longer one it is found out each time */
+#define WEIR__LATELY_LISTS 64u
+struct weir__lately {
+    char secret[WEIR__LATELY_MAX];
+    size_t length; /* 0: of none */
+    double entropy;
+    weir__check *check; /* that was made, or NULL */
+    bool holds;
+    uint64_t asked, allowed; /* by global allow list: a bit for each that was asked; its answer */
 };
 
 struct weir__allow_state; /* matchers of the allow lists */
@@ -330,15 +389,18 @@ struct weir__scanner {
     int error;
     size_t cursor; /* lines are counted up to here in the segment */
     uint64_t cursor_line, cursor_start;
+    struct weir__run_cursor run_cursor;
     struct weir__level levels[WEIR__DECODE_DEPTH_MAX + 1]; /* 0 is not used: the segment */
     struct weir__pending pending;
     struct weir__doubts doubts;
     struct weir__settle *settle; /* NULL until needed */
     struct weir__echo *echoes;   /* by rule */
+    struct weir__idle *idle;     /* by anchor */
     struct weir__same same[WEIR__SAME_COUNT];
     unsigned same_next;
     uint64_t same_work;                      /* bytes that were compared in the object */
     struct weir__uncommented uncommented[2]; /* of the object, and of the decoded run at hand */
+    struct weir__lately lately;
 };
 
 /* --- allow.c --- */
@@ -354,16 +416,28 @@ struct weir__allow_subject {
 };
 bool weir__allow_match(struct weir__scanner *scanner, const struct weir__allow_subject *subject);
 
+/* --- lately.c --- */
+/* What is known of these bytes. NULL: they are too many, or none. */
+struct weir__lately *weir__lately_of(struct weir__scanner *scanner, const char *secret,
+                                     size_t length);
+double weir__lately_entropy(struct weir__scanner *scanner, const char *secret, size_t length);
+bool weir__lately_check(struct weir__scanner *scanner, weir__check *check, const char *secret,
+                        size_t length);
+
 /* --- match.c --- */
 /* A text of the level at hand: every hit in it goes to weir__confirm(). */
 void weir__match_text(struct weir__scanner *scanner, const char *text, size_t length);
 
 /* --- confirm.c --- */
-/* A hit of the database that ends at `to` in the view at hand: looks for matches of the rule. */
-void weir__confirm(struct weir__scanner *scanner, uint32_t rule, size_t to);
+/* A hit of the database that ends at `to` in the view at hand: looks for matches of the rule. If
+ * there are none, and that depends on bytes of the view alone: how far before the hit the first
+ * search began; else WEIR__NOT_IDLE. */
+size_t weir__confirm(struct weir__scanner *scanner, uint32_t rule, size_t to);
+/* The same where it is known that there is none. */
+void weir__confirm_none(struct weir__scanner *scanner, uint32_t rule, size_t to);
 void weir__confirm_path_rules(struct weir__scanner *scanner);
-/* Whether a match is a candidate; makes it one. */
-void weir__judge(struct weir__scanner *scanner, const struct weir__match *match);
+/* Whether a match is a candidate that may be told; makes it one. */
+bool weir__judge(struct weir__scanner *scanner, const struct weir__match *match);
 /* The parts of that, which change nothing: */
 bool weir__is_path_wanted(struct weir__scanner *scanner, uint32_t rule);
 /* A match that starts in [from, to] and ends within a width: 1, 0, or an error of PCRE2. is_early:
@@ -384,9 +458,14 @@ void weir__echo_begin(struct weir__scanner *scanner);
  * as at its last hit: 1 and a match, 0, or -1: not known. *ret_next: where the next one begins. */
 int weir__echo_find(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
                     struct weir__match *ret_match, size_t *ret_next);
-/* They gave this one match, or NULL. */
-void weir__echo_keep(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
+/* They gave this one match, or NULL. True: and will again where the text is the same. */
+bool weir__echo_keep(struct weir__scanner *scanner, uint32_t rule, size_t from, size_t to,
                      const struct weir__match *match, size_t next);
+/* Which rules of an anchor find nothing for a hit that ends at `to`. 0: none is known to. */
+uint64_t weir__idle_rules(struct weir__scanner *scanner, uint32_t anchor, size_t to);
+/* A hit of the anchor is looked at anew; and one of its rules was idle for it. */
+void weir__idle_begin(struct weir__scanner *scanner, uint32_t anchor, size_t to);
+void weir__idle_note(struct weir__scanner *scanner, uint32_t anchor, uint32_t number, size_t back);
 /* The verdict, and without lines the facts, if the line is the same as at the rule's last match. */
 bool weir__echo_judged(struct weir__scanner *scanner, const struct weir__match *match,
                        enum weir__verdict *ret_verdict, struct weir__facts *ret_facts);
@@ -405,6 +484,9 @@ void weir__doubts_cover(struct weir__scanner *scanner, size_t from, size_t until
 /* --- required.c --- */
 /* Candidates are asked about as they are now, until others come. */
 void weir__required_order(struct weir__scanner *scanner);
+/* Notes where the match of a candidate begins in the decoded run at hand, if it is in one. */
+void weir__required_place(struct weir__scanner *scanner, const struct weir__match *match,
+                          struct weir__candidate *candidate);
 /* Whether all that it requires is there: WEIR__STANDS; cannot come any more: WEIR__FALLS. */
 enum weir__standing weir__required_met(struct weir__scanner *scanner,
                                        struct weir__candidate *candidate);
@@ -422,8 +504,9 @@ void weir__pending_begin(struct weir__pending *pending);
 /* Makes room when it becomes scarce: rather between two blocks than in the middle of one, where a
  * generic rule may have come before the one that it gives way to. */
 void weir__pending_make_room(struct weir__scanner *scanner);
-/* Room for one more with so much text. NULL: scanner->error says why. */
-struct weir__candidate *weir__pending_new(struct weir__scanner *scanner, size_t text);
+/* Room for one more, of a rule, with so much text. NULL: scanner->error says why. */
+struct weir__candidate *weir__pending_new(struct weir__scanner *scanner, uint32_t rule,
+                                          size_t text);
 /* Appends to the text; where it is. */
 uint32_t weir__pending_text(struct weir__pending *pending, const char *bytes, size_t length);
 /* Whether it asks for no other rule, and gives way to none. */
@@ -431,6 +514,9 @@ static inline bool weir__is_independent(const struct weir__prepared *prepared)
 {
     return !prepared->rule->is_hidden && prepared->rank == 0 && prepared->rule->required_count == 0;
 }
+/* Whether what is still to come keeps a match of the rule from being told only by having the bytes
+ * of it. */
+bool weir__pending_asks_nothing(const struct weir__scanner *scanner, uint32_t rule);
 /* Whether nothing that is still to come keeps it from being told. */
 bool weir__pending_is_certain(const struct weir__scanner *scanner, uint32_t rule);
 /* Hands out what stands whatever is still to come. */

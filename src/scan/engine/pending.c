@@ -24,6 +24,8 @@
 
 #define REACH       64u   /* candidates before one that may overlap it */
 #define REACH_AHEAD 4096u /* and behind its beginning */
+#define NEAR_MAX    8u    /* places that a candidate is moved before they are sorted anew */
+#define KINDS_MAX   16u   /* rules that are gone through one by one rather than sorted by */
 
 _Static_assert(WEIR__CANDIDATES_MAX / 4 * 3 == WEIR__WAITING_MAX, "as it is told");
 
@@ -32,7 +34,8 @@ static int resize(struct weir__pending *pending, unsigned capacity)
     struct weir__candidate *items =
         weir__base_realloc(pending->items, capacity, sizeof(*pending->items));
     pending->items = items ? items : pending->items;
-    uint32_t *order = weir__base_realloc(pending->order, capacity, sizeof(*pending->order));
+    uint32_t *order =
+        weir__base_realloc(pending->order, (size_t)capacity * 2, sizeof(*pending->order));
     pending->order = order ? order : pending->order;
     if (!items || !order)
         return -WEIR_E_NO_MEMORY;
@@ -51,7 +54,7 @@ static void forget(struct weir__pending *pending)
 {
     pending->count = pending->sorted = pending->settled = pending->again = 0;
     pending->text_again = 0;
-    pending->has_decoded = false;
+    pending->has_decoded = pending->has_required = false;
     weir__buffer_truncate(&pending->text, 0);
 }
 
@@ -89,7 +92,7 @@ void weir__pending_make_room(struct weir__scanner *scanner)
         make_room(scanner);
 }
 
-struct weir__candidate *weir__pending_new(struct weir__scanner *scanner, size_t text)
+struct weir__candidate *weir__pending_new(struct weir__scanner *scanner, uint32_t rule, size_t text)
 {
     struct weir__pending *pending = &scanner->pending;
     if (pending->count == pending->capacity ||
@@ -103,6 +106,8 @@ struct weir__candidate *weir__pending_new(struct weir__scanner *scanner, size_t 
     }
     struct weir__candidate *candidate = &pending->items[pending->count++];
     memset(candidate, 0, sizeof(*candidate));
+    candidate->rule = rule;
+    pending->has_required |= scanner->engine->prepared[rule].rule->required_count > 0;
     return candidate;
 }
 
@@ -145,6 +150,27 @@ static int by_place(const void *a, const void *b)
     return (int)left->encodings_count - (int)right->encodings_count;
 }
 
+static uint64_t end_of(const struct weir__candidate *candidate)
+{
+    return candidate->place.offset + candidate->place.length;
+}
+
+/* Puts the item among those of [low, at), which are in order, if it is not far from its place. */
+static bool put_in_order(struct weir__candidate *items, unsigned low, unsigned at)
+{
+    unsigned to = at;
+    while (to > low && at - to <= NEAR_MAX && by_place(&items[to - 1], &items[at]) > 0)
+        to--;
+    if (at - to > NEAR_MAX)
+        return false;
+    if (to < at) {
+        struct weir__candidate one = items[at];
+        memmove(&items[to + 1], &items[to], (at - to) * sizeof(*items));
+        items[to] = one;
+    }
+    return true;
+}
+
 /* Most are in order already: those of earlier segments come before the new ones. */
 static void sort(struct weir__pending *pending)
 {
@@ -160,14 +186,22 @@ static void sort(struct weir__pending *pending)
         else
             high = middle;
     }
-    if (pending->sorted < pending->count)
+    if (pending->sorted == pending->count)
+        return;
+    /* The hits of one database come in order. */
+    unsigned next = low + 1;
+    while (next < pending->count && by_place(&pending->items[next - 1], &pending->items[next]) <= 0)
+        next++;
+    while (next < pending->count && put_in_order(pending->items, low, next))
+        next++;
+    if (next < pending->count)
         qsort(pending->items + low, pending->count - low, sizeof(*pending->items), by_place);
+    uint64_t last = low > 0 ? pending->items[low - 1].ends_max : 0;
+    for (unsigned i = low; i < pending->count; i++) {
+        last = end_of(&pending->items[i]) > last ? end_of(&pending->items[i]) : last;
+        pending->items[i].ends_max = last;
+    }
     pending->sorted = pending->count;
-}
-
-static uint64_t end_of(const struct weir__candidate *candidate)
-{
-    return candidate->place.offset + candidate->place.length;
 }
 
 /* Whether it is told, but for what gives way or is there twice. */
@@ -185,13 +219,23 @@ static enum weir__standing standing_of(struct weir__scanner *scanner,
     return is_end && standing == WEIR__WAITS ? WEIR__FALLS : standing;
 }
 
+/* Neighbours in a decoded text share a byte of what they were encoded in. */
+static bool are_apart(const struct weir__candidate *one, const struct weir__candidate *other)
+{
+    return one->run != 0 && one->run == other->run &&
+           (one->run_until <= other->run_from || other->run_until <= one->run_from);
+}
+
 /* Whether the first gives way to the second if that is told: never both to each other. */
 static bool yields(const struct weir__engine *engine, const struct weir__candidate *one,
                    const struct weir__candidate *other)
 {
+    if (are_apart(one, other))
+        return false;
     unsigned rank = engine->prepared[one->rule].rank, others = engine->prepared[other->rule].rank;
-    /* Of two that both give way, one that is allowed leaves the word to the other. */
-    return others < rank || (others == rank && other->rule < one->rule && !other->is_allowed);
+    /* Of two that both give way, one that a list allows leaves the word to the other. */
+    return others < rank || (others == rank && other->rule < one->rule &&
+                             (!other->is_allowed || other->is_commented));
 }
 
 /* A rule that gives way does where another one has the same bytes, or a part of them. Items are in
@@ -211,6 +255,8 @@ static enum weir__standing cover_of(const struct weir__scanner *scanner, unsigne
     }
     for (unsigned i = index; i-- > 0 && index - i < REACH;) {
         const struct weir__candidate *other = &pending->items[i];
+        if (other->ends_max <= one->place.offset)
+            break;
         if (other->standing > most && end_of(other) > one->place.offset &&
             yields(scanner->engine, one, other))
             most = other->standing;
@@ -232,32 +278,57 @@ static int by_rank(const void *a, const void *b, void *arg)
     return (left > right) - (left < right);
 }
 
-/* Those first that others give way to: nothing gives way to what has given way itself. Bytes before
- * the offset have nothing new to give way to. */
-static void give_way(struct weir__scanner *scanner, uint64_t offset)
+/* Puts a rule among others, which are in order of rank and number and each there once. False: there
+ * is no room for it. */
+static bool add_kind(const struct weir__engine *engine, uint32_t rule, uint32_t *kinds,
+                     unsigned *count)
+{
+    unsigned at = *count;
+    for (unsigned i = 0; i < *count; i++)
+        if (kinds[i] == rule)
+            return true;
+    if (*count == KINDS_MAX)
+        return false;
+    for (; at > 0; at--) {
+        unsigned rank = engine->prepared[rule].rank, before = engine->prepared[kinds[at - 1]].rank;
+        if (before < rank || (before == rank && kinds[at - 1] < rule))
+            break;
+        kinds[at] = kinds[at - 1];
+    }
+    kinds[at] = rule;
+    ++*count;
+    return true;
+}
+
+static void let_give_way(struct weir__scanner *scanner, unsigned index)
+{
+    enum weir__standing cover = cover_of(scanner, index);
+    if (cover != WEIR__FALLS)
+        scanner->pending.items[index].standing =
+            (uint8_t)(cover == WEIR__STANDS ? WEIR__FALLS : WEIR__WAITS);
+}
+
+/* Those first that others give way to: nothing gives way to what has given way itself. Texts full
+ * of candidates mostly have those of a few rules, which are gone through one by one. */
+static void give_way(struct weir__scanner *scanner)
 {
     struct weir__pending *pending = &scanner->pending;
-    unsigned count = 0;
-    bool is_in_order = true;
+    uint32_t kinds[KINDS_MAX];
+    unsigned count = 0, kinds_count = 0;
+    bool is_few = true;
     for (unsigned i = 0; i < pending->count; i++)
         if (pending->items[i].standing != WEIR__FALLS && !pending->items[i].is_told &&
             scanner->engine->prepared[pending->items[i].rule].rank > 0) {
-            pending->order[count] = i;
-            is_in_order =
-                is_in_order && (count == 0 || by_rank(&pending->order[count - 1],
-                                                      &pending->order[count], scanner) <= 0);
-            count++;
+            pending->order[count++] = i;
+            is_few =
+                is_few && add_kind(scanner->engine, pending->items[i].rule, kinds, &kinds_count);
         }
-    if (!is_in_order)
+    if (!is_few)
         qsort_r(pending->order, count, sizeof(*pending->order), by_rank, scanner);
-    for (unsigned i = 0; i < count; i++) {
-        struct weir__candidate *candidate = &pending->items[pending->order[i]];
-        enum weir__standing cover = cover_of(scanner, pending->order[i]);
-        if (cover == WEIR__STANDS)
-            candidate->standing = WEIR__FALLS;
-        else if (cover == WEIR__WAITS || end_of(candidate) > offset)
-            candidate->standing = WEIR__WAITS;
-    }
+    for (unsigned kind = 0; kind < (is_few ? kinds_count : 1); kind++)
+        for (unsigned i = 0; i < count; i++)
+            if (!is_few || pending->items[pending->order[i]].rule == kinds[kind])
+                let_give_way(scanner, pending->order[i]);
 }
 
 /* How all of them stand; is_end: nothing is to come. */
@@ -268,7 +339,7 @@ static void find_standing(struct weir__scanner *scanner, bool is_end)
     weir__required_order(scanner);
     for (unsigned i = 0; i < pending->count; i++)
         pending->items[i].standing = (uint8_t)standing_of(scanner, &pending->items[i], is_end);
-    give_way(scanner, is_end ? UINT64_MAX : scanner->offset);
+    give_way(scanner);
 }
 
 /* The same secret of the same rule at the same place, found plain and decoded, or twice decoded. */
@@ -390,6 +461,13 @@ static void tell(struct weir__scanner *scanner, const struct weir__candidate *ca
     scanner->sink.finding(scanner->sink.arg, &finding);
 }
 
+bool weir__pending_asks_nothing(const struct weir__scanner *scanner, uint32_t rule)
+{
+    const struct weir__prepared *prepared = &scanner->engine->prepared[rule];
+    return !prepared->rule->is_hidden && prepared->rule->required_count == 0 &&
+           has_keyword(scanner, prepared);
+}
+
 /* Those that require others, or give way to them, wait for all. */
 bool weir__pending_is_certain(const struct weir__scanner *scanner, uint32_t rule)
 {
@@ -467,41 +545,50 @@ static void find_kept(struct weir__scanner *scanner, bool is_forced)
     }
 }
 
-static uint32_t copy_text(struct weir__buffer *to, const struct weir__buffer *from, uint32_t at,
-                          uint32_t length)
+/* By where its text begins. */
+static int by_text(const void *a, const void *b, void *arg)
 {
-    uint32_t place = (uint32_t)weir__buffer_length(to);
-    int result = weir__buffer_append(to, weir__buffer_text(from) + at, length);
-    (void)result; /* there is room: it was reserved */
-    return place;
+    const struct weir__candidate *items = arg;
+    uint32_t left = items[*(const uint32_t *)a].secret_at,
+             right = items[*(const uint32_t *)b].secret_at;
+    return (left > right) - (left < right);
 }
 
-/* Forgets the texts of those that are not to be told any more. */
-static int drop_texts(struct weir__pending *pending)
+/* Forgets the texts of those that are not to be told any more. What is kept moves to the front: in
+ * the order in which it came, so that nothing is moved over what is still to be moved. */
+static void drop_texts(struct weir__pending *pending)
 {
-    struct weir__buffer text;
-    size_t total = 0;
+    unsigned count = 0;
+    bool is_in_order = true;
     for (unsigned i = 0; i < pending->count; i++) {
-        struct weir__candidate *one = &pending->items[i];
-        if (!one->is_told && !one->is_done && !one->is_allowed)
-            total += (size_t)one->secret_length + one->match_length + one->line_length;
-    }
-    weir__buffer_init(&text, WEIR__CANDIDATE_TEXT);
-    if (weir__buffer_reserve(&text, total) < 0) {
-        weir__buffer_fini(&text);
-        return -WEIR_E_NO_MEMORY;
-    }
-    for (unsigned i = 0; i < pending->count; i++) {
-        struct weir__candidate *one = &pending->items[i];
+        const struct weir__candidate *one = &pending->items[i];
         if (one->is_told || one->is_done || one->is_allowed)
             continue;
-        one->secret_at = copy_text(&text, &pending->text, one->secret_at, one->secret_length);
-        one->match_at = copy_text(&text, &pending->text, one->match_at, one->match_length);
-        one->line_at = copy_text(&text, &pending->text, one->line_at, one->line_length);
+        pending->order[count] = i;
+        is_in_order =
+            is_in_order && (count == 0 || by_text(&pending->order[count - 1],
+                                                  &pending->order[count], pending->items) <= 0);
+        count++;
     }
-    weir__buffer_fini(&pending->text);
-    pending->text = text;
-    return 0;
+    if (!is_in_order)
+        qsort_r(pending->order, count, sizeof(*pending->order), by_text, pending->items);
+    char *text = (char *)weir__buffer_text(&pending->text);
+    uint32_t length = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct weir__candidate *one = &pending->items[pending->order[i]];
+        /* The secret, the match and the line, one behind the other; of a path only the first. */
+        uint32_t from = one->secret_at, until = from + one->secret_length;
+        until =
+            one->match_at + one->match_length > until ? one->match_at + one->match_length : until;
+        if (one->line_length > 0)
+            until = one->line_at + one->line_length;
+        memmove(text + length, text + from, until - from);
+        one->secret_at = length;
+        one->match_at = one->match_at - from + length;
+        one->line_at = one->line_length > 0 ? one->line_at - from + length : 0;
+        length += until - from;
+    }
+    weir__buffer_truncate(&pending->text, length);
 }
 
 /* Forgets those of which all is known. is_forced: whatever is there is judged, and forgotten. */
@@ -527,8 +614,7 @@ static void compact(struct weir__scanner *scanner, bool is_forced)
         }
     pending->count = pending->sorted = count;
     pending->settled = 0;
-    if (drop_texts(pending) < 0)
-        scanner->error = -WEIR_E_NO_MEMORY;
+    drop_texts(pending);
 }
 
 static bool is_scarce(const struct weir__pending *pending, unsigned quarters)
@@ -569,6 +655,8 @@ static void note_early(struct weir__scanner *scanner)
 void weir__pending_end(struct weir__scanner *scanner)
 {
     const struct weir__engine *engine = scanner->engine;
+    if (!memchr(scanner->is_dropped, true, engine->count)) /* as of nearly every object */
+        return;
     for (uint32_t i = 0; i < engine->count; i++)
         if (scanner->is_dropped[i] && has_keyword(scanner, &engine->prepared[i]))
             scanner->result.is_judged_early = true;

@@ -5,6 +5,7 @@
  * verified offline, see check.h), `examples` (texts that must be found), `negatives` (texts that
  * must not), `max-width` (bytes that a match may have; without it, computed from the expression,
  * and at most WEIR__WIDTH_MAX), `givesWay` (says nothing where another rule has the same bytes),
+ * `named` (a match begins in the name of the secret, see binding.h),
  * and `context`, `names` and `value`, which stand for an expression (see context.h). A rule of that
  * kind has its expression in `regex` like any other; its keywords are the longest parts of the
  * words, unless they are given, and its secret is the value.
@@ -94,6 +95,8 @@ struct weir__rule {
     size_t required_count;
     bool is_hidden;     /* skipReport: serves others as required only */
     bool gives_way;     /* where another rule has the same bytes */
+    bool is_bound;      /* of a context: a value that has another name is none, see binding.h */
+    bool is_named;      /* the same, its match begins in the name; public names have none */
     uint32_t max_width; /* as given; 0: computed */
     char *file;         /* where it was read */
     unsigned line;

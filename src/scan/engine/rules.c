@@ -152,10 +152,12 @@ static int expand(const struct weir__load *load, struct weir__draft *draft)
         return weir__rules_refuse(load, rule->line,
                                   "rule '%s': its expression has more than %u bytes",
                                   WEIR__CLIPPED(rule->id), WEIR__CONTEXT_BYTES_MAX);
-    if (!rule->has_secret_group) {
-        rule->secret_group = WEIR__CONTEXT_GROUP;
-        rule->has_secret_group = true;
-    }
+    /* A group that was given is one of the value's. */
+    rule->secret_group =
+        weir__context_group(&draft->context) +
+        (rule->has_secret_group && rule->secret_group > 0 ? rule->secret_group - 1 : 0);
+    rule->has_secret_group = true;
+    rule->is_bound = true;
     if (!error && rule->keywords.count == 0)
         error = default_keywords(load->set, &draft->context.words, &rule->keywords);
     return error;

@@ -150,6 +150,7 @@ static int merge_rule(struct weir__rules_set *set, struct weir__draft *upper,
     rule->max_width = rule->max_width > 0 ? rule->max_width : old->max_width;
     rule->is_hidden |= old->is_hidden;
     rule->gives_way |= old->gives_way;
+    rule->is_named |= keeps_expression && old->is_named;
     if (!rule->has_secret_group) {
         rule->secret_group = old->secret_group;
         rule->has_secret_group = old->has_secret_group;

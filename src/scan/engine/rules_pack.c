@@ -90,7 +90,7 @@ static int put_rule(struct weir__buffer *out, const struct weir__rule *rule, boo
     memcpy(&entropy, &rule->entropy, sizeof(entropy));
     const uint64_t numbers[] = {rule->secret_group, rule->has_secret_group, entropy,
                                 rule->is_hidden,    rule->gives_way,        rule->max_width,
-                                rule->line};
+                                rule->line,         rule->is_bound,         rule->is_named};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && result == 0; i++)
         result = put_number(out, numbers[i]);
     if (result == 0)
@@ -241,6 +241,8 @@ static void get_rule(struct reader *reader, struct weir__rule *rule)
     rule->gives_way = get_number(reader) != 0;
     rule->max_width = (uint32_t)get_number(reader);
     rule->line = (unsigned)get_number(reader);
+    rule->is_bound = get_number(reader) != 0;
+    rule->is_named = get_number(reader) != 0;
     get_strings(reader, &rule->keywords);
     get_strings(reader, &rule->tags);
     get_strings(reader, &rule->aliases);

@@ -198,6 +198,7 @@ static const struct weir__field rule_fields[] = {
     {"tags", WEIR__FIELD_WORDS, offsetof(struct raw_rule, draft.rule.tags), 0},
     {"skipReport", WEIR__FIELD_BOOL, offsetof(struct raw_rule, draft.rule.is_hidden), 0},
     {"givesWay", WEIR__FIELD_BOOL, offsetof(struct raw_rule, draft.rule.gives_way), 0},
+    {"named", WEIR__FIELD_BOOL, offsetof(struct raw_rule, draft.rule.is_named), 0},
     {"allowlist", WEIR__FIELD_ELSEWHERE, 0, 0},
     {"allowlists", WEIR__FIELD_ELSEWHERE, 0, 0},
     {"required", WEIR__FIELD_ELSEWHERE, 0, 0},

@@ -44,14 +44,15 @@ static int allocate(struct weir__scanner *scanner)
     scanner->paths = weir__base_alloc((size_t)engine->count + 1, sizeof(*scanner->paths));
     scanner->progress = weir__base_alloc((size_t)engine->count * 2 + 1, sizeof(*scanner->progress));
     scanner->echoes = weir__base_alloc((size_t)engine->count + 1, sizeof(*scanner->echoes));
+    scanner->idle = weir__base_alloc((size_t)engine->anchors_count + 1, sizeof(*scanner->idle));
     scanner->rule_state = weir__base_alloc((size_t)engine->count + 1, 1);
     scanner->has_keyword = weir__base_alloc((size_t)engine->keywords_count + 1, sizeof(bool));
     scanner->is_dropped = weir__base_alloc((size_t)engine->count + 1, sizeof(bool));
     scanner->data = pcre2_match_data_create(GROUPS_MAX, NULL);
     scanner->context = pcre2_match_context_create(NULL);
     scanner->stack = pcre2_jit_stack_create(STACK_START, STACK_MAX, NULL);
-    if (!scanner->bytes || !scanner->echoes || !scanner->matchers || !scanner->paths ||
-        !scanner->progress || !scanner->rule_state || !scanner->has_keyword ||
+    if (!scanner->bytes || !scanner->echoes || !scanner->idle || !scanner->matchers ||
+        !scanner->paths || !scanner->progress || !scanner->rule_state || !scanner->has_keyword ||
         !scanner->is_dropped || !scanner->data || !scanner->context || !scanner->stack)
         return -WEIR_E_NO_MEMORY;
     pcre2_jit_stack_assign(scanner->context, NULL, scanner->stack);
@@ -121,6 +122,7 @@ void weir__scanner_free(struct weir__scanner *scanner)
     weir__base_free(scanner->paths);
     weir__base_free(scanner->progress);
     weir__base_free(scanner->echoes);
+    weir__base_free(scanner->idle);
     weir__base_free(scanner->rule_state);
     weir__base_free(scanner->has_keyword);
     weir__base_free(scanner->is_dropped);
@@ -242,7 +244,7 @@ static size_t set_in(struct weir__scanner *scanner, size_t at)
 /* So many bytes of the segment are done with. */
 static void pass_lines(struct weir__scanner *scanner, size_t length)
 {
-    scanner->line += weir__count_lines(scanner->bytes, length);
+    scanner->line += weir__classifier()->count_lines(scanner->bytes, length);
     const char *last = memrchr(scanner->bytes, '\n', length);
     if (last)
         scanner->line_start = scanner->offset + (uint64_t)(last + 1 - scanner->bytes);
@@ -353,6 +355,19 @@ int weir__scanner_begin(struct weir__scanner *scanner, const struct weir__object
     return 0;
 }
 
+/* Edges are where the object has them: a segment behind what was kept. */
+static size_t room_of(const struct weir__scanner *scanner)
+{
+    uint64_t edge = scanner->offset + scanner->length;
+    return WEIR__SEGMENT_SIZE - (size_t)(edge % WEIR__SEGMENT_SIZE);
+}
+
+char *weir__scanner_room(struct weir__scanner *scanner, size_t *ret_size)
+{
+    *ret_size = room_of(scanner);
+    return scanner->bytes + scanner->length;
+}
+
 int weir__scanner_feed(struct weir__scanner *scanner, const char *bytes, size_t length)
 {
     if (!scanner->is_open)
@@ -361,11 +376,10 @@ int weir__scanner_feed(struct weir__scanner *scanner, const char *bytes, size_t 
     if (scanner->is_decode_by_size)
         scanner->decode_left += length * WEIR__DECODE_RATIO;
     while (length > 0 && !scanner->is_path_allowed) {
-        /* Edges are where the object has them: a segment behind what was kept. */
-        uint64_t edge = scanner->offset + scanner->length;
-        size_t room = WEIR__SEGMENT_SIZE - (size_t)(edge % WEIR__SEGMENT_SIZE);
+        size_t room = room_of(scanner);
         size_t part = length < room ? length : room;
-        memcpy(scanner->bytes + scanner->length, bytes, part);
+        if (bytes != scanner->bytes + scanner->length)
+            memcpy(scanner->bytes + scanner->length, bytes, part);
         scanner->length += part;
         bytes += part;
         length -= part;
@@ -394,6 +408,15 @@ int weir__scanner_skip(struct weir__scanner *scanner, uint64_t length)
     rewind_lines(scanner);
     weir__settle_move_on(scanner);
     return 0;
+}
+
+void weir__scanner_skipped_lines(struct weir__scanner *scanner, uint64_t lines, uint64_t behind)
+{
+    if (!scanner->is_open || scanner->length > 0 || lines == 0)
+        return;
+    scanner->line += lines;
+    scanner->line_start = scanner->offset - behind;
+    rewind_lines(scanner);
 }
 
 int weir__scanner_end(struct weir__scanner *scanner, struct weir__scan_result *ret_result)

@@ -296,7 +296,7 @@ static bool look(struct weir__scanner *scanner, size_t until)
                         .from = done > engine->width ? done - engine->width : 0};
     hits.start = hits.from > before ? hits.from - before : 0;
     bool is_whole = true;
-    for (unsigned i = 0; i < WEIR__LOOKS; i++)
+    for (unsigned i = 0; i < WEIR__LOOK_RUNS; i++)
         if (engine->databases[i])
             is_whole &= hs_scan(engine->databases[i], scanner->bytes + hits.start,
                                 (unsigned)(until - hits.start), 0, scanner->scratch, on_hit,

@@ -12,7 +12,7 @@
 
 static unsigned capped(unsigned count)
 {
-    return count < WEIR__STRETCH_MIN ? count : WEIR__STRETCH_MIN;
+    return count < WEIR__STRETCH_LONG ? count : WEIR__STRETCH_LONG;
 }
 
 static unsigned larger(unsigned a, unsigned b)
@@ -81,30 +81,47 @@ struct weir__row weir__row_repeat(struct weir__row a, unsigned least, unsigned m
 /* Of the grains from this one on, at most BATCH and as far as the text goes. Returns how many. */
 static size_t find_bits(const char *text, size_t length, size_t grain, uint64_t bits[BATCH])
 {
+    const struct weir__classifier *classifier = weir__classifier();
     size_t at = grain * WEIR__GRAIN, whole = (length - at) / WEIR__GRAIN;
     if (whole >= BATCH) {
-        weir__token_bits(text + at, BATCH, bits);
+        classifier->token_bits(text + at, BATCH, bits);
         return BATCH;
     }
     char last[WEIR__GRAIN] = {0};
     at += whole * WEIR__GRAIN;
     memcpy(last, text + at, length - at);
-    weir__token_bits(text + at - whole * WEIR__GRAIN, whole, bits);
-    weir__token_bits(last, 1, bits + whole);
+    classifier->token_bits(text + at - whole * WEIR__GRAIN, whole, bits);
+    classifier->token_bits(last, 1, bits + whole);
     return whole + 1;
 }
 
-/* Where a stretch of the least length ends in the second of two blocks. */
-static uint64_t stretch_ends(uint64_t before, uint64_t bits)
+/* Whether sixteen of the block in a row, from a multiple of sixteen on, are token bytes. */
+static bool has_lane(uint64_t bits)
+{
+    const uint64_t ones = UINT64_C(0x0001000100010001);
+    return ((~bits - ones) & bits & ones << 15) != 0;
+}
+
+/* So many bytes in a row have such a lane in them, wherever they begin. */
+_Static_assert(WEIR__STRETCH_MIN >= 31, "no stretch is without a lane");
+
+/* Where a stretch of each kind ends in the second of two blocks. */
+static void stretch_ends(uint64_t before, uint64_t bits, uint64_t ret_ends[WEIR__NEAR_KINDS])
 {
     struct weir__bits2 b = {before, bits};
     unsigned count = 1; /* in a row so far */
     for (; 2 * count <= WEIR__STRETCH_MIN; count *= 2)
         b = weir__bits2_and(b, count);
-    return count < WEIR__STRETCH_MIN ? weir__bits2_and(b, WEIR__STRETCH_MIN - count).bits : b.bits;
+    if (count < WEIR__STRETCH_MIN)
+        b = weir__bits2_and(b, WEIR__STRETCH_MIN - count);
+    ret_ends[WEIR__NEAR_ANY] = b.bits;
+    ret_ends[WEIR__NEAR_LONG] = weir__bits2_and(b, WEIR__STRETCH_LONG - WEIR__STRETCH_MIN).bits;
 }
+_Static_assert(WEIR__STRETCH_LONG > WEIR__STRETCH_MIN &&
+                   WEIR__STRETCH_LONG <= 2 * WEIR__STRETCH_MIN && WEIR__STRETCH_LONG <= 64,
+               "a long one is two of the others, and ends in the block behind its beginning");
 
-static void mark(struct weir__near *near, size_t grain)
+static void mark(struct weir__near *near, enum weir__near_kind kind, size_t grain)
 {
     size_t least = grain > WEIR__GRAINS_AROUND ? grain - WEIR__GRAINS_AROUND : 0;
     size_t end = grain + WEIR__GRAINS_AROUND + 1;
@@ -112,7 +129,18 @@ static void mark(struct weir__near *near, size_t grain)
         least = near->first;
     for (size_t i = least; i < end; i++)
         if (i - near->first < (size_t)WEIR__NEAR_WORDS * 64)
-            near->grains[(i - near->first) / 64] |= UINT64_C(1) << (i - near->first) % 64;
+            near->grains[kind][(i - near->first) / 64] |= UINT64_C(1) << (i - near->first) % 64;
+}
+
+/* What ends at one of these places of a grain. */
+static void mark_all(struct weir__near *near, enum weir__near_kind kind, size_t grain,
+                     uint64_t ends, unsigned length)
+{
+    if (ends == 0)
+        return;
+    mark(near, kind, grain);
+    if (grain > 0 && (unsigned)__builtin_ctzll(ends) < length - 1)
+        mark(near, kind, grain - 1); /* where it begins */
 }
 
 void weir__near_find(struct weir__near *near, const char *text, size_t length, size_t from,
@@ -129,27 +157,31 @@ void weir__near_find(struct weir__near *near, const char *text, size_t length, s
     size_t grains = (length + WEIR__GRAIN - 1) / WEIR__GRAIN;
     uint64_t bits[BATCH], before = 0;
     size_t first = grain > 0 ? grain - 1 : 0, count = 0;
+    bool had_lane = false;
     for (size_t i = first; i < end && i < grains; i++) {
         if (i == first + count) {
             first = i;
             count = find_bits(text, length, i, bits);
         }
-        uint64_t ends = i >= grain ? stretch_ends(before, bits[i - first]) : 0;
+        bool has = has_lane(bits[i - first]);
+        if ((has | had_lane) && i >= grain) {
+            uint64_t ends[WEIR__NEAR_KINDS];
+            stretch_ends(before, bits[i - first], ends);
+            mark_all(near, WEIR__NEAR_ANY, i, ends[WEIR__NEAR_ANY], WEIR__STRETCH_MIN);
+            mark_all(near, WEIR__NEAR_LONG, i, ends[WEIR__NEAR_LONG], WEIR__STRETCH_LONG);
+        }
+        had_lane = has;
         before = bits[i - first];
-        if (ends == 0)
-            continue;
-        mark(near, i);
-        if (i > 0 && (unsigned)__builtin_ctzll(ends) < WEIR__STRETCH_MIN - 1)
-            mark(near, i - 1); /* where it begins */
     }
 }
 
 /* The first grain from this one on that is marked, or is not. */
-static size_t next_grain(const struct weir__near *near, size_t grain, bool is_marked)
+static size_t next_grain(const struct weir__near *near, enum weir__near_kind kind, size_t grain,
+                         bool is_marked)
 {
     size_t at = grain - near->first;
     while (at < (size_t)WEIR__NEAR_WORDS * 64) {
-        uint64_t word = near->grains[at / 64];
+        uint64_t word = near->grains[kind][at / 64];
         word = (is_marked ? word : ~word) >> at % 64;
         if (word)
             return near->first + at + (unsigned)__builtin_ctzll(word);
@@ -158,17 +190,18 @@ static size_t next_grain(const struct weir__near *near, size_t grain, bool is_ma
     return near->first + at;
 }
 
-bool weir__near_next(const struct weir__near *near, size_t at, size_t *ret_from, size_t *ret_until)
+bool weir__near_next(const struct weir__near *near, enum weir__near_kind kind, size_t at,
+                     size_t *ret_from, size_t *ret_until)
 {
     if (at < near->from)
         at = near->from;
     if (at >= near->until)
         return false;
-    size_t first = next_grain(near, at / WEIR__GRAIN, true);
+    size_t first = next_grain(near, kind, at / WEIR__GRAIN, true);
     size_t from = first * WEIR__GRAIN;
     if (from >= near->until)
         return false;
-    size_t until = next_grain(near, first, false) * WEIR__GRAIN;
+    size_t until = next_grain(near, kind, first, false) * WEIR__GRAIN;
     *ret_from = from > at ? from : at;
     *ret_until = until < near->until ? until : near->until;
     return true;

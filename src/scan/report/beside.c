@@ -17,7 +17,7 @@ bool weir__beside_is_told(const struct weir__found *found, const struct weir__fo
     for (size_t i = 0; place->is_beside && i < found->places_count; i++) {
         const struct weir__found_place *other = &found->places[i];
         if (is_inside(other, place->path, length) ||
-            (other->is_beside && weir__place_compare(other, place) == 0))
+            ((other->is_beside || other->is_around) && weir__place_compare(other, place) == 0))
             return true;
     }
     return false;
@@ -39,16 +39,31 @@ static bool is_told_later(const struct weir__found *found, size_t index)
     return false;
 }
 
+/* Behind the last place of the same path. */
+static size_t end_of_path(const struct weir__found *found, size_t from)
+{
+    size_t until = from + 1;
+    while (until < found->places_count &&
+           strcmp(found->places[until].path, found->places[from].path) == 0)
+        until++;
+    return until;
+}
+
+/* One path after the other, since many places of a secret may be in one file. */
 void weir__beside_settle(struct weir__found *found)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < found->places_count; i++) {
-        struct weir__found_place *place = &found->places[i];
-        if (place->is_beside && is_told_later(found, i)) {
-            weir__place_fini(place);
-            found->places_total--;
-        } else {
-            found->places[kept++] = *place;
+    size_t kept = 0, count = found->places_count;
+    for (size_t i = 0, until; i < count; i = until) {
+        until = end_of_path(found, i);
+        bool is_told = is_told_later(found, until - 1);
+        for (size_t at = i; at < until; at++) {
+            struct weir__found_place *place = &found->places[at];
+            if (is_told && (place->is_beside || place->is_around)) {
+                weir__place_fini(place);
+                found->places_total--;
+            } else {
+                found->places[kept++] = *place;
+            }
         }
     }
     found->places_count = kept;

@@ -204,6 +204,7 @@ static int add_secret(struct weir__findings *findings, struct weir__record **rec
     if (error != 0)
         return error;
     findings->bytes += weir__record_bytes(*record);
+    (*record)->came = findings->count;
     findings->records[slot_of(findings->records, findings->capacity, &(*record)->key)] = *record;
     findings->count++;
     if (findings->fresh)
@@ -278,7 +279,7 @@ static void add_stretch(struct weir__findings *findings, const struct weir__stre
 static void note_secret(struct weir__findings *findings, const struct weir__newcomer *newcomer)
 {
     size_t cost = weir__secrets_cost(&findings->secrets);
-    if (findings->is_shown || newcomer->is_path)
+    if (newcomer->is_path)
         return;
     if (cost > findings->bytes_max / 4 || !is_affordable(findings, cost)) {
         weir__secrets_blind(&findings->secrets);
@@ -561,19 +562,48 @@ void weir__findings_hide(const struct weir__findings *findings, char *text)
         weir__secrets_hide(&findings->secrets, text, strlen(text));
 }
 
+void weir__findings_hide_said(const struct weir__findings *findings, char *text)
+{
+    WEIR__REQUIRE(findings->is_finished, "findings", "", "all secrets are known");
+    weir__secrets_hide(&findings->secrets, text, strlen(text));
+}
+
+/* The table becomes a list, in the order of coming, which is mostly that of the places. */
+static void make_list(struct weir__findings *findings)
+{
+    struct weir__record **list = weir__base_alloc(findings->count + 1, sizeof(list[0]));
+    size_t count = 0;
+    for (size_t i = 0; i < findings->capacity; i++)
+        if (findings->records[i] && list)
+            list[findings->records[i]->came] = findings->records[i];
+        else if (findings->records[i])
+            findings->records[count++] = findings->records[i];
+    if (list) {
+        weir__base_free(findings->records);
+        findings->records = list;
+    }
+    findings->is_finished = true;
+}
+
+static void put_in_order(struct weir__findings *findings)
+{
+    size_t in_order = 1;
+    while (in_order < findings->count &&
+           compare_records(&findings->records[in_order - 1], &findings->records[in_order]) <= 0)
+        in_order++;
+    if (in_order < findings->count)
+        qsort(findings->records, findings->count, sizeof(findings->records[0]), compare_records);
+}
+
 void weir__findings_finish(struct weir__findings *findings)
 {
-    size_t count = 0;
     if (findings->is_finished)
         return;
-    for (size_t i = 0; i < findings->capacity; i++)
-        if (findings->records[i])
-            findings->records[count++] = findings->records[i];
-    findings->is_finished = true;
+    make_list(findings);
     weir__recent_forget(&findings->recent);
     weir__veil_sort(&findings->veil);
     weir__secrets_sort(&findings->secrets);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < findings->count; i++) {
         struct weir__found *found = &findings->records[i]->found;
         qsort(found->places, found->places_count, sizeof(found->places[0]), weir__place_compare);
         settle_unlisted(findings->records[i]);
@@ -584,8 +614,7 @@ void weir__findings_finish(struct weir__findings *findings)
             continue;
         hide_elsewhere(&findings->secrets, found);
     }
-    if (count > 1)
-        qsort(findings->records, count, sizeof(findings->records[0]), compare_records);
+    put_in_order(findings);
 }
 
 size_t weir__findings_count(const struct weir__findings *findings)

@@ -36,6 +36,7 @@ struct weir__found_place {
     size_t line_length, line_from, line_until;
     bool is_in_name; /* the line is the path */
     bool is_beside;  /* in a container itself, and in none of its members: beside.h */
+    bool is_around;  /* the same of what was scanned before anybody knew that it is one */
     char fingerprint[WEIR__FINGERPRINT_SIZE];
 };
 
@@ -108,6 +109,8 @@ bool weir__findings_has_fresh(struct weir__findings *findings);
 void weir__findings_finish(struct weir__findings *findings);
 /* Hides what was found in a text that is shown beside them; its length stays. After the end. */
 void weir__findings_hide(const struct weir__findings *findings, char *text);
+/* The same for what is said in messages: even where the report shows secrets. */
+void weir__findings_hide_said(const struct weir__findings *findings, char *text);
 size_t weir__findings_count(const struct weir__findings *findings);
 const struct weir__found *weir__findings_at(const struct weir__findings *findings, size_t index);
 /* Found, and not as a place of a listed secret. */

@@ -153,6 +153,7 @@ static int place_init(struct weir__found_place *place, const struct weir__newcom
     *place = (struct weir__found_place){.place = finding->place,
                                         .is_in_name = finding->is_in_name,
                                         .is_beside = finding->is_beside,
+                                        .is_around = finding->is_around,
                                         .line_length = kept,
                                         .line_from = from - cut,
                                         .line_until = until - cut < kept ? until - cut : kept};

@@ -20,6 +20,7 @@ struct weir__record {
     /* Of the first place that was not listed, or ""; and whether others of them are elsewhere. */
     char unlisted[WEIR__FINGERPRINT_SIZE];
     bool is_everywhere;
+    size_t came; /* so many came before it */
 };
 
 /* A finding on its way in. */

@@ -15,7 +15,8 @@
 #include "banned.h"
 
 #define CAPACITY_FIRST 64u
-#define STARTS_BITS    (1u << 16)
+#define STARTS_BITS    (1u << 16) /* at least, and for each secret so many */
+#define STARTS_EACH    16u
 
 void weir__secrets_fini(struct weir__secrets *secrets)
 {
@@ -139,7 +140,10 @@ void weir__secrets_sort(struct weir__secrets *secrets)
     size_t count = 0;
     if (secrets->_is_blind || secrets->_is_sorted || secrets->_count == 0)
         return;
-    uint64_t *starts = weir__base_alloc(STARTS_BITS / 64, sizeof(*starts));
+    uint32_t bits = STARTS_BITS;
+    while (bits / STARTS_EACH < secrets->_count)
+        bits *= 2;
+    uint64_t *starts = weir__base_alloc(bits / 64, sizeof(*starts));
     if (!starts) {
         weir__secrets_blind(secrets);
         return;
@@ -149,10 +153,11 @@ void weir__secrets_sort(struct weir__secrets *secrets)
             secrets->_slots[count++] = secrets->_slots[i];
     qsort(secrets->_slots, count, sizeof(secrets->_slots[0]), compare);
     for (size_t i = 0; i < count; i++) {
-        uint32_t bit = secrets->_slots[i].start % STARTS_BITS;
+        uint32_t bit = secrets->_slots[i].start % bits;
         starts[bit / 64] |= UINT64_C(1) << (bit % 64);
     }
     secrets->_starts = starts;
+    secrets->_starts_bits = bits;
     secrets->_is_sorted = true;
 }
 
@@ -169,7 +174,8 @@ static const struct weir__secret *begins_with(const struct weir__secrets *secret
 {
     struct weir__secret wanted = {.start = start_of(text)}, found;
     const struct weir__secret *longest = NULL;
-    if (!(secrets->_starts[wanted.start % STARTS_BITS / 64] >> (wanted.start % 64) & 1))
+    uint32_t bit = wanted.start % secrets->_starts_bits;
+    if (!(secrets->_starts[bit / 64] >> (bit % 64) & 1))
         return NULL;
     for (size_t at; (at = first_from(secrets, &wanted)) < secrets->_count && *tries > 0;) {
         const struct weir__secret *next = &secrets->_slots[at];

@@ -32,7 +32,8 @@ struct weir__secret {
 
 struct weir__secrets {
     struct weir__secret *_slots; /* a table, by digest; sorted: a list */
-    uint64_t *_starts;           /* one bit for each low half of a start */
+    uint64_t *_starts;           /* one bit for the low bits of a start */
+    uint32_t _starts_bits;       /* a power of two: 16 for each secret, so that few are set */
     size_t _count, _capacity;
     bool _is_blind, _is_sorted;
 };

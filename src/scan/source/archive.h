@@ -66,6 +66,12 @@ void weir__archive_options_init(struct weir__archive_options *options);
 /* The format's name, or NULL: none. */
 const char *weir__archive_probe(const char *bytes, size_t length);
 
+/* Bytes that are not given, and the lines that end in them: the last one, if there is any, so many
+ * bytes before the end of them all. */
+struct weir__archive_skip {
+    uint64_t length, lines, behind;
+};
+
 /* Called in the caller's thread, in order. Anything but 0 ends the walk with that answer. */
 struct weir__archive_hooks {
     /* A member begins; its name is shown as it is, joined to those around it. */
@@ -83,9 +89,9 @@ struct weir__archive_hooks {
      * itself, beside its members; when these are done, or while they come. More than once for one
      * container, with bytes that may come again. NULL: such bytes are dropped. */
     int (*own)(void *arg, const char *path);
-    /* So many bytes of it are no text, or were given as a member's; or of a member are a hole.
-     * NULL: of a member that is not said. */
-    int (*skip)(void *arg, uint64_t length);
+    /* These bytes of it are no text, or were given as a member's; or of a member are a hole. NULL:
+     * of a member that is not said. */
+    int (*skip)(void *arg, const struct weir__archive_skip *skip);
 };
 
 struct weir__archive_walker; /* has the child; one thread at a time */

@@ -3,18 +3,23 @@
  * A reader of members behind each other stops at the mark that ends them, whatever follows: a
  * second archive (the two halves of an initial ramdisk), or bytes that somebody put there, which
  * are the container's own. A reader of zip passes over entries of the directory that are damaged,
- * and does without a directory that was cut off. These are found here by counting.
+ * and does without a directory that was cut off. These are found here by counting, and by where an
+ * archive says that it ends.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "archive_hidden.h"
 #include "archive_read.h"
 
 #include "banned.h"
 
 #define ZIP_COUNT_AT    10u
 #define ZIP_COUNT_LARGE 0xffffu /* stands elsewhere */
+#define ZIP_END_BYTES   22u
+#define SEVEN_HEAD      32u
+/* In the first descriptor of an image of a disk. */
+#define ISO_BLOCKS_AT     (32768u + 80u)
+#define ISO_BLOCK_SIZE_AT (32768u + 128u)
 
 size_t weir__archive_look(struct weir__archive_input *input, uint64_t at, const char **ret_bytes)
 {
@@ -42,13 +47,12 @@ static size_t read_input(void *arg, uint64_t at, char *bytes, size_t length)
     return got;
 }
 
-const struct weir__archive_format *weir__archive_find_hidden(struct weir__archive_input *input,
-                                                             uint64_t *ret_at)
+static struct weir__archive_source source_of(struct weir__archive_input *input,
+                                             char head[WEIR__ARCHIVE_HEAD])
 {
-    char head[WEIR__ARCHIVE_PROBE];
     struct weir__archive_source source = {
         .head = head,
-        .head_length = read_input(input, 0, head, sizeof(head)),
+        .head_length = read_input(input, 0, head, WEIR__ARCHIVE_HEAD),
         .size = input->size,
         .read = read_input,
         .arg = input,
@@ -57,7 +61,52 @@ const struct weir__archive_format *weir__archive_find_hidden(struct weir__archiv
         source.head = input->memory;
         source.head_length = (size_t)input->size;
     }
+    return source;
+}
+
+const struct weir__archive_format *weir__archive_find_hidden(struct weir__archive_input *input,
+                                                             uint64_t *ret_at)
+{
+    char head[WEIR__ARCHIVE_HEAD];
+    struct weir__archive_source source = source_of(input, head);
     return weir__archive_hidden(&source, ret_at);
+}
+
+void weir__archive_find_zip(struct weir__archive_level *level)
+{
+    char head[WEIR__ARCHIVE_HEAD];
+    struct weir__archive_source source = source_of(&level->input, head);
+    uint64_t at = 0;
+    if (level->format->id != WEIR__ARCHIVE_ZIP && weir__archive_hidden_zip(&source, &at))
+        level->zip_from = at;
+}
+
+const struct weir__archive_format *weir__archive_find_at(struct weir__archive_level *level,
+                                                         uint64_t at, uint64_t *ret_at)
+{
+    struct weir__archive_input rest = level->input;
+    const char *bytes = NULL;
+    uint64_t hidden_at = 0;
+    size_t near_at = 0;
+    if (at >= rest.size)
+        return NULL;
+    rest.size -= at;
+    if (rest.memory)
+        rest.memory += at;
+    else
+        rest.base += at;
+    size_t length = weir__archive_look(&rest, 0, &bytes);
+    const struct weir__archive_format *format =
+        length > 0 ? weir__archive_format_of(bytes, length) : NULL;
+    if (!format && length > 0) {
+        format = weir__archive_hidden_near(bytes, length, &near_at);
+        hidden_at = near_at;
+    }
+    if (!format && length > 0)
+        format = weir__archive_find_hidden(&rest, &hidden_at);
+    if (format)
+        *ret_at = at + hidden_at;
+    return format;
 }
 
 static size_t zeros_in(const char *bytes, size_t length)
@@ -77,8 +126,89 @@ bool weir__archive_is_end_known(const struct weir__archive_level *level)
         return true;
     default:
         return level->format->way == WEIR__ARCHIVE_PACKED &&
-               (level->is_raw || level->entries_count == 0);
+               (level->is_raw || level->entries_count == level->entries_before);
     }
+}
+
+static uint64_t little(const unsigned char *bytes, size_t length)
+{
+    uint64_t value = 0;
+    while (length-- > 0)
+        value = value << 8 | bytes[length];
+    return value;
+}
+
+void weir__archive_find_frames(struct weir__archive_level *level)
+{
+    struct weir__archive_blocks blocks = {.is_one_kind = true};
+    const char *bytes = NULL;
+    size_t length;
+    bool is_packed;
+    uint64_t at = level->start, between = at;
+    level->frames_end = 0;
+    while (!weir__archive_blocks_is_over(&blocks) &&
+           (length = weir__archive_look(&level->input, at, &bytes)) > 0) {
+        size_t used = 0;
+        while (used < length && !weir__archive_blocks_is_over(&blocks)) {
+            if (weir__archive_blocks_is_between(&blocks))
+                between = at + used;
+            used += weir__archive_blocks_next(&blocks, bytes + used, length - used, &is_packed);
+        }
+        at += used;
+        /* What is passed over need not be read. */
+        uint64_t left = level->input.size > at ? level->input.size - at : 0;
+        left = blocks.left < left ? blocks.left : left;
+        at += left;
+        blocks.left -= left;
+    }
+    if (weir__archive_blocks_is_over(&blocks) && between > level->start)
+        level->frames_end = between;
+}
+
+/* A number in the archive, at a place that is counted from its beginning; 0: there is none. */
+static uint64_t number_at(struct weir__archive_level *level, uint64_t at, size_t bytes_count)
+{
+    const char *bytes = NULL;
+    size_t length = weir__archive_look(&level->input, level->start + at, &bytes);
+    return length < bytes_count ? 0 : little((const unsigned char *)bytes, bytes_count);
+}
+
+uint64_t weir__archive_end_of(struct weir__archive_level *level)
+{
+    uint64_t end = UINT64_MAX, size = 0;
+    if (level->input.member)
+        return UINT64_MAX;
+    switch (level->format->id) {
+    case WEIR__ARCHIVE_ZIP:
+        /* What its end calls a comment is looked at as well. */
+        end = level->is_streamed ? UINT64_MAX : weir__archive_zip_end(&level->input);
+        return end == UINT64_MAX ? end : end + ZIP_END_BYTES;
+    case WEIR__ARCHIVE_7Z:
+        if (!__builtin_add_overflow(number_at(level, 12, 8), number_at(level, 20, 8), &size))
+            end = SEVEN_HEAD + size;
+        break;
+    case WEIR__ARCHIVE_ISO:
+        end = number_at(level, ISO_BLOCKS_AT, 4) * number_at(level, ISO_BLOCK_SIZE_AT, 2);
+        break;
+    case WEIR__ARCHIVE_CAB:
+        end = number_at(level, 8, 4);
+        break;
+    case WEIR__ARCHIVE_RAR:
+    case WEIR__ARCHIVE_RAR5:
+    case WEIR__ARCHIVE_LHA:
+        end = level->consumed - level->start;
+        break;
+    case WEIR__ARCHIVE_XAR:
+        return weir__archive_xar_end(level);
+    case WEIR__ARCHIVE_COMPRESS: /* it has none: all that follows is read as more of it */
+        return UINT64_MAX;
+    default:
+        if (!weir__archive_is_end_known(level))
+            return UINT64_MAX;
+        return level->frames_end > 0 ? level->frames_end : level->consumed;
+    }
+    /* One that ends where it begins does not say where it ends. */
+    return end == 0 || end > level->input.size ? UINT64_MAX : level->start + end;
 }
 
 bool weir__archive_behind(struct weir__archive_level *level, uint64_t *ret_at)
@@ -86,8 +216,8 @@ bool weir__archive_behind(struct weir__archive_level *level, uint64_t *ret_at)
     struct weir__archive_input *input = &level->input;
     const char *bytes = NULL;
     size_t length;
-    uint64_t at = level->consumed;
-    if (!weir__archive_is_end_known(level) || input->member)
+    uint64_t at = weir__archive_end_of(level);
+    if (at == UINT64_MAX)
         return false;
     while ((length = weir__archive_look(input, at, &bytes)) > 0) {
         size_t zeros = zeros_in(bytes, length);
@@ -141,17 +271,17 @@ void weir__archive_zip_count(struct weir__archive_level *level)
         return;
     uint64_t end = weir__archive_zip_end(input);
     size_t length = end == UINT64_MAX ? 0 : weir__archive_look(input, end + ZIP_COUNT_AT, &bytes);
-    if (end == UINT64_MAX && level->entries_count > 0)
+    uint64_t met = level->entries_count - level->entries_before;
+    if (end == UINT64_MAX && met > 0)
         snprintf(level->reason, sizeof(level->reason),
                  "broken: its last 64 KiB have no end of a directory: it may be cut off behind "
                  "member %llu",
-                 (unsigned long long)level->entries_count);
+                 (unsigned long long)met);
     if (length < 2)
         return;
     unsigned count = le16(bytes);
     level->is_listed_empty = count == 0;
-    if (count != ZIP_COUNT_LARGE && count > level->entries_count)
+    if (count != ZIP_COUNT_LARGE && count > met)
         snprintf(level->reason, sizeof(level->reason),
-                 "broken: %llu of %u members are in its directory",
-                 (unsigned long long)level->entries_count, count);
+                 "broken: %llu of %u members are in its directory", (unsigned long long)met, count);
 }

@@ -45,7 +45,11 @@ static void take_magic(struct weir__archive_blocks *blocks, uint32_t magic)
     blocks->is_legacy = magic == LEGACY_MAGIC;
     blocks->is_zstd = magic == ZSTD_MAGIC;
     blocks->has_block_sum = blocks->has_sum = blocks->is_last = false;
-    if (magic == ZSTD_MAGIC)
+    blocks->has_zstd = blocks->has_zstd || magic == ZSTD_MAGIC;
+    blocks->has_lz4 = blocks->has_lz4 || magic == LZ4_MAGIC || magic == LEGACY_MAGIC;
+    if (blocks->is_one_kind && blocks->has_zstd && blocks->has_lz4)
+        go_on(blocks, UNKNOWN, 0);
+    else if (magic == ZSTD_MAGIC)
         go_on(blocks, ZSTD_HEAD, 0);
     else if (magic == LZ4_MAGIC)
         go_on(blocks, LZ4_HEAD, 0);
@@ -158,4 +162,16 @@ size_t weir__archive_blocks_next(struct weir__archive_blocks *blocks, const char
     if (blocks->few_length == wanted)
         take_field(blocks);
     return part;
+}
+
+bool weir__archive_blocks_is_between(const struct weir__archive_blocks *blocks)
+{
+    bool is_ended = (blocks->state == PACKED || blocks->state == PLAIN) && blocks->left == 0 &&
+                    blocks->is_last && !blocks->has_sum;
+    return is_ended || (blocks->state == MAGIC && blocks->few_length == 0);
+}
+
+bool weir__archive_blocks_is_over(const struct weir__archive_blocks *blocks)
+{
+    return blocks->state == UNKNOWN;
 }

@@ -38,7 +38,7 @@ enum weir__archive_kind {
     WEIR__ARCHIVE_ALIVE,     /* nothing: long work goes on */
     WEIR__ARCHIVE_DONE,      /* nothing */
     WEIR__ARCHIVE_OWN,       /* a path: bytes of a container that are no member's, as a member */
-    WEIR__ARCHIVE_SKIP, /* a 64-bit number of bytes of it, or of a member, that are not given */
+    WEIR__ARCHIVE_SKIP,      /* a weir__archive_skip: bytes of it, or of a member */
     WEIR__ARCHIVE_KINDS,
 };
 
@@ -55,7 +55,7 @@ struct weir__archive_frame_head {
 
 /* Another one for each change of what stands here, so that a child of another version is noticed.
  */
-#define WEIR__ARCHIVE_MAGIC 0x57616675u
+#define WEIR__ARCHIVE_MAGIC 0x57616676u
 
 /* The status with which a child ends that needs more memory than it may have, when it has given
  * nothing of the member that it has announced last. */
@@ -119,7 +119,8 @@ int weir__archive_give_alive(struct weir__archive_giver *giver);
 int weir__archive_give_done(struct weir__archive_giver *giver);
 /* Of the path its first bytes. It goes on as a member does. */
 int weir__archive_give_own(struct weir__archive_giver *giver, const char *path, size_t length);
-int weir__archive_give_skip(struct weir__archive_giver *giver, uint64_t length);
+int weir__archive_give_skip(struct weir__archive_giver *giver,
+                            const struct weir__archive_skip *skip);
 
 /* Taking. */
 enum weir__archive_state {

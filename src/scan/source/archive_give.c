@@ -99,9 +99,10 @@ int weir__archive_give_own(struct weir__archive_giver *giver, const char *path, 
     return give(giver, WEIR__ARCHIVE_OWN, path, length, NULL, 0);
 }
 
-int weir__archive_give_skip(struct weir__archive_giver *giver, uint64_t length)
+int weir__archive_give_skip(struct weir__archive_giver *giver,
+                            const struct weir__archive_skip *skip)
 {
-    return give(giver, WEIR__ARCHIVE_SKIP, &length, sizeof(length), NULL, 0);
+    return give(giver, WEIR__ARCHIVE_SKIP, skip, sizeof(*skip), NULL, 0);
 }
 
 int weir__archive_give_bytes(struct weir__archive_giver *giver, const char *bytes, size_t length)

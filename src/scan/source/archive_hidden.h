@@ -1,10 +1,14 @@
 /* archive_hidden.h - an archive behind other bytes, which do not begin as one: a program that
  * unpacks itself, a script with its data, a zip that somebody appended to something.
  *
- * Known are: a zip behind anything that is not plain text, or behind a program or a script, by its
- * directory, which ends with the file or is followed by at most a comment of 64 KiB; behind a
- * program (MZ, ELF) a 7z; behind a script (#!) at the beginning of a line gzip, xz, zstd, bzip2,
- * 7z, tar, and a zip that is cut off. The last ones within the first MiB.
+ * Known are:
+ *   a zip behind anything, by its directory, which ends with the file or is followed by at most a
+ *   comment of 64 KiB;
+ *   behind a program (ELF, PE) whatever archive begins where the program ends by its own headers;
+ *   by their beginnings, within the first MiB: behind a program a 7z or a rar, behind a script (#!)
+ *   at the beginning of a line gzip, xz, zstd, bzip2, 7z, tar and zip, and behind anything else
+ * that is no text a 7z, a rar or a zip.
+ * The first of them counts; whoever has read it looks behind it.
  *
  * Ownership: formats are static; all else stays the caller's.
  */
@@ -12,6 +16,26 @@
 #define WEIR_SCAN_SOURCE_ARCHIVE_HIDDEN_H
 
 #include "archive_format.h"
+
+/* In so many first bytes beginnings are looked for. */
+#define WEIR__ARCHIVE_SEARCH_MAX (1u << 20)
+/* More than any of them needs to be known. */
+#define WEIR__ARCHIVE_SEARCH_OVERLAP 1024u
+/* In so many last bytes the end of a zip is. */
+#define WEIR__ARCHIVE_TAIL_MAX (22u + 65535u)
+
+/* What stands at the beginning of something that is no archive by its first bytes. */
+enum weir__archive_front {
+    WEIR__ARCHIVE_TEXT,
+    WEIR__ARCHIVE_SCRIPT,
+    WEIR__ARCHIVE_PROGRAM, /* that says where it ends */
+    WEIR__ARCHIVE_BINARY,  /* another program, or it has a NUL in its first KiB */
+};
+/* So many first bytes are enough to know it. */
+#define WEIR__ARCHIVE_HEAD 4096u
+enum weir__archive_front weir__archive_front(const char *bytes, size_t length);
+/* Whether it is made to be run: people put archives behind such things. */
+bool weir__archive_is_run(const char *bytes, size_t length);
 
 struct weir__archive_source {
     const char *head; /* its first bytes */
@@ -23,16 +47,29 @@ struct weir__archive_source {
     void *arg;
 };
 
-/* Whether it begins as a program or a script. */
-bool weir__archive_is_program(const char *bytes, size_t length);
-/* Whether it is worthwhile to look further. is_all: these are all of the bytes. */
-bool weir__archive_may_hide(const char *bytes, size_t length, bool is_all);
 /* NULL: none, or there is no memory to look for one. *ret_at is where it is to be read from: 0 for
- * a zip, whose places may be counted from either. */
+ * a zip that is known by its end, whose places may be counted from either. */
 const struct weir__archive_format *weir__archive_hidden(const struct weir__archive_source *source,
                                                         uint64_t *ret_at);
-/* The same where only these first bytes are at hand: no zip is known by its end. */
-const struct weir__archive_format *weir__archive_hidden_here(const char *bytes, size_t length,
+
+/* Whether a zip is known by its end, and where its first entry is. */
+bool weir__archive_hidden_zip(const struct weir__archive_source *source, uint64_t *ret_at);
+
+/* The first beginning in the first of these bytes, which stand behind the end of another archive:
+ * some have a few bytes there that no reader looks at. */
+#define WEIR__ARCHIVE_NEAR 4096u
+const struct weir__archive_format *weir__archive_hidden_near(const char *bytes, size_t length,
                                                              size_t *ret_at);
+
+/* For bytes that come one after the other and cannot be read again: what can be known of them on
+ * the way, and at the end. */
+
+/* The beginning of one in these bytes, which are among the first MiB behind such a front. */
+const struct weir__archive_format *weir__archive_hidden_begins(enum weir__archive_front front,
+                                                               const char *bytes, size_t length);
+/* Where a program of which these are the first bytes ends by its headers; 0: they do not say. */
+uint64_t weir__archive_program_end(const char *bytes, size_t length);
+/* Whether the last bytes, of which these are all or TAIL_MAX, end a zip. */
+bool weir__archive_hidden_ends(const char *bytes, size_t length);
 
 #endif

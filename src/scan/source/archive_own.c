@@ -20,6 +20,7 @@
 
 struct kept {
     uint64_t at, length;
+    struct weir__archive_lines before;
 };
 
 void weir__archive_own_init(struct weir__archive_level *level)
@@ -50,6 +51,7 @@ static void open_object(struct weir__archive_level *level)
     note(trip,
          weir__archive_give_own(trip->giver, weir__buffer_text(&trip->path), level->path_length));
     level->own.end = 0;
+    level->own.end_lines = (struct weir__archive_lines){0};
     level->own.is_open = true;
 }
 
@@ -59,7 +61,23 @@ static void close_object(struct weir__archive_level *level)
     level->own.is_open = false;
 }
 
-static void give(struct weir__archive_level *level, uint64_t at, const char *bytes, size_t length)
+/* What lies before the place and was not given. */
+static struct weir__archive_skip skip_to(const struct weir__archive_own *own, uint64_t at,
+                                         const struct weir__archive_lines *before)
+{
+    struct weir__archive_skip skip = {.length = at - own->end};
+    if (before->count > own->end_lines.count && before->start > own->end && before->start <= at) {
+        skip.lines = before->count - own->end_lines.count;
+        skip.behind = at - before->start;
+    }
+    /* Where parts overlap, lines may have been counted twice. */
+    if (skip.lines > skip.length - skip.behind)
+        skip.lines = skip.length - skip.behind;
+    return skip;
+}
+
+static void give(struct weir__archive_level *level, uint64_t at,
+                 const struct weir__archive_lines *before, const char *bytes, size_t length)
 {
     struct weir__archive_own *own = &level->own;
     struct weir__archive_trip *trip = level->trip;
@@ -69,18 +87,23 @@ static void give(struct weir__archive_level *level, uint64_t at, const char *byt
         own->is_lost = true;
         return;
     }
-    if (at > own->end)
-        note(trip, weir__archive_give_skip(trip->giver, at - own->end));
+    if (at > own->end) {
+        struct weir__archive_skip skip = skip_to(own, at, before);
+        note(trip, weir__archive_give_skip(trip->giver, &skip));
+    }
     note(trip, weir__archive_give_bytes(trip->giver, bytes, length));
     trip->own_bytes += length;
     own->end = at + length;
+    own->end_lines = *before;
+    weir__archive_lines_pass(&own->end_lines, at, bytes, length);
 }
 
 /* --- keeping --- */
 
-static bool put_kept(struct weir__archive_own *own, uint64_t at, const char *bytes, size_t length)
+static bool put_kept(struct weir__archive_own *own, uint64_t at,
+                     const struct weir__archive_lines *before, const char *bytes, size_t length)
 {
-    struct kept head = {at, length};
+    struct kept head = {at, length, *before};
     size_t had = weir__buffer_length(&own->kept);
     bool is_same = had > 0 && own->end == at;
     if (weir__buffer_reserve(&own->kept, sizeof(head) + length) != 0)
@@ -117,7 +140,7 @@ static void give_kept(struct weir__archive_level *level)
     for (size_t at = 0; at < length; at += (size_t)head.length) {
         memcpy(&head, bytes + at, sizeof(head));
         at += sizeof(head);
-        give(level, head.at, bytes + at, (size_t)head.length);
+        give(level, head.at, &head.before, bytes + at, (size_t)head.length);
     }
     if (!was_open)
         close_object(level);
@@ -125,9 +148,12 @@ static void give_kept(struct weir__archive_level *level)
         tail_length = head.length < OVERLAP ? (size_t)head.length : OVERLAP;
         memcpy(tail, bytes + length - tail_length, tail_length);
     }
+    struct weir__archive_lines before = head.before;
+    weir__archive_lines_pass(&before, head.at, bytes + length - (size_t)head.length,
+                             (size_t)head.length - tail_length);
     weir__buffer_truncate(&own->kept, 0);
     if (tail_length > 0)
-        (void)!put_kept(own, end - tail_length, tail, tail_length); /* there is room */
+        (void)!put_kept(own, end - tail_length, &before, tail, tail_length); /* there is room */
 }
 
 /* What earlier children may have given is kept until it is known: what is given twice is told
@@ -137,19 +163,22 @@ static bool may_give(const struct weir__archive_trip *trip)
     return !trip->is_in_member && !trip->is_muted && !trip->is_stopped;
 }
 
-static void put(void *arg, uint64_t at, const char *bytes, size_t length)
+static void put(void *arg, uint64_t at, const struct weir__archive_lines *before, const char *bytes,
+                size_t length)
 {
     struct weir__archive_level *level = arg;
+    struct weir__archive_lines lines = *before;
     while (length > 0) {
         size_t part = length < PIECE ? length : PIECE;
         if (level->own.is_open) {
-            give(level, at, bytes, part);
-        } else if (!put_kept(&level->own, at, bytes, part)) {
+            give(level, at, &lines, bytes, part);
+        } else if (!put_kept(&level->own, at, &lines, bytes, part)) {
             if (may_give(level->trip))
                 give_kept(level);
-            if (!put_kept(&level->own, at, bytes, part))
+            if (!put_kept(&level->own, at, &lines, bytes, part))
                 level->own.is_lost = true;
         }
+        weir__archive_lines_pass(&lines, at, bytes, part);
         at += part;
         bytes += part;
         length -= part;
@@ -188,8 +217,10 @@ void weir__archive_own_mark(struct weir__archive_level *level, const char *bytes
     struct weir__archive_extent *extents = extents_of(own, &count);
     if (count > 0 && extents[count - 1].until == extent.from) {
         extents[count - 1].until = extent.until;
+        weir__archive_lines_pass(&extents[count - 1].lines, extent.from, bytes, length);
         return;
     }
+    weir__archive_lines_pass(&extent.lines, extent.from, bytes, length);
     own->is_sorted = own->is_sorted && (count == 0 || extents[count - 1].until < extent.from);
     /* One that is not remembered is looked at again. */
     (void)!weir__buffer_append(&own->extents, &extent, sizeof(extent));
@@ -232,23 +263,63 @@ static const struct weir__archive_extent *extent_at(struct weir__archive_own *ow
 
 /* --- looking --- */
 
-static void look_at_plain(struct weir__archive_level *level, uint64_t at, const char *bytes,
-                          size_t length)
+/* The first bytes behind an end that are not zeros. */
+static void take_after(struct weir__archive_own *own, const char *bytes, size_t length)
+{
+    if (own->after_length == 0)
+        while (length > 0 && *bytes == '\0') {
+            bytes++;
+            length--;
+        }
+    size_t room = sizeof(own->after) - own->after_length;
+    size_t part = length < room ? length : room;
+    if (part > 0)
+        memcpy(own->after + own->after_length, bytes, part);
+    own->after_length += part;
+}
+
+/* The next bytes of a stream of frames; how many are of one kind. What is behind its last frame
+ * shows itself by four bytes that are none. */
+static size_t take_frames(struct weir__archive_own *own, const char *bytes, size_t length,
+                          bool *ret_packed)
+{
+    bool was_over = weir__archive_blocks_is_over(&own->blocks);
+    size_t part = weir__archive_blocks_next(&own->blocks, bytes, length, ret_packed);
+    bool is_over = weir__archive_blocks_is_over(&own->blocks);
+    if (is_over && !was_over)
+        take_after(own, (const char *)own->blocks.few, sizeof(own->blocks.few));
+    else if (is_over)
+        take_after(own, bytes, part);
+    return part;
+}
+
+static void look_at_plain(struct weir__archive_level *level, const char *bytes, size_t length)
 {
     struct weir__archive_own *own = &level->own;
     const struct weir__archive_text_sink sink = {put, level};
-    if (own->text.at != at)
-        weir__archive_text_jump(&own->text, at);
     while (length > 0) {
         bool is_packed = false;
         uint64_t plain = own->blocks_from > own->text.at ? own->blocks_from - own->text.at : 0;
         size_t part = plain < length ? (size_t)plain : length;
         if (plain == 0)
-            part = weir__archive_blocks_next(&own->blocks, bytes, length, &is_packed);
+            part = take_frames(own, bytes, length, &is_packed);
         if (is_packed)
-            weir__archive_text_jump(&own->text, own->text.at + part);
+            weir__archive_text_pass(&own->text, bytes, part);
         else
             weir__archive_text_feed(&own->text, bytes, part, &sink);
+        bytes += part;
+        length -= part;
+    }
+}
+
+/* What was given as a member's is not looked at; but a frame may be around it. */
+static void pass_stored(struct weir__archive_own *own, const char *bytes, size_t length)
+{
+    bool is_packed = false;
+    bool is_framed = own->blocks_from <= own->text.at;
+    weir__archive_text_pass(&own->text, bytes, length);
+    while (is_framed && length > 0) {
+        size_t part = take_frames(own, bytes, length, &is_packed);
         bytes += part;
         length -= part;
     }
@@ -262,8 +333,10 @@ static void look_at(struct weir__archive_level *level, uint64_t at, const char *
         bool is_stored = extent && extent->from <= at;
         uint64_t until = !extent ? UINT64_MAX : is_stored ? extent->until : extent->from;
         size_t part = until - at < length ? (size_t)(until - at) : length;
-        if (!is_stored)
-            look_at_plain(level, at, bytes, part);
+        if (is_stored)
+            pass_stored(&level->own, bytes, part);
+        else
+            look_at_plain(level, bytes, part);
         at += part;
         bytes += part;
         length -= part;
@@ -312,36 +385,23 @@ static void look_again(struct weir__archive_level *level)
     while (!level->trip->is_stopped) {
         const struct weir__archive_extent *extent = extent_at(own, at);
         if (extent && extent->from <= at) {
+            uint64_t jumped = extent->until - at;
+            /* It is in a block, of which it is known how long it is. */
+            if (own->blocks_from <= at)
+                own->blocks.left -= jumped < own->blocks.left ? jumped : own->blocks.left;
             at = extent->until;
+            weir__archive_text_jump(&own->text, at, &extent->lines);
             continue;
         }
         length = weir__archive_look(&level->input, at, &bytes);
         if (length == 0)
             return;
+        if (extent && extent->from - at < length)
+            length = (size_t)(extent->from - at);
         look_at(level, at, bytes, length);
         at += length;
         count_quiet(level->trip, length);
     }
-}
-
-/* The first bytes behind the end that are not zeros. */
-struct behind {
-    char bytes[WEIR__ARCHIVE_PROBE];
-    size_t length;
-};
-
-static void take_behind(struct behind *behind, const char *bytes, size_t length)
-{
-    if (behind->length == 0)
-        while (length > 0 && *bytes == '\0') {
-            bytes++;
-            length--;
-        }
-    size_t room = sizeof(behind->bytes) - behind->length;
-    size_t part = length < room ? length : room;
-    if (part > 0)
-        memcpy(behind->bytes + behind->length, bytes, part);
-    behind->length += part;
 }
 
 /* The rest of an input that passes by, within the limits for what is passed over. */
@@ -349,23 +409,31 @@ static void drain(struct weir__archive_level *level)
 {
     struct weir__archive_trip *trip = level->trip;
     struct weir__archive_input *input = &level->input;
-    struct behind behind = {.length = 0};
+    struct weir__archive_own *own = &level->own;
     const char *bytes = NULL;
     size_t length;
     uint64_t unread = input->at > level->consumed ? input->at - level->consumed : 0;
-    if (input->given && unread <= input->given_length)
-        take_behind(&behind, input->given + input->given_length - unread, (size_t)unread);
+    /* Where frames end, look_at() finds out. */
+    bool has_frames =
+        level->format->id == WEIR__ARCHIVE_ZSTD || level->format->id == WEIR__ARCHIVE_LZ4;
+    if (input->given && unread <= input->given_length && !has_frames)
+        take_after(own, input->given + input->given_length - unread, (size_t)unread);
     weir__archive_own_tap(level);
     while (!trip->is_stopped && trip->bytes <= trip->command->options.archive_bytes_max &&
            (length = weir__archive_member_pull(input->member, &bytes)) > 0) {
-        take_behind(&behind, bytes, length);
+        if (!has_frames)
+            take_after(own, bytes, length);
         trip->bytes += length;
         look_at(level, input->at, bytes, length);
         input->at += length;
     }
-    level->own.has_behind = behind.length > 0 && weir__archive_is_end_known(level);
-    level->own.has_archive =
-        level->own.has_behind && weir__archive_format_of(behind.bytes, behind.length);
+    size_t near_at;
+    bool is_mixed = own->blocks.has_zstd && own->blocks.has_lz4;
+    own->has_behind = own->after_length > 0 && weir__archive_is_end_known(level);
+    own->has_archive =
+        (own->has_behind && (weir__archive_format_of(own->after, own->after_length) ||
+                             weir__archive_hidden_near(own->after, own->after_length, &near_at))) ||
+        is_mixed;
 }
 
 void weir__archive_own_finish(struct weir__archive_level *level)

@@ -24,9 +24,18 @@
 
 struct weir__archive_level;
 
+/* The lines before a place in an input: how many, and where the one at hand begins. */
+struct weir__archive_lines {
+    uint64_t count, start;
+};
+/* Goes on behind these bytes, which are at that place. */
+void weir__archive_lines_pass(struct weir__archive_lines *lines, uint64_t at, const char *bytes,
+                              size_t length);
+
 /* A part of an input. */
 struct weir__archive_extent {
     uint64_t from, until;
+    struct weir__archive_lines lines; /* that end in it; behind the last of them, if any */
 };
 /* By their beginnings. In place: the library's way to sort asks the system for its memory, which is
  * not allowed here. */
@@ -40,6 +49,7 @@ void weir__archive_extents_sort(struct weir__archive_extent *extents, size_t cou
  * most; then all up to several in a row that cannot be typed. */
 struct weir__archive_text {
     uint64_t at;                          /* of the next byte */
+    struct weir__archive_lines lines;     /* before what is pending */
     char pending[WEIR__ARCHIVE_TEXT_MIN]; /* that may become one */
     size_t pending_length;
     unsigned strange; /* bytes in a row that cannot be typed */
@@ -47,13 +57,17 @@ struct weir__archive_text {
 };
 
 struct weir__archive_text_sink {
-    void (*put)(void *arg, uint64_t at, const char *bytes, size_t length);
+    void (*put)(void *arg, uint64_t at, const struct weir__archive_lines *before, const char *bytes,
+                size_t length);
     void *arg;
 };
 void weir__archive_text_feed(struct weir__archive_text *text, const char *bytes, size_t length,
                              const struct weir__archive_text_sink *sink);
-/* The next bytes are elsewhere, or others than these come between. */
-void weir__archive_text_jump(struct weir__archive_text *text, uint64_t at);
+/* Bytes follow that are not to be looked at. */
+void weir__archive_text_pass(struct weir__archive_text *text, const char *bytes, size_t length);
+/* The next bytes are at that place; so many lines end in what lies between. */
+void weir__archive_text_jump(struct weir__archive_text *text, uint64_t at,
+                             const struct weir__archive_lines *between);
 
 /* --- archive_blocks.c --- */
 
@@ -65,12 +79,22 @@ struct weir__archive_blocks {
     uint64_t left; /* of a part that is passed over */
     bool has_block_sum, has_sum;
     bool is_legacy, is_zstd, is_last;
+    bool is_one_kind; /* frames of the other format are none */
+    bool has_zstd, has_lz4;
 };
 /* How many of the next bytes are of one kind, at least one; whether they are packed. */
 size_t weir__archive_blocks_next(struct weir__archive_blocks *blocks, const char *bytes,
                                  size_t length, bool *ret_packed);
 
+/* Whether the next byte begins a frame, or would if there were one. */
+bool weir__archive_blocks_is_between(const struct weir__archive_blocks *blocks);
+/* Whether something came that is no frame. */
+bool weir__archive_blocks_is_over(const struct weir__archive_blocks *blocks);
+
 /* --- archive_own.c --- */
+
+/* So many bytes are enough to know what begins with them, but an image of a disk. */
+#define WEIR__ARCHIVE_AFTER 1024u
 
 struct weir__archive_own {
     struct weir__archive_text text;
@@ -81,12 +105,15 @@ struct weir__archive_own {
     size_t extents_at;           /* the first that is not behind */
     size_t last;                 /* of the texts */
     uint64_t end;                /* behind the last text that was kept or given */
-    uint64_t tapped;             /* bytes of an input that passes by */
+    struct weir__archive_lines end_lines; /* before that, of those that were given */
+    uint64_t tapped;                      /* bytes of an input that passes by */
     bool is_sorted;
-    bool is_open;     /* texts are given as they come */
-    bool is_lost;     /* some were not */
-    bool has_archive; /* behind the end of an input that has passed by */
-    bool has_behind;  /* or anything but zeros */
+    bool is_open;                    /* texts are given as they come */
+    bool is_lost;                    /* some were not */
+    size_t after_length;             /* of the bytes behind the last frame of zstd or lz4 */
+    char after[WEIR__ARCHIVE_AFTER]; /* the first of them, but zeros */
+    bool has_archive;                /* behind the end of an input that has passed by */
+    bool has_behind;                 /* or anything but zeros */
 };
 
 void weir__archive_own_init(struct weir__archive_level *level);

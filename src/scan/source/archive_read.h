@@ -19,6 +19,7 @@
 
 #include "archive_format.h"
 #include "archive_frames.h"
+#include "archive_hidden.h"
 #include "archive_own.h"
 
 #define WEIR__ARCHIVE_BLOCK 65536u
@@ -43,6 +44,10 @@ struct weir__archive_trip {
     bool is_stopped;          /* by a limit of the whole, or by a giver that failed */
     bool is_in_member;        /* one has begun for the parent, and not ended */
     char block[WEIR__ARCHIVE_BLOCK]; /* of the file */
+    size_t tail_length;
+    char tail[WEIR__ARCHIVE_TAIL_MAX]; /* of a member that is given as it is */
+    size_t search_length;
+    char search[WEIR__ARCHIVE_BLOCK + WEIR__ARCHIVE_SEARCH_OVERLAP]; /* likewise: what comes */
 };
 
 enum weir__archive_failure {
@@ -102,7 +107,10 @@ struct weir__archive_level {
     unsigned depth;      /* 1: that in the file */
     size_t path_length;
     uint64_t entries_count;
-    uint64_t start;    /* in the input */
+    uint64_t entries_before; /* those of archives before it in the same input */
+    uint64_t start;          /* in the input */
+    uint64_t frames_end;     /* of zstd and lz4 that are read from a place: behind the last one */
+    uint64_t zip_from; /* a zip that is known by its end begins there; 0: none, or this is it */
     uint64_t consumed; /* of the input, when it was closed */
     uint64_t bytes;    /* unpacked, without members that were cut */
     unsigned parts;    /* of archives, that this one is a part of another one of */
@@ -111,8 +119,9 @@ struct weir__archive_level {
     bool is_part; /* of another level, which looks at its bytes */
     bool is_raw;  /* one stream that is no archive */
     bool is_given_up;
-    bool is_streamed;                          /* a zip without its directory, which is broken */
-    bool is_listed_empty;                      /* a zip whose directory has no entry */
+    bool is_end_lost;     /* a compressed stream that is broken: it may have been read too far */
+    bool is_streamed;     /* a zip without its directory, which is broken */
+    bool is_listed_empty; /* a zip whose directory has no entry */
     char reason[WEIR__ARCHIVE_REASON_MAX + 1]; /* why it could not be read to its end */
 };
 
@@ -135,7 +144,11 @@ struct weir__archive_member {
     char *spill_block;     /* WEIR__ARCHIVE_BLOCK, with the first spilled byte */
     bool is_holding;
     bool is_ended;
-    bool is_replayable; /* everything given so far is held */
+    bool is_replayable;             /* everything given so far is held */
+    bool is_unseen;                 /* too large to be looked into before it is given */
+    enum weir__archive_front front; /* of one that is unseen */
+    uint64_t program_end;           /* likewise; 0: it does not say */
+    const char *hidden;             /* the format of an archive whose beginning came by; or NULL */
     enum weir__archive_failure failure;
     char reason[WEIR__ARCHIVE_REASON_MAX + 1];
 };
@@ -207,6 +220,14 @@ bool weir__archive_reason_memory(struct weir__archive_level *level, const char *
 /* What libarchive has said (or NULL), in words that say what is wrong with the archive. */
 void weir__archive_reason_words(const char *text, char reason[WEIR__ARCHIVE_REASON_MAX + 1]);
 
+/* archive_trip.c, for those that stand beside or behind each other */
+void weir__archive_trip_tell(struct weir__archive_trip *trip, const char *reason);
+/* Walks it, unless it cannot even be opened, and puts the reason why not, or why not to its end,
+ * into level->reason. True when it would be wrong to look at its bytes instead. */
+bool weir__archive_trip_walk(struct weir__archive_level *level);
+/* archive_parts.c: the same, with whatever stands behind it, and what it has beside its members. */
+bool weir__archive_parts_walk(struct weir__archive_level *level);
+
 /* archive_cpio.c */
 void weir__archive_cpio_start(struct weir__archive_cpio *cpio);
 /* The next bytes of the archive, and such that were jumped over. */
@@ -234,6 +255,29 @@ size_t weir__archive_look(struct weir__archive_input *input, uint64_t at, const 
 /* The archive in such an input that does not begin as one: archive_hidden.h. */
 const struct weir__archive_format *weir__archive_find_hidden(struct weir__archive_input *input,
                                                              uint64_t *ret_at);
+/* Puts it into zip_from when a zip is known by its end behind the archive in the level's input that
+ * was found like this. */
+void weir__archive_find_zip(struct weir__archive_level *level);
+
+/* archive_unseen.c; of a member that is given as it comes, and cannot be read again */
+void weir__archive_unseen_start(struct weir__archive_member *member);
+/* The next bytes, behind so many others. */
+void weir__archive_unseen_add(struct weir__archive_member *member, uint64_t at, const char *bytes,
+                              size_t length);
+/* At the end of so many bytes: what is to be told of an archive in them; or NULL. Valid until the
+ * next member. */
+const char *weir__archive_unseen_why(struct weir__archive_member *member, uint64_t size,
+                                     char reason[WEIR__ARCHIVE_REASON_MAX + 1]);
+
+/* archive_behind.c, again */
+/* Before a level of zstd or lz4 is opened: finds the end of its frames. */
+void weir__archive_find_frames(struct weir__archive_level *level);
+/* Where the archive ends that was read and closed, by what it says or by what was read of it;
+ * UINT64_MAX: nobody knows. */
+uint64_t weir__archive_end_of(struct weir__archive_level *level);
+/* What begins at that place of the level's input, or is hidden behind it; *ret_at is where. */
+const struct weir__archive_format *weir__archive_find_at(struct weir__archive_level *level,
+                                                         uint64_t at, uint64_t *ret_at);
 /* Whether, and where in such an input, something follows that is not zeros. */
 bool weir__archive_behind(struct weir__archive_level *level, uint64_t *ret_at);
 /* Whether the reader stopped where the archive does, so that what follows is something else. */
@@ -242,6 +286,10 @@ bool weir__archive_is_end_known(const struct weir__archive_level *level);
 bool weir__archive_is_empty(struct weir__archive_level *level);
 /* Puts it into the reason when a zip lists more members than were met. */
 void weir__archive_zip_count(struct weir__archive_level *level);
+
+/* archive_xar.c */
+/* Where a xar that was read from such an input ends, or UINT64_MAX. */
+uint64_t weir__archive_xar_end(struct weir__archive_level *level);
 
 /* archive_zip.c */
 #define WEIR__ARCHIVE_GAPS 64u

@@ -29,27 +29,33 @@ struct words {
     const char *words;
 };
 
+#define NO_DECODER "not supported: it is packed in a way that has no decoder"
+
 /* The first that fits counts. */
 static const struct words table[] = {
-    {"internal error", "its decoder cannot go on"},
-    {"too much memory", "its window is larger than the 128 MiB that its decoder can remember"},
-    {"crc", "its checksum is wrong"},
-    {"checksum", "its checksum is wrong"},
-    {"digest", "its checksum is wrong"},
-    {"truncat", "it is cut off"},
-    {"premature", "it is cut off"},
-    {"end of file", "it is cut off"},
-    {"unexpected eof", "it is cut off"},
-    {"passphrase", "it is encrypted"},
-    {"encrypt", "it is encrypted"},
-    {"decrypt", "it is encrypted"},
-    {"unsupported", "it is packed in a way that has no decoder"},
-    {"unknown codec", "it is packed in a way that has no decoder"},
-    {"not supported", "it is packed in a way that has no decoder"},
-    {"unrecognized", "nothing in it can be read"},
-    {"translate", "a name in it is in characters that are not known"},
-    {"convert", "a name in it is in characters that are not known"},
-    {"", "it is damaged"},
+    {"internal error", "broken: its decoder cannot go on"},
+    {"too much memory",
+     "broken: its window is larger than the 128 MiB that its decoder can remember"},
+    {"crc", "broken: its checksum is wrong"},
+    {"checksum", "broken: its checksum is wrong"},
+    {"digest", "broken: its checksum is wrong"},
+    {"truncat", "broken: it is cut off"},
+    {"premature", "broken: it is cut off"},
+    {"end of file", "broken: it is cut off"},
+    {"unexpected eof", "broken: it is cut off"},
+    {"passphrase", "broken: it is encrypted"},
+    {"crypt", "broken: it is encrypted"},
+    {"unsupported", NO_DECODER},
+    {"unknown codec", NO_DECODER},
+    {"unexpected codec", NO_DECODER}, /* a filter before the packing */
+    {"not supported", NO_DECODER},
+    {"no support", NO_DECODER},
+    {"support unavailable", NO_DECODER},
+    {"multivolume", "not supported: the rest of it is in another file"},
+    {"unrecognized", "broken: nothing in it can be read"},
+    {"translate", "broken: a name in it is in characters that are not known"},
+    {"convert", "broken: a name in it is in characters that are not known"},
+    {"", "broken: it is damaged"},
 };
 
 /* What was said on this side already reads well. */
@@ -78,9 +84,9 @@ void weir__archive_reason_words(const char *text, char reason[WEIR__ARCHIVE_REAS
     while (!strcasestr(text, row->part))
         row++;
     if (row == table)
-        snprintf(reason, size, "broken: %s", row->words);
+        snprintf(reason, size, "%s", row->words);
     else
-        snprintf(reason, size, "broken: %s (%.160s)", row->words, text);
+        snprintf(reason, size, "%s (%.160s)", row->words, text);
 }
 
 /* Of an entry of a zip that is packed with LZMA, at whose data the reader stands: what it needs by

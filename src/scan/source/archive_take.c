@@ -156,17 +156,18 @@ static int take_own(struct weir__archive_taker *taker, const char *bytes, size_t
 /* Only before bytes: so there is an end to it. */
 static int take_skip(struct weir__archive_taker *taker, const char *bytes, size_t length)
 {
-    uint64_t skipped;
-    if (length != sizeof(skipped) || taker->has_skipped)
+    struct weir__archive_skip skip;
+    if (length != sizeof(skip) || taker->has_skipped)
         return -WEIR_E_CORRUPT;
-    memcpy(&skipped, bytes, sizeof(skipped));
-    if (skipped == 0 || skipped > INT64_MAX - taker->member_bytes - taker->member_holes)
+    memcpy(&skip, bytes, sizeof(skip));
+    if (skip.length == 0 || skip.length > INT64_MAX - taker->member_bytes - taker->member_holes ||
+        skip.lines > skip.length || skip.behind > skip.length - skip.lines)
         return -WEIR_E_CORRUPT;
-    taker->member_holes += skipped;
+    taker->member_holes += skip.length;
     taker->has_skipped = true;
     if (is_dropped(taker) || !taker->hooks->skip)
         return 0;
-    return answered(taker, taker->hooks->skip(taker->hooks->arg, skipped));
+    return answered(taker, taker->hooks->skip(taker->hooks->arg, &skip));
 }
 
 static int take_own_bytes(struct weir__archive_taker *taker, const char *bytes, size_t length)

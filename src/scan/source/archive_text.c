@@ -13,6 +13,19 @@
 
 #define STRANGE_MAX 4u
 
+void weir__archive_lines_pass(struct weir__archive_lines *lines, uint64_t at, const char *bytes,
+                              size_t length)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++)
+        count += bytes[i] == '\n';
+    if (count == 0)
+        return;
+    const char *last = memrchr(bytes, '\n', length);
+    lines->count += count;
+    lines->start = at + (size_t)(last - bytes) + 1;
+}
+
 static bool is_text(char c)
 {
     return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\r' || c == '\t';
@@ -44,6 +57,14 @@ static size_t next_text(const char *bytes, size_t at, size_t length)
     return at;
 }
 
+/* What is pending becomes no text, or was given; it ends at that place. */
+static void pass_pending(struct weir__archive_text *text, uint64_t end)
+{
+    weir__archive_lines_pass(&text->lines, end - text->pending_length, text->pending,
+                             text->pending_length);
+    text->pending_length = text->strange = 0;
+}
+
 /* Gathers what may become a text. Returns where it stopped: the text is one, or is none. */
 static size_t gather(struct weir__archive_text *text, const char *bytes, size_t at, size_t length)
 {
@@ -52,7 +73,7 @@ static size_t gather(struct weir__archive_text *text, const char *bytes, size_t 
         if (is_text(c)) {
             text->strange = 0;
         } else if (c != '\0' || text->pending_length == 0 || ++text->strange == STRANGE_MAX) {
-            text->pending_length = text->strange = 0;
+            pass_pending(text, text->at + at - 1);
             return at;
         }
         text->pending[text->pending_length++] = c;
@@ -66,29 +87,48 @@ void weir__archive_text_feed(struct weir__archive_text *text, const char *bytes,
     size_t at = 0;
     while (at < length) {
         if (!text->is_in_text) {
-            if (text->pending_length == 0)
-                at = next_text(bytes, at, length);
+            if (text->pending_length == 0) {
+                size_t next = next_text(bytes, at, length);
+                weir__archive_lines_pass(&text->lines, text->at + at, bytes + at, next - at);
+                at = next;
+            }
             at = gather(text, bytes, at, length);
             if (text->pending_length < WEIR__ARCHIVE_TEXT_MIN)
                 continue;
-            sink->put(sink->arg, text->at + at - WEIR__ARCHIVE_TEXT_MIN, text->pending,
-                      WEIR__ARCHIVE_TEXT_MIN);
+            unsigned strange = text->strange;
+            sink->put(sink->arg, text->at + at - WEIR__ARCHIVE_TEXT_MIN, &text->lines,
+                      text->pending, WEIR__ARCHIVE_TEXT_MIN);
+            pass_pending(text, text->at + at);
+            text->strange = strange;
             text->is_in_text = true;
         }
         size_t from = at;
         while (at < length && text->strange < STRANGE_MAX)
             text->strange = is_text(bytes[at++]) ? 0 : text->strange + 1;
         if (at > from)
-            sink->put(sink->arg, text->at + from, bytes + from, at - from);
+            sink->put(sink->arg, text->at + from, &text->lines, bytes + from, at - from);
+        weir__archive_lines_pass(&text->lines, text->at + from, bytes + from, at - from);
         if (text->strange == STRANGE_MAX) {
             text->is_in_text = false;
-            text->pending_length = text->strange = 0;
+            text->strange = 0;
         }
     }
     text->at += length;
 }
 
-void weir__archive_text_jump(struct weir__archive_text *text, uint64_t at)
+void weir__archive_text_jump(struct weir__archive_text *text, uint64_t at,
+                             const struct weir__archive_lines *between)
 {
-    *text = (struct weir__archive_text){.at = at};
+    pass_pending(text, text->at);
+    struct weir__archive_lines lines = text->lines;
+    if (between->count > 0)
+        lines = (struct weir__archive_lines){lines.count + between->count, between->start};
+    *text = (struct weir__archive_text){.at = at, .lines = lines};
+}
+
+void weir__archive_text_pass(struct weir__archive_text *text, const char *bytes, size_t length)
+{
+    struct weir__archive_lines between = {0};
+    weir__archive_lines_pass(&between, text->at, bytes, length);
+    weir__archive_text_jump(text, text->at + length, &between);
 }

@@ -15,7 +15,6 @@
 #include "archive_lib.h"
 
 #include "alloc.h"
-#include "archive_hidden.h"
 #include "archive_read.h"
 
 #include <weir/error.h>
@@ -25,9 +24,8 @@
 #define MEMORY_SHARE 4u /* of the child's memory: for members that must be in memory */
 #define FAILURES_MAX 1000u
 #define TAR_BLOCK    512u
-#define PARTS_MAX    64u /* zips before each other in one file */
-/* Of a member that is no program: so much is held to see whether a zip ends it. */
-#define HIDDEN_HELD (1u << 20)
+/* Of a member that is no program: so much is held to see whether there is an archive in it. */
+#define HIDDEN_HELD WEIR__ARCHIVE_SEARCH_MAX
 
 static const char *path_of(const struct weir__archive_trip *trip)
 {
@@ -44,6 +42,11 @@ static void tell(struct weir__archive_trip *trip, const char *reason)
 {
     if (!trip->is_muted)
         note(trip, weir__archive_give_unscanned(trip->giver, path_of(trip), reason));
+}
+
+void weir__archive_trip_tell(struct weir__archive_trip *trip, const char *reason)
+{
+    tell(trip, reason);
 }
 
 /* "more than 5 members" */
@@ -113,24 +116,33 @@ static void give_plain(struct weir__archive_trip *trip, struct weir__archive_mem
     const struct weir__archive_options *options = &trip->command->options;
     const char *bytes = NULL;
     size_t length;
-    uint64_t given = 0;
+    uint64_t given = 0, at = 0;
     bool is_cut = false, has_room = true;
+    char reason[WEIR__ARCHIVE_REASON_MAX + 1];
+    const char *why = NULL;
     if (trip->is_muted || trip->is_stopped)
         return;
     give_begin(trip);
+    weir__archive_unseen_start(member);
     while (has_room && !is_whole_beyond(trip)) {
         uint64_t hole = weir__archive_member_hole(member);
         if (hole > 0)
-            note(trip, weir__archive_give_skip(trip->giver, hole));
+            note(trip, weir__archive_give_skip(trip->giver,
+                                               &(struct weir__archive_skip){.length = hole}));
         length = weir__archive_member_pull(member, &bytes);
         if (length == 0)
             break;
+        at += hole;
+        weir__archive_unseen_add(member, at, bytes, length);
+        at += length;
         has_room = give_bytes(trip, bytes, length, &given, &is_cut);
     }
     bool is_bomb = is_whole_beyond(trip);
     give_end(trip, has_room && !is_bomb && !member->reason[0] && !trip->is_stopped, is_cut);
     if (has_room && member->reason[0])
         tell(trip, member->reason);
+    else if (has_room && (why = weir__archive_unseen_why(member, at, reason)))
+        tell(trip, why);
     if (is_bomb)
         stop(trip, "unpacks more than", options->ratio_max, "times");
     else if (!has_room && !is_cut)
@@ -162,14 +174,22 @@ static void give_file(struct weir__archive_trip *trip)
 
 static void walk_level(struct weir__archive_level *level);
 
-/* Walks it, unless it cannot even be opened, and puts the reason why not, or why not to its end,
- * into level->reason. True when it would be wrong to look at its bytes instead. */
-static bool walk_archive(struct weir__archive_level *level)
+bool weir__archive_trip_walk(struct weir__archive_level *level)
 {
     struct weir__archive_trip *trip = level->trip;
     unsigned depth_max = trip->command->options.depth_max;
-    if (level->format->id == WEIR__ARCHIVE_ZSTD || level->format->id == WEIR__ARCHIVE_LZ4)
+    uint64_t size = level->input.size;
+    bool has_frames =
+        level->format->id == WEIR__ARCHIVE_ZSTD || level->format->id == WEIR__ARCHIVE_LZ4;
+    level->entries_before = level->entries_count;
+    level->frames_end = 0;
+    if (has_frames)
         level->own.blocks_from = level->start;
+    /* Of a frame with anything behind it, libarchive may give nothing at all. */
+    if (has_frames && !level->input.member)
+        weir__archive_find_frames(level);
+    if (level->frames_end > 0)
+        level->input.size = level->frames_end;
     if (weir__archive_level_open(level) != 0) {
         weir__archive_level_reason(level, level->reason);
     } else {
@@ -191,137 +211,15 @@ static bool walk_archive(struct weir__archive_level *level)
     if (level->reason[0] && is_encrypted)
         snprintf(level->reason, sizeof(level->reason), "encrypted");
     weir__archive_level_close(level);
+    level->input.size = size;
     weir__buffer_truncate(&trip->path, level->path_length);
     if (!level->reason[0] && !trip->is_stopped)
         weir__archive_zip_count(level);
     /* Some readers say nothing when nothing makes sense to them. */
-    if (!level->reason[0] && level->entries_count == 0 && !trip->is_stopped &&
-        !weir__archive_is_empty(level))
+    bool is_none = level->entries_count == level->entries_before;
+    if (!level->reason[0] && is_none && !trip->is_stopped && !weir__archive_is_empty(level))
         snprintf(level->reason, sizeof(level->reason), "broken: nothing in it can be read");
-    return level->entries_count > 0 || is_encrypted || !level->reason[0];
-}
-
-/* The same for a zip, and if its directory is broken, for the members that stand before it. */
-static bool walk_zip(struct weir__archive_level *level)
-{
-    char reason[WEIR__ARCHIVE_REASON_MAX + 1];
-    bool is_walked = walk_archive(level);
-    if (is_walked || level->format->id != WEIR__ARCHIVE_ZIP || level->input.member ||
-        level->trip->is_stopped)
-        return is_walked;
-    memcpy(reason, level->reason, sizeof(reason));
-    level->reason[0] = '\0';
-    level->is_streamed = true;
-    level->input.at = level->start;
-    is_walked = walk_archive(level);
-    memcpy(level->reason, reason, sizeof(reason));
-    return is_walked;
-}
-
-static bool walk_archives(struct weir__archive_level *level);
-
-/* Entries of a zip that its directory does not list, or another zip: members of this one. */
-static void walk_gap(struct weir__archive_level *outer, const struct weir__archive_extent *gap)
-{
-    struct weir__archive_trip *trip = outer->trip;
-    struct weir__archive_level level = {
-        .trip = trip,
-        .format = outer->format,
-        .input = outer->input,
-        .depth = outer->depth,
-        .path_length = outer->path_length,
-        .parts = outer->parts + 1,
-        .is_part = true,
-    };
-    struct weir__archive_input *input = &level.input;
-    input->at = 0;
-    input->given = NULL;
-    input->size = gap->until - gap->from;
-    if (input->memory)
-        input->memory += gap->from;
-    else
-        input->base += gap->from;
-    if (weir__archive_zip_has_end(&level)) {
-        walk_archives(&level);
-    } else {
-        level.is_streamed = true;
-        /* Behind the last one the reader looks for a directory, and there is none. */
-        if (walk_archive(&level) && level.entries_count > 0)
-            level.reason[0] = '\0';
-    }
-    if (level.reason[0] && !trip->is_stopped)
-        tell(trip, level.reason);
-}
-
-static void walk_gaps(struct weir__archive_level *level)
-{
-    struct weir__archive_extent gaps[WEIR__ARCHIVE_GAPS];
-    if (level->format->id != WEIR__ARCHIVE_ZIP || level->is_streamed || level->is_given_up)
-        return;
-    size_t count = weir__archive_zip_gaps(level, gaps);
-    bool is_all = count <= WEIR__ARCHIVE_GAPS && (count == 0 || level->parts < PARTS_MAX);
-    if (!is_all && !level->reason[0])
-        snprintf(level->reason, sizeof(level->reason),
-                 "more entries that its directory does not list than are looked for");
-    if (level->parts >= PARTS_MAX)
-        return;
-    for (size_t i = 0; i < count && i < WEIR__ARCHIVE_GAPS && !level->trip->is_stopped; i++)
-        walk_gap(level, &gaps[i]);
-}
-
-/* The same for an archive, and for those that stand behind it in the same file or memory. */
-static bool walk_archives(struct weir__archive_level *level)
-{
-    const char *bytes = NULL;
-    bool is_walked = walk_zip(level);
-    /* Of what was given up, nobody knows where it ends. */
-    while (is_walked && !level->is_given_up && !level->reason[0] && !level->trip->is_stopped) {
-        uint64_t at = 0;
-        size_t length =
-            weir__archive_behind(level, &at) ? weir__archive_look(&level->input, at, &bytes) : 0;
-        const struct weir__archive_format *format = weir__archive_format_of(bytes, length);
-        /* What is no archive is the container's own. */
-        level->own.has_behind = length > 0;
-        if (length == 0 || !format)
-            break;
-        if (format->way == WEIR__ARCHIVE_OPAQUE) {
-            snprintf(level->reason, sizeof(level->reason), "no decoder for %s behind its end",
-                     format->name);
-            break;
-        }
-        level->format = format;
-        level->start = level->input.at = at;
-        walk_archive(level);
-    }
-    if (is_walked && !level->trip->is_stopped)
-        walk_gaps(level);
-    if (!level->reason[0] && level->wrong_sums > 0)
-        snprintf(level->reason, sizeof(level->reason),
-                 "broken: it unpacks to something else than was packed (wrong checksum)");
-    return is_walked;
-}
-
-/* The same, with what the archive has beside its members. */
-static bool walk_whole(struct weir__archive_level *level)
-{
-    weir__archive_own_init(level);
-    bool is_walked = walk_archives(level);
-    if (is_walked)
-        weir__archive_own_finish(level);
-    if (is_walked && !level->reason[0] && !level->trip->is_stopped) {
-        if (level->own.has_archive)
-            snprintf(level->reason, sizeof(level->reason),
-                     "broken: an archive behind its end was not opened");
-        else if (level->own.has_behind && level->format->id == WEIR__ARCHIVE_AR)
-            /* It has no mark at its end: this may be the half of a member. */
-            snprintf(level->reason, sizeof(level->reason),
-                     "broken: it is cut off, or ends with bytes that are no member");
-        else if (level->own.is_lost)
-            snprintf(level->reason, sizeof(level->reason),
-                     "there is more text beside its members than is looked at");
-    }
-    weir__archive_own_fini(level);
-    return is_walked;
+    return !is_none || is_encrypted || !level->reason[0];
 }
 
 /* Where the archive in the member is read from. False: it would have to be in memory or spilled,
@@ -353,27 +251,33 @@ static bool choose_input(struct weir__archive_level *level, struct weir__archive
     return true;
 }
 
-/* The archive in a member that does not begin as one. A program is held or spilled as a whole to
- * find out, anything else only if it is short. */
+/* The archive in a member that does not begin as one. A program or a script is held or spilled as a
+ * whole to find out, anything else only if it is short, or if one begins in its first bytes. */
 static const struct weir__archive_format *
 find_hidden(struct weir__archive_trip *trip, struct weir__archive_member *member, uint64_t *ret_at)
 {
     const struct weir__buffer *held = &member->held;
-    bool is_program = weir__archive_is_program(weir__buffer_text(held), weir__buffer_length(held));
+    const char *bytes = weir__buffer_text(held);
+    size_t length = weir__buffer_length(held);
+    bool is_run = weir__archive_is_run(bytes, length);
     struct weir__archive_input input = {.trip = trip};
-    if (!weir__archive_may_hide(weir__buffer_text(held), weir__buffer_length(held),
-                                member->is_ended))
-        return NULL;
-    size_t most = is_program || trip->memory_left < HIDDEN_HELD ? trip->memory_left : HIDDEN_HELD;
-    if (!weir__archive_member_fill_to_hole(member, most))
+    size_t most = is_run && trip->memory_left > HIDDEN_HELD ? trip->memory_left : HIDDEN_HELD;
+    member->is_unseen = true;
+    member->front = weir__archive_front(bytes, length);
+    if (member->front == WEIR__ARCHIVE_PROGRAM)
+        member->program_end = weir__archive_program_end(bytes, length);
+    if (member->front != WEIR__ARCHIVE_TEXT && !weir__archive_member_fill_to_hole(member, most))
         return NULL; /* what reads as zeros and is none is not to be held, nor to count */
     if (member->is_ended) {
         input.memory = weir__buffer_text(held);
         input.size = weir__buffer_length(held);
-    } else if (is_program && weir__archive_spill(member)) {
+    } else if ((is_run || weir__archive_hidden_begins(member->front, weir__buffer_text(held),
+                                                      weir__buffer_length(held))) &&
+               weir__archive_spill(member)) {
         input.spilled = member;
         input.size = member->spilled;
     }
+    member->is_unseen = input.size == 0;
     return input.size > 0 ? weir__archive_find_hidden(&input, ret_at) : NULL;
 }
 
@@ -406,8 +310,11 @@ static void walk_nested(struct weir__archive_level *outer, struct weir__archive_
                      trip->spill < 0 ? " without a temporary file" : "");
     } else {
         size_t held = level.input.memory ? weir__buffer_length(&member->held) : 0;
+        held = held < trip->memory_left ? held : trip->memory_left;
         trip->memory_left -= held;
-        is_walked = walk_whole(&level);
+        if (start > 0)
+            weir__archive_find_zip(&level);
+        is_walked = weir__archive_parts_walk(&level);
         trip->memory_left += held;
     }
     bool is_plain = !is_walked && member->is_replayable;
@@ -520,6 +427,8 @@ static void read_entry(struct weir__archive_level *level, struct archive_entry *
         else
             give_plain(trip, &member);
         pass(level, &member);
+        if (member.failure == WEIR__ARCHIVE_BROKEN && level->is_raw)
+            level->is_end_lost = true;
         if (member.failure != WEIR__ARCHIVE_BOMB)
             level->bytes += member.bytes;
     }
@@ -621,6 +530,8 @@ static void walk_file(struct weir__archive_trip *trip)
     if (got > 0 && !level.format)
         level.format = weir__archive_find_hidden(&level.input, &level.start);
     level.input.at = level.start;
+    if (level.start > 0)
+        weir__archive_find_zip(&level);
     bool is_walked = false;
     if (got < 0)
         snprintf(level.reason, sizeof(level.reason), "broken: the file cannot be read");
@@ -629,7 +540,7 @@ static void walk_file(struct weir__archive_trip *trip)
     else if (level.format->way == WEIR__ARCHIVE_OPAQUE)
         snprintf(level.reason, sizeof(level.reason), "no decoder for %s", level.format->name);
     else
-        is_walked = walk_whole(&level);
+        is_walked = weir__archive_parts_walk(&level);
     if (!is_walked && got >= 0)
         give_file(trip);
     /* An earlier child has met members that are not there any more. */

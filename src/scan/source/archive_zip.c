@@ -150,7 +150,7 @@ static size_t read_entry(struct reader *reader, const struct directory *director
     }
     if (offset > directory->from - directory->shift || packed > directory->from)
         return 0;
-    *ret_place = (struct weir__archive_extent){directory->shift + offset, packed};
+    *ret_place = (struct weir__archive_extent){.from = directory->shift + offset, .until = packed};
     return length;
 }
 
@@ -209,7 +209,8 @@ static void search_between(struct search *search, uint64_t from, uint64_t until)
         search->reader.length = 0; /* its block may be this one */
         if (found && is_zip(input, at, until)) {
             if (search->count < WEIR__ARCHIVE_GAPS)
-                search->gaps[search->count] = (struct weir__archive_extent){at, until};
+                search->gaps[search->count] =
+                    (struct weir__archive_extent){.from = at, .until = until};
             search->count++;
             return;
         }
@@ -225,7 +226,7 @@ size_t weir__archive_zip_gaps(struct weir__archive_level *level,
     struct search search = {.reader = {.input = &level->input}, .gaps = ret_gaps};
     struct directory directory;
     struct weir__buffer places;
-    uint64_t at = 0;
+    uint64_t at = level->start; /* what is before it was something else */
     if (level->input.member || !find_directory(&search.reader, &directory))
         return 0;
     weir__buffer_init(&places, DIRECTORY_MAX * sizeof(struct weir__archive_extent));

@@ -84,7 +84,8 @@ struct walk {
     uint64_t at;        /* in the member */
     enum member_state state;
     bool has_begun, has_told;
-    bool has_grown; /* its decoder is larger than others */
+    bool is_scanned; /* the file's own bytes were, as they came */
+    bool has_grown;  /* its decoder is larger than others */
     const struct stat *st;
     struct weir_slots_permit slot; /* of the disk, if it is mapped */
     char why[WEIR__SCAN_WHY_MAX];  /* it failed, if it did */
@@ -116,12 +117,20 @@ static void open_held(struct walk *walk)
     feed_member(walk, weir__buffer_text(held), weir__buffer_length(held));
 }
 
+/* Whether it is the file itself, whose bytes are known. */
+static bool was_scanned(const struct walk *walk, const char *path)
+{
+    return walk->is_scanned && path[walk->path_length] == '\0';
+}
+
 static int on_begin(void *arg, const char *path)
 {
     struct walk *walk = arg;
     struct weir__scan_worker *w = walk->w;
     walk->has_begun = true;
     walk->state = MEMBER_LEFT;
+    if (was_scanned(walk, path))
+        return 0;
     weir__buffer_truncate(&w->path, walk->path_length);
     if (weir__buffer_puts(&w->path, path + walk->path_length) < 0) {
         weir__scan_tell(w, path, "cannot scan", weir_error_text(WEIR_E_NO_MEMORY));
@@ -142,6 +151,8 @@ static int on_own(void *arg, const char *path)
     struct walk *walk = arg;
     struct weir__scan_worker *w = walk->w;
     walk->state = MEMBER_LEFT;
+    if (was_scanned(walk, path))
+        return 0;
     weir__buffer_truncate(&w->path, walk->path_length);
     if (weir__buffer_puts(&w->path, path + walk->path_length) < 0) {
         weir__scan_tell(w, path, "cannot scan", weir_error_text(WEIR_E_NO_MEMORY));
@@ -152,22 +163,36 @@ static int on_own(void *arg, const char *path)
     return 0;
 }
 
-/* What is short is zeros for the scanner, which is faster than to begin again behind it. */
-static int on_skip(void *arg, uint64_t length)
+/* What is short is zeros for the scanner, which is faster than to begin again behind it. Lines end
+ * where they do as far as that is known. */
+static bool feed_zeros(struct weir__scan_worker *w, const struct weir__archive_skip *skip)
 {
-    static const char zeros[SKIP_MIN];
+    char zeros[SKIP_MIN];
+    size_t length = (size_t)skip->length, lines = (size_t)skip->lines;
+    memset(zeros, 0, length);
+    if (lines > 0) {
+        memset(zeros, '\n', lines - 1);
+        zeros[length - (size_t)skip->behind - 1] = '\n';
+    }
+    return weir__scan_object_feed(w, zeros, length);
+}
+
+static int on_skip(void *arg, const struct weir__archive_skip *skip)
+{
     struct walk *walk = arg;
     struct weir__scan_worker *w = walk->w;
     if (walk->state == MEMBER_HELD)
         open_held(walk);
     if (walk->state != MEMBER_OPEN)
         return 0;
-    if (length < sizeof(zeros)) {
-        if (!weir__scan_object_feed(w, zeros, (size_t)length))
+    if (skip->length < SKIP_MIN) {
+        if (!feed_zeros(w, skip))
             walk->state = MEMBER_LEFT;
         return 0;
     }
-    int result = weir__scanner_skip(w->scanner, length);
+    int result = weir__scanner_skip(w->scanner, skip->length);
+    if (result == 0)
+        weir__scanner_skipped_lines(w->scanner, skip->lines, skip->behind);
     if (result < 0) {
         weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan", weir_error_text(result));
         walk->state = MEMBER_LEFT;
@@ -220,7 +245,7 @@ static void on_unscanned(void *arg, const char *path, const char *reason)
 
 /* --- the walk --- */
 
-static void tell_unopened(struct weir__scan_worker *w, const char *format, const char *why)
+void weir__scan_archive_unopened(struct weir__scan_worker *w, const char *format, const char *why)
 {
     char text[384];
     snprintf(text, sizeof(text), "archive not opened (%.40s): %.300s",
@@ -229,17 +254,15 @@ static void tell_unopened(struct weir__scan_worker *w, const char *format, const
     weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot look into", text);
 }
 
-/* Whether archives are opened at all; if not, it is told. */
-static bool are_opened(struct weir__scan_worker *w, const char *format)
+const char *weir__scan_archive_why_not(const struct weir__scan *run, bool is_stream)
 {
-    const struct weir__scan *run = w->run;
-    if (run->archives.has_pool)
-        return true;
-    tell_unopened(w, format,
-                  run->options->archives.depth_max == 0
-                      ? "the depth of archives is 0"
-                      : "there is too little memory for what reads it: raise the limit");
-    return false;
+    if (!run->archives.has_pool)
+        return run->options->archives.depth_max == 0
+                   ? "the depth of archives is 0"
+                   : "there is too little memory for what reads it: raise the limit";
+    return is_stream && run->options->spills_max == 0
+               ? "it comes as a stream, and no temporary file is allowed"
+               : NULL;
 }
 
 /* What the thread needs for every archive. */
@@ -345,12 +368,13 @@ static void leave(struct walk *walk)
 
 /* Walks it and lets go of it. False: nothing of it was seen, and that was told. */
 static bool walk_archive(struct weir__scan_worker *w, struct weir__scan_archive *archive, int fd,
-                         const struct stat *st, const char *format)
+                         const struct stat *st, const char *format, bool is_scanned)
 {
     struct walk walk = {
         .w = w,
         .archive = archive,
         .path_length = weir__buffer_length(&w->path),
+        .is_scanned = is_scanned,
     };
     int result = walk_file(&walk, fd, st);
     if (result == 0 || !WEIR__JOB_MUTANT(ARCHIVE_BROKEN_IS_KEPT))
@@ -358,29 +382,36 @@ static bool walk_archive(struct weir__scan_worker *w, struct weir__scan_archive 
     if (weir__scan_is_stopped(w))
         return true;
     if (result < 0 && !walk.has_begun && !walk.has_told) {
-        tell_unopened(w, format, walk.why);
+        weir__scan_archive_unopened(w, format, walk.why);
         return false;
     }
     if (result < 0 && !walk.has_told)
         weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot unpack all of", walk.why);
     w->counts.archives++;
-    w->counts.files++;
+    w->counts.files += !is_scanned;
     return true;
+}
+
+/* Admits it. False: told, or the run is stopped. */
+static bool admit(struct weir__scan_worker *w, const char *format, bool is_stream,
+                  struct weir__scan_archive **ret_archive)
+{
+    const char *why = weir__scan_archive_why_not(w->run, is_stream);
+    int result = why ? 0 : weir__scan_archive_new(w->run, ret_archive);
+    if (!why && result == 0)
+        return true;
+    if (!weir__scan_is_stopped(w))
+        weir__scan_archive_unopened(w, format, why ? why : weir_error_text(result));
+    return false;
 }
 
 bool weir__scan_archive(struct weir__scan_worker *w, int fd, const struct stat *st,
                         const char *format)
 {
     struct weir__scan_archive *archive;
-    if (!are_opened(w, format))
-        return false;
-    int result = weir__scan_archive_new(w->run, &archive);
-    if (result == 0)
-        return walk_archive(w, archive, fd, st, format);
-    if (weir__scan_is_stopped(w))
-        return true;
-    tell_unopened(w, format, weir_error_text(result));
-    return false;
+    if (admit(w, format, false, &archive))
+        return walk_archive(w, archive, fd, st, format, false);
+    return weir__scan_is_stopped(w);
 }
 
 /* --- streams --- */
@@ -394,13 +425,11 @@ enum kept {
 /* Keeps the stream, of which the first bytes are in the block, in the file. Of what is in the block
  * when there is no room, *length bytes; before it, *kept are in the file. */
 static enum kept keep_stream(struct weir__scan_worker *w, int fd, int file, size_t *length,
-                             uint64_t *kept, bool is_archive)
+                             uint64_t *kept)
 {
     uint64_t most = w->run->options->archives.spill_bytes_max;
     for (;;) {
         if (*length > most - *kept) {
-            if (!is_archive)
-                return KEPT_NO_ROOM;
             weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot unpack all of",
                                     "it is longer than an archive from a stream may be");
             return KEPT_IN_PART;
@@ -435,21 +464,6 @@ static bool feed_kept(struct weir__scan_worker *w, int file, uint64_t kept)
     return true;
 }
 
-/* What was kept. It may be a program with nothing behind it. */
-static void walk_kept(struct weir__scan_worker *w, struct weir__scan_archive *archive, int file,
-                      const struct stat *st, const char *format)
-{
-    uint64_t size = (uint64_t)st->st_size;
-    if (!format) {
-        ssize_t n = weir__sys_pread(file, w->block, WEIR__SCAN_READ_SIZE, 0);
-        format = n > 0 ? weir__scan_hidden(file, size, w->block, (size_t)n) : NULL;
-    }
-    if (!format)
-        weir__scan_archive_over(w, archive);
-    if (!format || !walk_archive(w, archive, file, st, format))
-        weir__scan_plain(w, file, size);
-}
-
 /* All of a stream that could not be kept, as plain bytes: what was kept, what is in the block, and
  * what still comes. */
 static void scan_unkept(struct weir__scan_worker *w, int fd, int file, size_t length, uint64_t kept)
@@ -474,44 +488,42 @@ enum weir__scan_taken weir__scan_archive_stream(struct weir__scan_worker *w, int
 {
     struct weir__scan_archive *archive;
     struct stat st;
-    /* Nobody knows that a program hides one: it is not told. */
-    if (!format && (!w->run->archives.has_pool || w->run->options->spills_max == 0))
-        return WEIR__SCAN_NOT_TAKEN;
-    if (!are_opened(w, format))
-        return WEIR__SCAN_NOT_TAKEN;
-    if (w->run->options->spills_max == 0) {
-        tell_unopened(w, format, "it comes as a stream, and no temporary file is allowed");
-        return WEIR__SCAN_NOT_TAKEN;
-    }
-    int result = weir__scan_archive_new(w->run, &archive);
-    if (result < 0) {
-        if (weir__scan_is_stopped(w))
-            return WEIR__SCAN_TAKEN_IN_PART;
-        tell_unopened(w, format, weir_error_text(result));
-        return WEIR__SCAN_NOT_TAKEN;
-    }
+    if (!admit(w, format, true, &archive))
+        return weir__scan_is_stopped(w) ? WEIR__SCAN_TAKEN_IN_PART : WEIR__SCAN_NOT_TAKEN;
     int file = weir__scan_spill_open();
     if (file < 0) {
         weir__scan_archive_over(w, archive);
-        tell_unopened(w, format, "no temporary file can be made: free space, or set TMPDIR");
+        weir__scan_archive_unopened(w, format,
+                                    "no temporary file can be made: free space, or set TMPDIR");
         return WEIR__SCAN_NOT_TAKEN;
     }
     uint64_t kept = 0;
-    enum kept how = keep_stream(w, fd, file, &length, &kept, format);
+    enum kept how = keep_stream(w, fd, file, &length, &kept);
     if (how == KEPT_NO_ROOM) {
         weir__scan_archive_over(w, archive);
-        tell_unopened(w, format, "its temporary file has no room: free space, or set TMPDIR");
+        weir__scan_archive_unopened(w, format,
+                                    "its temporary file has no room: free space, or set TMPDIR");
         scan_unkept(w, fd, file, length, kept);
     } else if (weir__scan_is_stopped(w) || weir__sys_fstat(file, &st) != 0) {
         if (!weir__scan_is_stopped(w))
             weir__scan_tell(w, weir__buffer_text(&w->path), "cannot read", NULL);
         weir__scan_archive_over(w, archive);
         how = KEPT_IN_PART;
-    } else {
-        walk_kept(w, archive, file, &st, format);
+    } else if (!walk_archive(w, archive, file, &st, format, false)) {
+        weir__scan_plain(w, file, (uint64_t)st.st_size);
     }
     weir__sys_close(file);
     return how == KEPT_ALL ? WEIR__SCAN_TAKEN : WEIR__SCAN_TAKEN_IN_PART;
+}
+
+void weir__scan_archive_copy(struct weir__scan_worker *w, int copy, const char *format)
+{
+    struct weir__scan_archive *archive;
+    struct stat st;
+    if (weir__sys_fstat(copy, &st) != 0)
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot read", NULL);
+    else if (admit(w, format, true, &archive))
+        (void)walk_archive(w, archive, copy, &st, format, true);
 }
 
 void weir__scan_archives_leave(struct weir__scan_worker *w)

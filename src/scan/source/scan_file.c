@@ -12,13 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "archive_hidden.h"
 #include "log.h"
 #include "sys.h"
 
 #include "banned.h"
 
-#define NAP_NS    (10 * WEIR_NS_PER_MS)
 #define HOLE_MIN  (1u << 20)
 #define HOLE_EDGE (64u << 10)
 _Static_assert(HOLE_EDGE > WEIR__WIDTH_MAX + (8u << 10), "no match reaches over an edge");
@@ -149,24 +147,6 @@ static bool find_data(struct weir__scan_worker *w, struct file *file)
 
 /* --- reading --- */
 
-static size_t read_at(void *arg, uint64_t at, char *bytes, size_t length)
-{
-    const int *fd = arg;
-    ssize_t n = weir__sys_pread(*fd, bytes, length, (off_t)at);
-    return n > 0 ? (size_t)n : 0;
-}
-
-const char *weir__scan_hidden(int fd, uint64_t size, const char *head, size_t length)
-{
-    const struct weir__archive_source source = {
-        .head = head, .head_length = length, .size = size, .read = read_at, .arg = &fd};
-    uint64_t at;
-    if (!weir__archive_may_hide(head, length, length >= size))
-        return NULL;
-    const struct weir__archive_format *format = weir__archive_hidden(&source, &at);
-    return format ? format->name : NULL;
-}
-
 /* Whether it is an archive, by its first bytes or behind them, and was dealt with as one. */
 static bool was_archive(struct weir__scan_worker *w, const struct file *file, size_t length)
 {
@@ -193,8 +173,7 @@ static void tell_short(struct weir__scan_worker *w, const struct file *file)
                                 "it was cut off while it was read");
 }
 
-/* why NULL: errno. */
-static void tell_unread(struct weir__scan_worker *w, bool has_some, const char *why)
+void weir__scan_tell_unread(struct weir__scan_worker *w, bool has_some, const char *why)
 {
     const char *path = weir__buffer_text(&w->path);
     if (!why)
@@ -224,20 +203,26 @@ static void read_all(struct weir__scan_worker *w, struct file *file)
 {
     bool has_no_size = file->size == 0; /* as in /proc */
     while ((has_no_size || file->at < file->size) && !is_enough(w, file)) {
-        if (file->is_sparse && file->at >= file->data_end && !find_data(w, file))
+        /* The beginning is read, hole or not: an archive may stand behind it, or around it. */
+        bool is_stepped = file->is_sparse && file->at > 0;
+        if (is_stepped && file->at >= file->data_end && !find_data(w, file))
             return;
-        uint64_t limit = file->is_sparse && file->data_end > file->at && file->data_end < file->size
+        uint64_t limit = is_stepped && file->data_end > file->at && file->data_end < file->size
                              ? file->data_end
                              : file->size;
         uint64_t left = has_no_size ? WEIR__SCAN_READ_SIZE : limit - file->at;
         if (left == 0)
             break;
-        size_t want = left < WEIR__SCAN_READ_SIZE ? (size_t)left : WEIR__SCAN_READ_SIZE;
-        ssize_t n = weir__sys_pread(file->fd, w->block, want, (off_t)file->at);
+        /* The beginning may be that of an archive; the rest is read to where it is scanned. */
+        size_t room = WEIR__SCAN_READ_SIZE;
+        char *into = file->at == 0 ? w->block : weir__scanner_room(w->scanner, &room);
+        room = room < WEIR__SCAN_READ_SIZE ? room : WEIR__SCAN_READ_SIZE;
+        size_t want = left < room ? (size_t)left : room;
+        ssize_t n = weir__sys_pread(file->fd, into, want, (off_t)file->at);
         if (weir__scan_is_stopped(w))
             return;
         if (n < 0) {
-            tell_unread(w, file->at > 0, NULL);
+            weir__scan_tell_unread(w, file->at > 0, NULL);
             if (file->at == 0)
                 return;
             break; /* what was read is scanned */
@@ -249,7 +234,7 @@ static void read_all(struct weir__scan_worker *w, struct file *file)
         }
         if (file->at == 0 && was_archive(w, file, (size_t)n))
             return;
-        if (!weir__scan_object_feed(w, w->block, (size_t)n))
+        if (!weir__scan_object_feed(w, into, (size_t)n))
             return;
         file->at += (uint64_t)n;
         weir__scan_object_count(w, file->at);
@@ -316,102 +301,4 @@ void weir__scan_plain(struct weir__scan_worker *w, int fd, uint64_t size)
     struct file file = {.fd = fd, .size = size, .is_plain = true};
     if (size > 0 && weir__scan_object_begin(w))
         read_all(w, &file);
-}
-
-/* Whoever else has the other end of standard input may have made it one that does not wait. So we
- * wait ourselves, in naps so short that nobody notices. */
-ssize_t weir__scan_stream_read(struct weir__scan_worker *w, int fd, char *bytes, size_t size,
-                               bool has_some)
-{
-    uint64_t until_ns =
-        w->silence_ns > 0 ? weir_time_add(weir_now_ns(), w->silence_ns) : WEIR_NEVER;
-    for (;;) {
-        ssize_t n = weir__sys_read(fd, bytes, size);
-        if (weir__scan_is_stopped(w))
-            return -1;
-        if (n >= 0)
-            return n;
-        bool is_silent = errno == EAGAIN;
-        if (!is_silent || weir_now_ns() >= until_ns) {
-            tell_unread(w, has_some, is_silent ? "nothing came for too long" : NULL);
-            return -1;
-        }
-        struct weir_deadline nap = weir_deadline_in(NAP_NS, &w->run->stop);
-        weir_deadline_sleep(&nap);
-    }
-}
-
-/* What is known of a stream that may be an archive: its first bytes stay in the block until enough
- * of them are there, and are scanned meanwhile, since nobody knows when the next ones come. */
-static enum weir__scan_taken look_into(struct weir__scan_worker *w, int fd, uint64_t at,
-                                       bool *is_known)
-{
-    size_t start;
-    if (*is_known)
-        return WEIR__SCAN_NOT_TAKEN;
-    const char *format = weir__archive_probe(w->block, (size_t)at);
-    const struct weir__archive_format *hidden =
-        format ? NULL : weir__archive_hidden_here(w->block, (size_t)at, &start);
-    if (hidden)
-        format = hidden->name;
-    *is_known = format || at >= WEIR__ARCHIVE_PROBE_ALL;
-    /* A program may have an archive behind it: it is kept until that is known. A script goes on as
-     * it comes. */
-    bool is_program =
-        *is_known && w->block[0] != '#' && weir__archive_is_program(w->block, (size_t)at);
-    return format || is_program ? weir__scan_archive_stream(w, fd, (size_t)at, format)
-                                : WEIR__SCAN_NOT_TAKEN;
-}
-
-/* The same at the end of a short one, which is all in the block. */
-static enum weir__scan_taken look_into_all(struct weir__scan_worker *w, int fd, uint64_t at,
-                                           bool is_known)
-{
-    const char *format = is_known ? NULL : weir__scan_hidden(fd, at, w->block, (size_t)at);
-    return format ? weir__scan_archive_stream(w, fd, (size_t)at, format) : WEIR__SCAN_NOT_TAKEN;
-}
-
-bool weir__scan_stream_admitted(struct weir__scan_worker *w, int fd)
-{
-    uint64_t at = 0;
-    bool is_known = false, is_text = true;
-    if (!weir__scan_object_begin(w))
-        return false;
-    for (;;) {
-        size_t held = is_known ? 0 : (size_t)at;
-        /* What may become an archive yet is not told of as plain bytes: it has zeros in it. */
-        if (!weir__scan_pause_begin(w, at > 0 && (is_known || is_text)))
-            return false;
-        ssize_t n =
-            weir__scan_stream_read(w, fd, w->block + held, WEIR__SCAN_READ_SIZE - held, at > 0);
-        if (!weir__scan_pause_end(w))
-            return false;
-        if (n < 0 && at > 0 && !weir__scan_is_stopped(w))
-            end(w); /* what was read is scanned */
-        if (n < 0)
-            return false;
-        if (n == 0)
-            break;
-        at += (uint64_t)n;
-        is_text = is_text && (is_known || !memchr(w->block + held, 0, (size_t)n));
-        enum weir__scan_taken taken = look_into(w, fd, at, &is_known);
-        if (taken != WEIR__SCAN_NOT_TAKEN)
-            return taken == WEIR__SCAN_TAKEN;
-        if (!weir__scan_object_feed(w, w->block + held, (size_t)n))
-            return false;
-        weir__scan_object_count(w, at);
-    }
-    enum weir__scan_taken taken = look_into_all(w, fd, at, is_known);
-    if (taken != WEIR__SCAN_NOT_TAKEN)
-        return taken == WEIR__SCAN_TAKEN;
-    end(w);
-    return true;
-}
-
-void weir__scan_stream(struct weir__scan_worker *w, int fd)
-{
-    WEIR_CLEANUP(weir__scan_tokens_release)
-    struct weir__scan_tokens tokens = WEIR__SCAN_TOKENS_NONE;
-    if (weir__scan_admit(w, &tokens))
-        (void)weir__scan_stream_admitted(w, fd);
 }

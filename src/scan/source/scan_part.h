@@ -13,6 +13,7 @@
  *   scan_git.c     git as a child
  *   scan_admit.c   the tokens of one file
  *   scan_file.c    one file
+ *   scan_stream.c  standard input, a pipe, and what is fetched
  *   scan_link.c    what is not opened
  *   scan_pause.c   streams that pause
  *   scan_pseudo.c  files that the kernel makes up
@@ -128,6 +129,7 @@ struct weir__scan_worker {
     struct weir__archive_walker *walker;  /* made with the first archive */
     struct weir__buffer member;           /* of an archive, to be handed over */
     bool is_beside;                       /* the object is of a container, beside its members */
+    bool is_around;                       /* or may have one in it, whose members come later */
     struct weir_device disk;              /* below disk_of, if has_disk */
     dev_t disk_of;
     int spill; /* if has_spill */
@@ -289,6 +291,12 @@ void weir__scan_tokens_release(struct weir__scan_tokens *tokens);
 void weir__scan_file(struct weir__scan_worker *w, int dir, const char *name, bool is_given);
 /* A file that is open, for who has the tokens; its path is the worker's. */
 void weir__scan_open(struct weir__scan_worker *w, int fd);
+/* Something was not read, or not all of it if there was some. why NULL: errno. */
+void weir__scan_tell_unread(struct weir__scan_worker *w, bool has_some, const char *why);
+
+/* --- scan_stream.c --- */
+/* The format of an archive that the file does not begin with, or NULL. */
+const char *weir__scan_hidden(int fd, uint64_t size, const char *head, size_t length);
 /* The next bytes of a stream, as they come; 0 at its end. -1: told, or the run is stopped.
  * has_some: these are not the first. */
 WEIR_MUST_USE ssize_t weir__scan_stream_read(struct weir__scan_worker *w, int fd, char *bytes,
@@ -323,8 +331,6 @@ WEIR_MUST_USE int weir__scan_pause_wait(struct weir__scan *run,
 
 /* The file from its beginning, whatever it is: its bytes. */
 void weir__scan_plain(struct weir__scan_worker *w, int fd, uint64_t size);
-/* The format of an archive that the file does not begin with, or NULL. */
-const char *weir__scan_hidden(int fd, uint64_t size, const char *head, size_t length);
 /* What the scanner is given; the path is the worker's. False: told. */
 bool weir__scan_object_begin(struct weir__scan_worker *w);
 bool weir__scan_object_feed(struct weir__scan_worker *w, const char *bytes, size_t length);
@@ -346,10 +352,16 @@ enum weir__scan_taken {
     WEIR__SCAN_TAKEN,
     WEIR__SCAN_TAKEN_IN_PART /* not to its end, which was told */
 };
-/* The same for one that comes as a stream, of which so many bytes are in the worker's block. format
- * NULL: a program, which may have one behind it. */
+/* The same for one that comes as a stream, of which so many bytes are in the worker's block. */
 enum weir__scan_taken weir__scan_archive_stream(struct weir__scan_worker *w, int fd, size_t length,
                                                 const char *format);
+/* The one in the copy of a stream whose own bytes were scanned. What keeps it from being opened is
+ * told. */
+void weir__scan_archive_copy(struct weir__scan_worker *w, int copy, const char *format);
+/* Why none is opened, or none that comes as a stream; NULL: they are. */
+const char *weir__scan_archive_why_not(const struct weir__scan *run, bool is_stream);
+/* Tells it. format NULL: there may be one behind a program. */
+void weir__scan_archive_unopened(struct weir__scan_worker *w, const char *format, const char *why);
 
 /* --- scan_members.c --- */
 /* Waits for its share of the pool. */

@@ -22,6 +22,7 @@ static void take_finding(void *arg, const struct weir__finding *finding)
         return; /* by the name of a file, which is elsewhere */
     told.shown_path = weir__scan_name(w, path);
     told.is_beside = w->is_beside;
+    told.is_around = w->is_around;
     w->run->hooks.finding(w->run->hooks.arg, path, &told);
 }
 

@@ -2,6 +2,8 @@
 #include "json.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <weir/error.h>
 #include <weir/fault.h>
@@ -173,6 +175,40 @@ TEST(no_memory_is_kept_until_the_end)
     CHECK_EQ(weir__json_finish(&json), -WEIR_E_NO_MEMORY);
 }
 #endif
+
+static void check_real(double value)
+{
+    char expected[64];
+    snprintf(expected, sizeof(expected), "%.15g\n", value);
+    begin(100);
+    weir__json_real(&json, value);
+    CHECK_EQ(weir__json_finish(&json), 0);
+    if (strcmp(weir__buffer_text(&buffer), expected) != 0)
+        tap_fail(__FILE__, __LINE__, "%.20g is written as %s", value, weir__buffer_text(&buffer));
+}
+
+/* As printf would write them, to the last digit. */
+TEST(numbers_are_rounded_as_they_should_be)
+{
+    static const double some[] = {
+        0,    1,   2.5, 9.5, 9.99999999999999, 10, -1, -2.75, 0.1, 1e15, 1e300,
+        3e-9, 1.1, 7.3, 99,  0.999999999999};
+    for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
+        check_real(some[i]);
+    /* Next to whole numbers, on either side. */
+    for (double whole = 1; whole <= 10; whole++) {
+        check_real(nextafter(whole, 0));
+        check_real(nextafter(whole, 11));
+    }
+    /* Half way between two numbers of 15 digits: an odd number of 2^-15. */
+    for (unsigned i = (1u << 15) + 1; i < 10u << 15; i += 2)
+        check_real((double)i / (1u << 15));
+    uint64_t chance = 1;
+    for (unsigned i = 0; i < 100000; i++) {
+        chance = chance * UINT64_C(6364136223846793005) + 1;
+        check_real(1 + 9 * ((double)(chance >> 11) / 9007199254740992.0));
+    }
+}
 
 TEST(frees_its_buffer)
 {

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "tap.h"
 #include "term.h"
@@ -65,6 +67,7 @@ TEST(width_comes_from_columns_when_sane)
 {
     setenv("COLUMNS", "132", 1);
     CHECK_EQ(weir__term_width(-1), 132);
+    CHECK_EQ(weir__term_line(-1), 132); /* what is no terminal has no say */
     static const char *const silly[] = {"", "0", "-5", "abc", "80x", "19", "99999999999999999999"};
     for (size_t i = 0; i < sizeof(silly) / sizeof(silly[0]); i++) {
         setenv("COLUMNS", silly[i], 1);
@@ -72,6 +75,32 @@ TEST(width_comes_from_columns_when_sane)
     }
     unsetenv("COLUMNS");
     CHECK_EQ(weir__term_width(-1), 80);
+}
+
+static void hide_b(char *message)
+{
+    for (char *at = message; (at = strchr(at, 'b')) != NULL;)
+        *at = '*';
+}
+
+TEST(a_filter_sees_every_message_before_it_is_shown)
+{
+    int fds[2], saved = dup(STDERR_FILENO);
+    CHECK_EQ(pipe(fds), 0);
+    dup2(fds[1], STDERR_FILENO);
+    weir__log_subject("abc", NULL);
+    weir__log_filter(hide_b);
+    weir__log(WEIR__LOG_ERROR, "a '%s'", "bab\n");
+    weir__log_filter(NULL);
+    weir__log(WEIR__LOG_ERROR, "b");
+    dup2(saved, STDERR_FILENO);
+    ssize_t length = read(fds[0], line, sizeof(line) - 1);
+    CHECK(length > 0);
+    line[length > 0 ? length : 0] = '\0';
+    CHECK_STR(line, "abc: a '*a*\\n'\nabc: b\n");
+    close(fds[0]);
+    close(fds[1]);
+    close(saved);
 }
 
 TEST(styles_are_empty_without_color)

@@ -67,6 +67,20 @@ TEST(a_full_device_is_reported_once)
     close(fd);
 }
 
+TEST(a_failure_that_was_taken_is_not_told_again)
+{
+    int fd = open("/dev/full", O_WRONLY), errno_value = 0;
+    weir__out_init(&out, fd);
+    CHECK_EQ(weir__out_take_failure(&out, &errno_value), 0);
+    CHECK(!weir__out_is_done(&out));
+    weir__out_puts(&out, "a");
+    CHECK_EQ(weir__out_take_failure(&out, &errno_value), -WEIR_E_NO_SPACE);
+    CHECK_EQ(errno_value, ENOSPC);
+    CHECK(weir__out_is_done(&out));
+    CHECK_EQ(weir__out_finish(&out, &errno_value), 0);
+    close(fd);
+}
+
 TEST(a_reader_that_left_is_no_failure)
 {
     int fds[2];

@@ -48,6 +48,39 @@ static int interrupt_twice(const struct weir__call *call)
     return 0;
 }
 
+static int end_at_once(const struct weir__call *call)
+{
+    weir__program_end_by_signals("last words\n");
+    raise(SIGTERM);
+    weir__out_puts(call->out, "still here\n");
+    return 0;
+}
+
+static int end_later(const struct weir__call *call)
+{
+    weir__program_end_by_signals("last words\n");
+    return interrupt(call);
+}
+
+/* What was remembered meanwhile is not forgotten. */
+static int end_after_all(const struct weir__call *call)
+{
+    interrupt(call);
+    weir__program_end_by_signals("last words\n");
+    weir__out_puts(call->out, "still here\n");
+    return 0;
+}
+
+/* Whoever catches them twice still dies of the second. */
+static int catch_again(const struct weir__call *call)
+{
+    interrupt(call);
+    weir__program_catch_signals();
+    raise(SIGINT);
+    weir__out_puts(call->out, "still here\n");
+    return 0;
+}
+
 /* A descriptor that is opened here must not become standard output. */
 static int which_descriptor(const struct weir__call *call)
 {
@@ -77,6 +110,10 @@ static const struct weir__command commands[] = {
     {"find-unsaid", find, "find it, with the wrong table", &usage},
     {"interrupt", interrupt, "interrupt it", &usage},
     {"interrupt-twice", interrupt_twice, "interrupt it twice", &usage},
+    {"end-at-once", end_at_once, "end", &usage},
+    {"end-later", end_later, "end", &usage},
+    {"end-after-all", end_after_all, "end", &usage},
+    {"catch-again", catch_again, "catch", &usage},
     {"descriptor", which_descriptor, "which", &usage},
     {.name = NULL},
 };
@@ -230,6 +267,26 @@ TEST(a_second_interrupt_is_at_once)
     CHECK_STR(said, "");
 }
 
+TEST(last_words_are_said_and_the_program_ends)
+{
+    int status = RUN("end-at-once");
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    CHECK_STR(said, "last words\n");
+    status = RUN("end-after-all");
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    CHECK_STR(said, "last words\n");
+}
+
+TEST(signals_can_be_caught_later_and_once)
+{
+    int status = RUN("end-later");
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    CHECK_STR(said, "in order\n");
+    status = RUN("catch-again");
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    CHECK_STR(said, "");
+}
+
 TEST(an_ignored_interrupt_stays_ignored)
 {
     void (*old)(int) = signal(SIGINT, SIG_IGN);
@@ -238,6 +295,10 @@ TEST(an_ignored_interrupt_stays_ignored)
     CHECK(WIFEXITED(status));
     CHECK_EQ(WEXITSTATUS(status), 130);
     CHECK_STR(said, "");
+    old = signal(SIGTERM, SIG_IGN);
+    CHECK_EXIT(0, "end-at-once");
+    signal(SIGTERM, old);
+    CHECK_STR(said, "still here\n");
 }
 
 TEST(closed_standard_descriptors_are_filled)

@@ -33,6 +33,11 @@
     "[[rules]]\nid = 'long'\nregex = '\\blng_[a-z0-9]{36}\\b'\n"                                   \
     "[[rules]]\nid = 'far'\nregex = '(?i)gadget[^\\x00]{1,180}?\\b([a-f0-9]{40})\\b'\n"            \
     "[[rules]]\nid = 'shape'\nregex = '\\b[A-Z]{2}[0-9]{34}\\b'\n"                                 \
+    "[[rules]]\nid = 'tail'\nregex = '\\b([A-Z]{4}[0-9]{4}[A-Z]{4}[0-9]{4})(?:[^A-Za-z0-9]|$)'\n"  \
+    "[[rules]]\nid = 'tail-near'\nregex = '([A-Z]{2}[a-z]{2}[0-9]{28})(?:[^0-9a-z]|$)'\n"          \
+    "[[rules]]\nid = 'serial'\nregex = '^[A-Z]{5}-[0-9]{6}-[A-Z]{5}$'\n"                           \
+    "[[rules]]\nid = 'serial-line'\nregex = '(?m)^[A-Z]{3}:[0-9]{8}:[A-Z]{3}$'\n"                  \
+    "[[rules]]\nid = 'serial-all'\nregex = '\\A[A-Z]{5};[0-9]{6};[A-Z]{5}\\z'\n"                   \
     "[[rules]]\nid = 'file'\npath = '\\.pem$'\n"
 
 #define HITS_MAX  4096
@@ -58,6 +63,7 @@ struct hits {
     uint64_t skipped;         /* bytes before it */
     bool is_trusted;          /* places are not looked at */
     bool is_settled;          /* what is certain is asked for after each chunk */
+    bool is_in_place;         /* it is put where the scanner has room */
     uint32_t ends[LINES_MAX]; /* of its lines, from its beginning */
     size_t ends_count;
     const char *problem;
@@ -155,6 +161,24 @@ static inline void hits_take(void *arg, const struct weir__finding *f)
 typedef size_t hits_cut(void *arg, size_t at, size_t left);
 
 /* Scans the object behind so many bytes that are skipped, in chunks; cut NULL: at once. */
+static inline int hits_feed(const struct hits *hits, struct weir__scanner *scanner,
+                            const char *bytes, size_t length)
+{
+    if (!hits->is_in_place)
+        return weir__scanner_feed(scanner, bytes, length);
+    int result = 0;
+    while (length > 0 && result == 0) {
+        size_t room;
+        char *into = weir__scanner_room(scanner, &room);
+        room = room < length ? room : length;
+        memcpy(into, bytes, room);
+        result = weir__scanner_feed(scanner, into, room);
+        bytes += room;
+        length -= room;
+    }
+    return result;
+}
+
 static inline int hits_scan(struct hits *hits, struct weir__scanner *scanner,
                             const struct weir__object *object, uint64_t skipped, const char *bytes,
                             size_t length, hits_cut *cut, void *arg)
@@ -170,7 +194,7 @@ static inline int hits_scan(struct hits *hits, struct weir__scanner *scanner,
         result = weir__scanner_skip(scanner, skipped);
     for (size_t at = 0; at < length && result == 0;) {
         size_t part = cut ? cut(arg, at, length - at) : length - at;
-        result = weir__scanner_feed(scanner, bytes + at, part);
+        result = hits_feed(hits, scanner, bytes + at, part);
         at += part;
         if (hits->is_settled && result == 0)
             weir__scanner_settle(scanner);

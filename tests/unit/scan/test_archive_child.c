@@ -4,8 +4,11 @@
 
 #include <limits.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <weir/cancel.h>
+
+#include "archive_confine.h"
 
 #include "banned.h"
 
@@ -82,6 +85,42 @@ TEST(no_capabilities)
         CHECK_EQ(status_of_child("CapBnd:", 16), 0);
     CHECK_EQ(status_of_child("NoNewPrivs:", 10), 1);
     CHECK_EQ(status_of_child("Seccomp:", 10), 2);
+}
+
+static unsigned long long limit_of_child(__rlimit_resource_t what)
+{
+    struct rlimit limit;
+    CHECK_EQ(prlimit(help_walker->process.child.pid, what, NULL, &limit), 0);
+    CHECK_EQ(limit.rlim_cur, limit.rlim_max);
+    return limit.rlim_max;
+}
+
+/* What it may have stands even where its own checks would not. */
+TEST(limits_of_the_system)
+{
+    help_start();
+    CHECK(help_run("rm -rf ./*; printf '" PLANTED "' > f; tar -cf a f"));
+    CHECK_EQ(help_walk("a"), 0);
+    CHECK_EQ(limit_of_child(RLIMIT_CORE), 0);
+    CHECK_EQ(limit_of_child(RLIMIT_FSIZE), help_options.spill_bytes_max);
+    if (!WEIR__ARCHIVE_IS_SANITIZED) {
+        CHECK_EQ(limit_of_child(RLIMIT_DATA), help_options.memory_max);
+        CHECK(limit_of_child(RLIMIT_AS) > help_options.memory_max);
+    }
+}
+
+/* It keeps nothing of an archive that is done with, and takes the next. */
+TEST(one_child_for_many_walks)
+{
+    help_start();
+    CHECK(help_run("rm -rf ./*; printf '" PLANTED "' > f; tar -cf a f"));
+    CHECK_EQ(help_walk("a"), 0);
+    pid_t first = help_walker->process.child.pid;
+    for (unsigned i = 0; i < 5; i++) {
+        CHECK_EQ(help_walk("a"), 0);
+        CHECK_SHOW(seen_planted() && told_count == 0);
+        CHECK_EQ(help_walker->process.child.pid, first);
+    }
 }
 
 TEST(without_seccomp_only_when_asked)

@@ -25,9 +25,20 @@ static uint64_t random_below(uint64_t limit)
 static char emitted[INPUT];
 static bool is_emitted[INPUT];
 
-static void note_text(void *arg, uint64_t at, const char *bytes, size_t length)
+static void note_text(void *arg, uint64_t at, const struct weir__archive_lines *before,
+                      const char *bytes, size_t length)
 {
-    (void)arg;
+    const char *all = arg;
+    uint64_t lines = 0, start = 0;
+    for (uint64_t i = 0; all && i < at; i++)
+        if (all[i] == '\n') {
+            lines++;
+            start = i + 1;
+        }
+    if (all) {
+        CHECK_EQ(before->count, lines);
+        CHECK_EQ(before->start, start);
+    }
     for (size_t i = 0; i < length; i++) {
         CHECK(at + i < INPUT && !is_emitted[at + i]);
         emitted[at + i] = bytes[i];
@@ -48,8 +59,10 @@ static void fill(char *bytes)
         for (; row > 0 && i < INPUT; row--, i++)
             bytes[i] = kind == 0   ? '\0'
                        : kind == 1 ? (char)random_below(256)
-                       : kind == 2 ? (char)(i % 2 ? '\0' : 'u')
-                                   : (char)('a' + random_below(26));
+                       : kind == 2 ? (char)(i % 2   ? '\0'
+                                            : i % 5 ? 'u'
+                                                    : '\n')
+                                   : (char)(random_below(20) ? 'a' + random_below(26) : '\n');
     }
 }
 
@@ -57,7 +70,7 @@ TEST(texts_are_the_same_in_any_pieces)
 {
     static char bytes[INPUT];
     static bool whole[INPUT];
-    const struct weir__archive_text_sink sink = {note_text, NULL};
+    const struct weir__archive_text_sink sink = {note_text, bytes};
     random_state = 7;
     for (int round = 0; round < 300; round++) {
         struct weir__archive_text text = {0};
@@ -93,7 +106,7 @@ TEST(random_bytes_have_next_to_no_text)
         for (size_t i = 0; i < INPUT; i++)
             bytes[i] = (char)random_below(256);
         memset(is_emitted, 0, sizeof(is_emitted));
-        weir__archive_text_jump(&text, 0);
+        text = (struct weir__archive_text){0};
         weir__archive_text_feed(&text, bytes, INPUT, &sink);
         for (size_t i = 0; i < INPUT; i++)
             count += is_emitted[i];
@@ -134,6 +147,7 @@ TEST(packed_blocks_are_known)
 static char own_text[IMAGE]; /* of all objects, each ended with NUL */
 static size_t own_length, own_objects;
 static uint64_t own_at, planted_at; /* in the object, of the last planted text that began a run */
+static uint64_t own_lines, own_line_start, planted_line, planted_column;
 static char own_path[256], planted_path[256];
 static bool is_in_own;
 static int kill_at;
@@ -142,17 +156,21 @@ static int own_begin(void *arg, const char *path)
 {
     (void)arg;
     own_objects++;
-    own_at = 0;
+    own_at = own_lines = own_line_start = 0;
     is_in_own = true;
     snprintf(own_path, sizeof(own_path), "%s", path);
     return 0;
 }
 
-static int own_skip(void *arg, uint64_t length)
+static int own_skip(void *arg, const struct weir__archive_skip *skip)
 {
     (void)arg;
-    CHECK(is_in_own && length > 0);
-    own_at += length;
+    CHECK(is_in_own && skip->length > 0);
+    if (skip->lines > 0) {
+        own_lines += skip->lines;
+        own_line_start = own_at + skip->length - skip->behind;
+    }
+    own_at += skip->length;
     own_text[own_length++] = '\0';
     return 0;
 }
@@ -164,11 +182,24 @@ static int own_bytes(void *arg, const char *bytes, size_t length)
     CHECK(own_length + length + 2 < IMAGE);
     memcpy(own_text + own_length, bytes, length);
     own_length += length;
+    uint64_t lines = own_lines, start = own_line_start;
+    for (size_t i = 0; i < length; i++)
+        if (bytes[i] == '\n') {
+            own_lines++;
+            own_line_start = own_at + i + 1;
+        }
     own_at += length;
     const char *found = memmem(own_text, own_length, PLANTED, sizeof(PLANTED) - 1);
     if (found && !planted_path[0]) {
         planted_at = own_at - (uint64_t)(own_text + own_length - found);
         snprintf(planted_path, sizeof(planted_path), "%s", own_path);
+        for (size_t i = 0; i < length && own_at - length + i < planted_at; i++)
+            if (bytes[i] == '\n') {
+                lines++;
+                start = own_at - length + i + 1;
+            }
+        planted_line = lines + 1;
+        planted_column = planted_at - start + 1;
     }
     return 0;
 }
@@ -246,16 +277,61 @@ TEST(what_is_stored_is_not_given_again)
     }
 }
 
+/* Bytes in which lines end, in front of a text: as members that are stored, packed, or neither; as
+ * a file, in another archive, in memory and as they pass by. */
+static const struct {
+    const char *tools, *script, *path;
+    const char *front; /* all before the text */
+} fronts[] = {
+    {"zip", "zip -q0 b.zip r; cp b.zip front; cat front p > a", "a", "front"},
+    {"zip", "zip -q b.zip r; cat r b.zip > front; cat front p > a", "a", "front"},
+    {"zip tar", "zip -q0 b.zip r; cat b.zip p > c; tar -cf a c", "a!c", "b.zip"},
+    {"tar", "tar -cf b.tar r; head -c 512 /dev/zero >> b.tar; cat b.tar p > a", "a", "b.tar"},
+    {"tar gzip", "tar -cf b.tar r r; head -c 512 /dev/zero >> b.tar; cat b.tar p | gzip > a", "a",
+     "b.tar"},
+    {"gzip", "gzip -c r > b.gz; cat b.gz p > a", "a", "b.gz"},
+    {"zstd",
+     "zstd -qc r > b.zst; printf 'P*M\\30\\100\\0\\0\\0' >> b.zst; "
+     "{ cat b.zst p; head -c 64 /dev/zero; } > a",
+     "a", "b.zst"},
+    {"zip", "{ cat r p; head -c 500 /dev/urandom; } > f; zip -q c.zip r; cat f c.zip > a", "a",
+     "r"},
+};
+
+static void check_place(const char *path, const char *front)
+{
+    static char bytes[2 * IMAGE];
+    uint64_t lines = 0, start = 0;
+    FILE *file = fopen(front, "rb");
+    CHECK(file != NULL);
+    size_t length = fread(bytes, 1, sizeof(bytes), file);
+    CHECK(length > 0 && length < sizeof(bytes));
+    fclose(file);
+    for (size_t i = 0; i < length; i++)
+        if (bytes[i] == '\n') {
+            lines++;
+            start = i + 1;
+        }
+    CHECK_STR(planted_path, path);
+    CHECK_EQ(planted_at, length);
+    CHECK_EQ(planted_line, lines + 1);
+    CHECK_EQ(planted_column, length - start + 1);
+}
+
 TEST(places_are_those_in_the_container)
 {
     help_start();
-    CHECK(help_run("head -c 300000 /dev/urandom > r; zip -q0 a.zip r; zip -qz a.zip < "
-                   "/dev/null || true; cp a.zip a; printf '" PLANTED "' > p; cat p >> a"));
-    CHECK_EQ(walk_own("a"), 0);
-    CHECK_STR(planted_path, "a");
-    struct stat st;
-    CHECK_EQ(stat("a.zip", &st), 0);
-    CHECK_EQ(planted_at, (uint64_t)st.st_size);
+    CHECK(help_run("{ head -c 3000 /dev/urandom; seq 20000; head -c 90000 /dev/urandom; "
+                   "printf '\\n\\1\\2\\3\\4\\5'; } > r; printf '" PLANTED "' > p"));
+    for (size_t i = 0; i < sizeof(fronts) / sizeof(fronts[0]); i++) {
+        if (!help_has(fronts[i].tools))
+            continue;
+        CHECK(help_run("rm -f a b.* c c.*"));
+        CHECK(help_run(fronts[i].script));
+        printf("# %s\n", fronts[i].script);
+        CHECK_EQ(walk_own("a"), 0);
+        check_place(fronts[i].path, fronts[i].front);
+    }
 }
 
 /* More than is kept, between two members that are read as they pass by: in several objects, and

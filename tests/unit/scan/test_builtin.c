@@ -29,15 +29,21 @@ static void take(void *arg, const struct weir__finding *finding)
     is_found = is_found || finding->rule == looked_for;
 }
 
+static void scan(struct weir__scanner *scanner, const char *path, unsigned depth, const char *text,
+                 size_t length)
+{
+    struct weir__object object = {.path = path, .decode_depth = depth};
+    CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
+    CHECK_EQ(weir__scanner_feed(scanner, text, length), 0);
+    CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
+}
+
 static bool finds(struct weir__scanner *scanner, const struct weir__rule *rule, const char *text)
 {
     bool is_path = !rule->regex; /* then the text is one */
-    struct weir__object object = {.path = is_path ? text : "example", .decode_depth = 0};
     looked_for = rule;
     is_found = false;
-    CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
-    CHECK_EQ(weir__scanner_feed(scanner, text, is_path ? 0 : strlen(text)), 0);
-    CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
+    scan(scanner, is_path ? text : "example", 0, text, is_path ? 0 : strlen(text));
     return is_found;
 }
 
@@ -62,6 +68,33 @@ static struct weir__rules *load(void)
         tap_fail(__FILE__, __LINE__, "%s", error.text);
     weir__base_free(text);
     return rules;
+}
+
+/* All built-in rules, or those of a list, and what looks for them. */
+struct rig {
+    struct weir__rules *rules;
+    struct weir__engine *engine;
+    struct weir__scanner *scanner;
+};
+
+static struct rig set_up(const char *const *only,
+                         void (*finding)(void *arg, const struct weir__finding *finding), void *arg)
+{
+    struct rig rig = {.rules = load()};
+    struct weir__engine_options options = {.only = only};
+    struct weir__rules_error error = {.text = ""};
+    struct weir__sink sink = {.finding = finding, .arg = arg};
+    if (weir__engine_new(&rig.engine, rig.rules, &options, &error) < 0)
+        tap_fail(__FILE__, __LINE__, "no engine: %s", error.text);
+    CHECK_EQ(weir__scanner_new(&rig.scanner, rig.engine, &sink), 0);
+    return rig;
+}
+
+static void take_down(struct rig *rig)
+{
+    weir__scanner_free(rig->scanner);
+    weir__engine_free(rig->engine);
+    weir__rules_free(rig->rules);
 }
 
 TEST(there_are_rules_for_many)
@@ -153,31 +186,19 @@ static bool is_repeated(const struct places *places, const char *id)
 /* All rules at a time: what several of them know is told by one. */
 TEST(examples_are_found_by_one_rule)
 {
-    struct weir__rules *rules = load();
-    struct weir__engine_options options = {.cache = NULL};
-    struct weir__rules_error error;
-    struct weir__engine *engine = NULL;
-    struct weir__scanner *scanner = NULL;
     struct places places;
-    struct weir__sink sink = {.finding = keep_place, .arg = &places};
+    struct rig rig = set_up(NULL, keep_place, &places);
+    const struct weir__rules *rules = rig.rules;
     size_t repeated = 0;
-    CHECK_EQ(weir__engine_new(&engine, rules, &options, &error), 0);
-    CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
     for (size_t i = 0; i < rules->rules_count; i++)
         for (size_t k = 0; k < rules->rules[i].examples.count; k++) {
             const char *text = rules->rules[i].examples.items[k];
-            struct weir__object object = {.path = "example",
-                                          .decode_depth = WEIR__DECODE_DEPTH_DEFAULT};
             places.count = 0;
-            CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
-            CHECK_EQ(weir__scanner_feed(scanner, text, strlen(text)), 0);
-            CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
+            scan(rig.scanner, "example", WEIR__DECODE_DEPTH_DEFAULT, text, strlen(text));
             repeated += is_repeated(&places, rules->rules[i].id);
         }
     CHECK_EQ(repeated, 0);
-    weir__scanner_free(scanner);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
+    take_down(&rig);
 }
 
 /* --- a name without a value --- */
@@ -256,35 +277,27 @@ static bool is_accepted(const char *rule, size_t shape, const char *name, size_t
  */
 TEST(a_name_without_a_value_takes_no_other)
 {
-    struct weir__rules *rules = load();
-    struct weir__engine_options options = {.cache = NULL};
-    struct weir__rules_error error;
-    struct weir__engine *engine = NULL;
-    struct weir__scanner *scanner = NULL;
     struct places places;
-    struct weir__sink sink = {.finding = keep_place, .arg = &places};
+    struct rig rig = set_up(NULL, keep_place, &places);
+    const struct weir__rules *rules = rig.rules;
     size_t tried = 0, wrong = 0;
-    CHECK_EQ(weir__engine_new(&engine, rules, &options, &error), 0);
-    CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
     for (size_t i = 0; i < rules->rules_count; i++)
         for (size_t k = 0; k < rules->rules[i].examples.count; k++) {
             const char *text = rules->rules[i].examples.items[k], *value;
             size_t name;
             if (!is_assignment(text, &name, &value) ||
-                count_in_shape(scanner, &places, 0, text, name, value) > 0)
+                count_in_shape(rig.scanner, &places, 0, text, name, value) > 0)
                 continue;
             tried++;
             for (size_t shape = 1; shape < SHAPES_COUNT; shape++)
-                if (count_in_shape(scanner, &places, shape, text, name, value) > 0 &&
+                if (count_in_shape(rig.scanner, &places, shape, text, name, value) > 0 &&
                     !is_accepted(places.rules[0], shape, text, name) && ++wrong)
                     printf("# %s takes another's value in '%s' as of '%.*s'\n", places.rules[0],
                            shapes[shape].between, (int)name, text);
         }
     CHECK(tried > 800);
     CHECK_EQ(wrong, 0);
-    weir__scanner_free(scanner);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
+    take_down(&rig);
 }
 
 /* --- what is marked as checked --- */
@@ -299,25 +312,13 @@ TEST(what_only_looks_random_is_not_checked)
 {
     static const char text[] = "api_key = \"0MEAHTnbyUaM2vNCbgE0dYSmLPhz2u9l\"\n"
                                "GITHUB_TOKEN=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\n";
-    struct weir__rules *rules = load();
     const char *only[] = {"generic-secret", "github-pat", NULL};
-    struct weir__engine_options options = {.only = only};
-    struct weir__rules_error error;
-    struct weir__engine *engine = NULL;
-    struct weir__scanner *scanner = NULL;
     unsigned counts[2] = {0};
-    struct weir__sink sink = {.finding = count_checked, .arg = counts};
-    struct weir__object object = {.path = "example"};
-    CHECK_EQ(weir__engine_new(&engine, rules, &options, &error), 0);
-    CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
-    CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
-    CHECK_EQ(weir__scanner_feed(scanner, text, strlen(text)), 0);
-    CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
+    struct rig rig = set_up(only, count_checked, counts);
+    scan(rig.scanner, "example", 0, text, strlen(text));
     CHECK_EQ(counts[false], 1);
     CHECK_EQ(counts[true], 1);
-    weir__scanner_free(scanner);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
+    take_down(&rig);
 }
 
 static void tell_problem(void *arg, const struct weir__rule *rule, const char *text)
@@ -339,21 +340,16 @@ TEST(the_lint_has_nothing_to_say)
 
 TEST(most_are_looked_for_by_rare_literals)
 {
-    struct weir__rules *rules = load();
-    struct weir__engine_options options = {.cache = NULL};
-    struct weir__rules_error error;
-    struct weir__engine *engine = NULL;
+    struct rig rig = set_up(NULL, take, NULL);
     size_t by_expression = 0;
-    CHECK_EQ(weir__engine_new(&engine, rules, &options, &error), 0);
-    for (size_t i = 0; i < rules->rules_count; i++) {
+    for (size_t i = 0; i < rig.rules->rules_count; i++) {
         struct weir__rule_look look;
-        CHECK(weir__engine_look(engine, rules->rules[i].id, &look));
+        CHECK(weir__engine_look(rig.engine, rig.rules->rules[i].id, &look));
         by_expression += look.is_by_expression;
     }
     if (by_expression > BY_WHOLE_MAX)
         tap_fail(__FILE__, __LINE__, "%zu rules have no rare literal", by_expression);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
+    take_down(&rig);
 }
 
 /* --- texts --- */
@@ -443,29 +439,17 @@ static struct totals scan_texts(const char *path, bool is_told)
 {
     struct totals totals = {0};
     size_t length;
-    struct weir__rules *rules = load();
     char *all = read_file(path, &length);
     struct text text = {.bytes = weir__base_alloc(1, length + 1), .is_told = is_told};
-    struct weir__engine_options options = {.cache = NULL};
-    struct weir__rules_error error;
-    struct weir__engine *engine = NULL;
-    struct weir__scanner *scanner = NULL;
-    struct weir__sink sink = {.finding = note, .arg = &text};
+    struct rig rig = set_up(NULL, note, &text);
     CHECK(text.bytes);
-    CHECK_EQ(weir__engine_new(&engine, rules, &options, &error), 0);
-    CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
     for (const char *at = all; at;) {
-        struct weir__object object = {.path = "text", .decode_depth = WEIR__DECODE_DEPTH_DEFAULT};
         at = take_text(at, &text);
         text.beside = 0;
-        CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
-        CHECK_EQ(weir__scanner_feed(scanner, text.bytes, text.length), 0);
-        CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
+        scan(rig.scanner, "text", WEIR__DECODE_DEPTH_DEFAULT, text.bytes, text.length);
         count_marks(&text, &totals);
     }
-    weir__scanner_free(scanner);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
+    take_down(&rig);
     weir__base_free(text.bytes);
     weir__base_free(all);
     return totals;

@@ -9,8 +9,7 @@
 #include "scanner_help.h"
 #include "tap.h"
 
-#define MIB   (1u << 20)
-#define TOKEN "tok_abcdef0123456789"
+#define MIB (1u << 20)
 
 static struct hits whole;
 
@@ -190,12 +189,12 @@ static enum weir__encoding family(enum weir__encoding encoding)
                                        : encoding;
 }
 
-static void check_chain(const char *token, unsigned depth)
+static void check_chain(const char *token, bool is_alone, unsigned depth)
 {
     static char a[1u << 17], b[1u << 17], text[1u << 18];
     int ways[3] = {0};
     char plain[64];
-    size_t size = (size_t)snprintf(plain, sizeof(plain), "is %s, so", token);
+    size_t size = (size_t)snprintf(plain, sizeof(plain), is_alone ? "%s" : "is %s, so", token);
     memcpy(a, plain, size);
     for (unsigned i = depth; i-- > 0;) {
         do
@@ -219,10 +218,34 @@ static void check_chain(const char *token, unsigned depth)
     if (is_right && hit->encodings_count == depth)
         for (unsigned i = 0; i < depth; i++)
             is_right &= family(hit->encodings[i]) == family(way_kinds[ways[i]]);
+    for (size_t i = 0; !is_right && i < whole.count; i++)
+        printf("# %s at %llu, %llu bytes, %zu encodings, secret %zu\n", whole.items[i].rule->id,
+               (unsigned long long)whole.items[i].place.offset,
+               (unsigned long long)whole.items[i].place.length, whole.items[i].encodings_count,
+               whole.items[i].secret_length);
     if (!is_right)
         tap_fail(__FILE__, __LINE__, "%s in %d %d %d, depth %u, skipped %llu: found %zu in '%.*s'",
                  token, ways[0], ways[1], ways[2], depth, (unsigned long long)skipped, whole.count,
                  (int)(size < 3000 ? size : 3000), a);
+}
+
+/* A secret by chance: of a rule that is looked for by a literal, or by its expression, which may
+ * ask for the end of the text, or for both its ends. */
+static void make_token(char token[64], bool *ret_is_alone)
+{
+    static const char *const shapes[] = {"tok_aaaaaaaaaaaaaaaa", "AAzz0000000000000000000000000000",
+                                         "AAAAA-000000-AAAAA", "AAAAA;000000;AAAAA",
+                                         "AAA:00000000:AAA"};
+    unsigned number = chance(2) ? 0 : chance(5);
+    *ret_is_alone = number > 1 || chance(2);
+    snprintf(token, 64, "%s", shapes[number]);
+    for (size_t k = number == 0 ? 4 : 0; token[k]; k++)
+        if (token[k] == 'a')
+            token[k] = "abcdefghijklmnopqrstuvwxyz0123456789"[chance(36)];
+        else if (token[k] == 'A' || token[k] == 'z')
+            token[k] = (char)((token[k] == 'A' ? 'A' : 'a') + (int)chance(26));
+        else if (token[k] == '0')
+            token[k] = (char)('0' + (int)chance(10));
 }
 
 TEST(any_chain_of_encodings_is_undone)
@@ -232,10 +255,10 @@ TEST(any_chain_of_encodings_is_undone)
     printf("# WEIR_SEED=%llu\n", (unsigned long long)chance_state);
     start();
     for (unsigned i = rounds ? (unsigned)strtoul(rounds, NULL, 10) : 3000; i > 0; i--) {
-        char token[] = TOKEN;
-        for (size_t k = 4; k < strlen(token); k++)
-            token[k] = "abcdefghijklmnopqrstuvwxyz0123456789"[chance(36)];
-        check_chain(token, 1 + chance(3));
+        char token[64];
+        bool is_alone;
+        make_token(token, &is_alone);
+        check_chain(token, is_alone, 1 + chance(3));
     }
     help_stop();
 }
@@ -271,6 +294,29 @@ TEST(one_escape_makes_one_finding)
                      (unsigned long long)whole.items[0].place.length,
                      whole.items[0].encodings_count);
     }
+    help_stop();
+}
+
+/* A byte between two secrets is less than a group of what they are encoded in: the one that gives
+ * way to others does not give way to its neighbour. */
+TEST(neighbours_are_told_apart)
+{
+    static char a[2048], b[2048];
+    start();
+    for (unsigned depth = 1; depth <= 3; depth++)
+        for (int before = 0; before < 24; before++) {
+            size_t size = (size_t)snprintf(a, sizeof(a), "%.*s password=a1b2c3d4 %s", before,
+                                           "these are some words of no use",
+                                           "tok_abcdef0123456789 password=d4e5f6a7");
+            for (unsigned i = 0; i < depth; i++) {
+                size = encode_base64(a, size, base64_standard, true, b);
+                memcpy(a, b, size);
+            }
+            scan(0, a, size);
+            if (whole.count != 3)
+                tap_fail(__FILE__, __LINE__, "%zu findings, depth %u, behind %d bytes", whole.count,
+                         depth, before);
+        }
     help_stop();
 }
 

@@ -200,6 +200,33 @@ TEST(base64_goes_on_in_lines_of_one_width)
     }
 }
 
+/* As headers of mail and variables of a shell are folded; words of a text are none of that. */
+TEST(a_blank_joins_long_lines_of_whole_groups_alone)
+{
+    static const struct {
+        size_t width;
+        bool is_joined;
+    } table[] = {{16, false}, {20, false}, {56, false}, {60, true}, {62, false}, {64, true}};
+    static const char plain[] =
+        "{\"user\": \"root\", \"password\": \"correct horse battery staple\", "
+        "\"host\": \"db.internal\", \"port\": 5432, \"tls\": true}\n";
+    char encoded[512] = "", source[1024];
+    size_t count = encode_base64(plain, sizeof(plain) - 1, base64_standard, true, encoded);
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        size_t width = table[i].width, length = 0;
+        for (size_t at = 0; at < count; at += width)
+            length += (size_t)snprintf(source + length, sizeof(source) - length, "%s%.*s",
+                                       at > 0 ? " " : "", (int)width, encoded + at);
+        decode(source, length);
+        bool is_joined = false;
+        for (size_t k = 0; k < runs_count; k++)
+            is_joined |= runs[k].from <= width && runs[k].until > width + 1;
+        if (is_joined != table[i].is_joined)
+            tap_fail(__FILE__, __LINE__, "%zu characters: %s", width,
+                     is_joined ? "joined" : "not joined");
+    }
+}
+
 TEST(a_longer_line_is_something_else)
 {
     static const char source[] = "cGFzc3dvcmQ9aHVudGVy\ncGFzc3dvcmQ9aHVudGVyM\n";
@@ -326,6 +353,38 @@ TEST(unicode_escapes_are_found)
     expect_none("&array[0] && &amp[0] and more of it");
 }
 
+/* Of UTF-16 or UTF-32 the letters may stand as they are, and the NULs alone be escaped. */
+TEST(escapes_of_nuls_between_letters_are_found)
+{
+    static const char *const nuls[] = {"%00",   "%u0000", "\\x00", "\\u0000",
+                                       "\\000", "&#0;",   "&#x0;"};
+    static const char letters[] = "AKIAabcd1234";
+    for (size_t kind = 0; kind < sizeof(nuls) / sizeof(nuls[0]); kind++)
+        for (unsigned way = 0; way < 4; way++) { /* bit 0: NULs first; bit 1: three of them */
+            char source[1024] = "", wanted[64] = {0};
+            size_t at = 0, count = 0, some = way & 2 ? 3 : 1;
+            for (const char *letter = letters; *letter; letter++) {
+                for (size_t i = 0; i < some * (way & 1); i++)
+                    at += (size_t)snprintf(source + at, sizeof(source) - at, "%s", nuls[kind]);
+                source[at++] = *letter;
+                for (size_t i = 0; i < some * !(way & 1); i++)
+                    at += (size_t)snprintf(source + at, sizeof(source) - at, "%s", nuls[kind]);
+                wanted[count + some * (way & 1)] = *letter;
+                count += some + 1;
+            }
+            decode(source, at);
+            enum weir__encoding encoding = nuls[kind][0] == '%' ? WEIR__PERCENT : WEIR__ESCAPES;
+            const struct weir__decoded *run = find(encoding, wanted, count);
+            if (!run)
+                tap_fail(__FILE__, __LINE__, "nothing in '%s'", source);
+            CHECK_EQ(run->from, 0);
+            CHECK_EQ(run->until, at);
+            CHECK_EQ(run->out_until - run->out_from, count);
+        }
+    expect_none("a line with %00 and b%00cd%00 alone");
+    expect_none("\\x00\\x01\\x00\\x80\\x00a\\x00"); /* too few of them */
+}
+
 TEST(one_escape_takes_its_word_and_what_is_beside_it)
 {
     static char source[8192];
@@ -415,6 +474,12 @@ TEST(bytes_apart_are_found)
                           (int)blanks, "");
         expect(source, (size_t)length, WEIR__DECIMALS, "01password=hABC", blanks + 1,
                (size_t)length - 1);
+        /* Among numbers that are no bytes, and look like a row as well. */
+        length = snprintf(source, sizeof(source),
+                          "%*s[4660, 22136, 0x1234, 0x5678, 4660, 22136, 0x70,0x61,0x73,0x73,0x77,"
+                          "0x6f,0x72,0x64,0x3d,0x68,0x75,0x6e, 22136, 4660, 0x1234, 22136, 4660]",
+                          (int)blanks, "");
+        expect(source, (size_t)length, WEIR__HEX_LIST, "password=hun", blanks + 43, blanks + 102);
     }
 }
 

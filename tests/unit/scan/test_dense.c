@@ -85,17 +85,20 @@ static void take(void *arg, const struct weir__finding *finding)
     work.hits++;
 }
 
-static void start(void)
+static void start_with(const char *text)
 {
-    /* One more, whose literal stands far behind the beginning of its matches. */
-    static const char text[] =
-        HELP_RULES "[[rules]]\nid = 'late'\nregex = '[a-z.]{0,200}rarehost[0-9]'\n";
     struct weir__rules_error error = {.text = ""};
     struct weir__engine_options options = {0};
     struct weir__sink sink = {.finding = take};
     CHECK_EQ(weir__rules_load(&rules, "test", text, strlen(text), NULL, &error), 0);
     CHECK_EQ(weir__engine_new(&engine, rules, &options, &error), 0);
     CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
+}
+
+static void start(void)
+{
+    /* One more, whose literal stands far behind the beginning of its matches. */
+    start_with(HELP_RULES "[[rules]]\nid = 'late'\nregex = '[a-z.]{0,200}rarehost[0-9]'\n");
 }
 
 static void stop(void)
@@ -183,6 +186,63 @@ TEST(what_repeats_itself_is_searched_once)
 {
     is_uneven = false;
     searches_are_linear();
+}
+
+/* Blocks without an end, of a width that is a thousand times the distance between two beginnings.
+ * One that does end is found all the same, also if it is the last thing of all, or begins a segment
+ * before. */
+static void scan_blocks(size_t size, size_t end_at)
+{
+    static const char begin[] = "-----BEGIN KEY-----", end[] = "-----END KEY-----";
+    struct weir__object object = {.path = "a"};
+    uint32_t chance = 7;
+    char *text = weir__base_alloc(1, size);
+    CHECK(text);
+    for (size_t at = 0, of = 0; at < size; at++) {
+        if (of == sizeof(begin) - 1 && (chance = chance * 69069 + 1) >> 30 == 0)
+            of = 0;
+        text[at] = of < sizeof(begin) - 1 ? begin[of++] : (char)('a' + (chance >> 8) % 26);
+    }
+    if (end_at > 0)
+        memcpy(text + end_at, end, sizeof(end) - 1);
+    memset(&work, 0, sizeof(work));
+    CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
+    CHECK_EQ(weir__scanner_feed(scanner, text, size), 0);
+    CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
+    weir__base_free(text);
+}
+
+TEST(what_does_not_end_is_searched_for_an_end_once)
+{
+    static const char text[] = "[[rules]]\nid = 'key'\n"
+                               "regex = '-----BEGIN KEY-----[\\s\\S]{4,9000}?-----END KEY-----'\n";
+    const size_t size = 3u << 20, end = 17;
+    start_with(text);
+    /* Before it is worth while to know about the end, each search takes a width. */
+    scan_blocks(size, 0);
+    CHECK_EQ(work.hits, 0);
+    if (work.searched > 600 * 9100)
+        tap_fail(__FILE__, __LINE__, "searched %.1f bytes for each",
+                 (double)work.searched / (double)size);
+    scan_blocks(size, 0);
+    if (work.searched > size)
+        tap_fail(__FILE__, __LINE__, "searched %.1f bytes for each",
+                 (double)work.searched / (double)size);
+    const size_t places[] = {30, 8000, 1u << 20, (1u << 20) + 5, 2000000, size - 9100, size - end};
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        scan_blocks(size, places[i]);
+        if (work.hits != 1 || work.searched > size)
+            tap_fail(__FILE__, __LINE__, "an end at %zu: %llu found, searched %.1f bytes for each",
+                     places[i], (unsigned long long)work.hits,
+                     (double)work.searched / (double)size);
+    }
+    /* Wherever it is in what is looked at ahead of time. */
+    for (size_t at = 15000; at < 15000 + 4096 + 64; at++) {
+        scan_blocks(20000, at);
+        if (work.hits != 1)
+            tap_fail(__FILE__, __LINE__, "an end at %zu is not found", at);
+    }
+    stop();
 }
 
 /* The same with a pause behind each line. */

@@ -1,10 +1,11 @@
-/* test_doubts.c - generic rules give way to others that have the same secret, and to nothing else,
- * however many there are. */
+/* test_doubts.c - rules give way to others that have the same secret, and to nothing else, however
+ * many there are. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "decode_help.h"
 #include "engine_help.h"
 #include "scanner_help.h"
 #include "tap.h"
@@ -23,7 +24,15 @@ static const char rules_text[] =
     "[[rules]]\nid = 'late'\nregex = 'x-hdr=([a-z0-9_=]{6,40})'\ngivesWay = true\n"
     "[[rules]]\nid = 'tail'\nregex = '[a-z0-9]{4}!([a-z]{4})'\nsecretGroup = 1\n"
     "[[rules]]\nid = 'long'\nregex = 'long=([a-z0-9_!]{6,40})'\ngivesWay = true\n"
-    "[[rules]]\nid = 'longer'\nregex = 'er:(long=[a-z0-9_]{6,40})'\ngivesWay = true\n";
+    "[[rules]]\nid = 'longer'\nregex = 'er:(long=[a-z0-9_]{6,40})'\ngivesWay = true\n"
+    "[[rules]]\nid = 'less'\nregex = 'long=([a-z0-9]{6})'\ngivesWay = true\n"
+    "[[rules]]\nid = 'asks'\nregex = 'b-val=([a-z0-9_]{6,40})'\nkeywords = ['here']\n"
+    "givesWay = true\n"
+    "[[rules]]\nid = 'lists'\nregex = 'val=([a-z0-9_]{6,40})'\ngivesWay = true\n"
+    "[[rules.allowlists]]\nregexes = ['^no_']\n"
+    "[[rules]]\nid = 'takes'\nregex = '[a-z]-val=([a-z0-9_]{6,40})'\ngivesWay = true\n"
+    "[[rules]]\nid = 'name'\nregex = 'ID[A-Z0-9]{8}'\n"
+    "[[rules]]\nid = 'couple'\nregex = 'ID[A-Z0-9]{8},([a-z0-9]{16})'\ngivesWay = true\n";
 
 static struct hits found;
 
@@ -40,7 +49,7 @@ static void start(void)
 
 static void scan(const char *text, size_t length)
 {
-    struct weir__object object = {.path = "a", .decode_depth = 2};
+    struct weir__object object = {.path = "a", .decode_depth = 3};
     CHECK_EQ(hits_scan(&found, scanner, &object, 0, text, length, NULL, NULL), 0);
     if (found.problem)
         tap_fail(__FILE__, __LINE__, "%s", found.problem);
@@ -111,6 +120,68 @@ TEST(what_others_require_is_known_although_it_gives_way)
     check_found("secret=tok_abcdef0123456789 pair_1234\n", "token pair");
     check_found("secret=hunter2abc pair_1234\n", "generic-secret pair");
     check_found("pair_1234\n", "");
+    help_stop();
+}
+
+/* Several rules that give way have one secret. The first of them is judged for all, unless it is
+ * not told: a list allows it, or a keyword is missing, which may come much later. */
+TEST(one_secret_of_several_rules)
+{
+    static char text[(300u << 10) + 64];
+    start();
+    check_found("a-val=hunter2abc\n", "lists");
+    check_found("a-val=no_hunter2\n", "takes");
+    check_found("b-val=hunter2abc\n", "lists");
+    check_found("b-val=no_hunter2\n", "takes");
+    check_found("b-val=hunter2abc here\n", "asks");
+    check_found("b-val=no_hunter2 here\n", "asks");
+    check_found("b-val=tok_abcdef0123456789 here\n", "token");
+    for (size_t far = 100; far <= 300u << 10; far += 50u << 10) {
+        memset(text, '\n', sizeof(text));
+        memcpy(text, "b-val=no_hunter2", 16);
+        memcpy(text + far, "here", 4);
+        text[far + 5] = '\0';
+        check_found(text, "asks");
+    }
+    help_stop();
+}
+
+/* Each of them with a secret of its own, more than may wait at once; they come out of order. */
+TEST(many_secrets_of_several_rules)
+{
+    static char text[256u << 10];
+    size_t at = 0, count = 1500;
+    start();
+    for (size_t i = 0; i < count; i++)
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "b-val=%shunter%zu %s\n",
+                               i % 3 ? "" : "no_", i,
+                               i % 5 ? "hdr=abcdef12" : "tok_abcdef0123456789");
+    scan(text, at);
+    CHECK_EQ(count_of("takes"), count / 3);
+    CHECK_EQ(count_of("lists"), count - count / 3);
+    CHECK_EQ(count_of("token"), count / 5);
+    CHECK_EQ(count_of("early"), count - count / 5);
+    CHECK_EQ(found.count, 2 * count);
+    help_stop();
+}
+
+/* A byte of base64 is of two decoded ones: neighbours overlap where they are encoded. */
+TEST(neighbours_do_not_give_way_to_each_other)
+{
+    char plain[2][512];
+    start();
+    for (size_t blanks = 0; blanks < 12; blanks++)
+        for (unsigned times = 0; times <= 3; times++) {
+            size_t length = (size_t)snprintf(plain[0], sizeof(plain[0]),
+                                             "key:%*sIDQ5H4UP54,"
+                                             "ab12cd34ef56gh78\n",
+                                             (int)blanks, "");
+            for (unsigned i = 0; i < times; i++)
+                length =
+                    encode_base64(plain[i % 2], length, base64_standard, true, plain[(i + 1) % 2]);
+            plain[times % 2][length] = '\0';
+            check_found(plain[times % 2], "name couple");
+        }
     help_stop();
 }
 

@@ -92,16 +92,17 @@ static const char *const pieces[] = {
     "gadget 0123456789abcdef0123456789abcdef01234567 ",
     "zz123456zz kw",
     "harmless ",
+    "\xf0\x9f\x98\x80tok_abcdef0123456789 ",
     "\n",
     " ",
 };
 
 /* A piece or two over and over, with a byte here and there that is another. */
-TEST(a_repeated_text_gives_what_it_gives_without_an_echo)
+static void compare_repeated(const char *of_rules, unsigned rounds)
 {
     char unit[256], what[32];
-    begin(HELP_ALLOW HELP_RULES);
-    for (unsigned round = 0; round < 1500; round++) {
+    begin(of_rules);
+    for (unsigned round = 0; round < rounds; round++) {
         length = 0;
         while (length < 6000) {
             size_t size = 0;
@@ -121,6 +122,29 @@ TEST(a_repeated_text_gives_what_it_gives_without_an_echo)
         compare(what);
     }
     end();
+}
+
+TEST(a_repeated_text_gives_what_it_gives_without_an_echo)
+{
+    compare_repeated(HELP_ALLOW HELP_RULES, 1500);
+}
+
+/* Rules that are looked for by the same literal, and of which some have something to say: narrow
+ * and wide, with a literal at the beginning and far behind it, of bytes and of characters, and that
+ * look at what is before them. */
+#define SHARED(id, regex) "[[rules]]\nid = '" id "'\nregex = '" regex "'\n"
+#define SHARED_RULES                                                                               \
+    SHARED("near", "tok_abc[a-f0-9]{3}")                                                           \
+    SHARED("far", "tok_abc[^~]{40,90}a ")                                                          \
+    SHARED("late", "[a-z0-9 ]{0,30}tok_")                                                          \
+    SHARED("behind", "(?<=9)tok_[a-f]{4}")                                                         \
+    SHARED("wide", "tok_[^\\pN]{0,3}\\p{N}")                                                       \
+    SHARED("face", "(?<=\\x{1F600})tok_\\p{L}{4}")                                                 \
+    SHARED("end", "tok_[a-f0-9]{16}[^a-z]{1,5}\\n")
+
+TEST(rules_of_one_literal_give_what_they_give_without_an_echo)
+{
+    compare_repeated(HELP_ALLOW HELP_RULES SHARED_RULES, 1500);
 }
 
 /* A line that allows, or stops to, far from the match but in its line. */

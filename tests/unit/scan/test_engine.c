@@ -7,6 +7,7 @@
 
 #include "alloc.h"
 #include "engine.h"
+#include "parts.h"
 #include "scanner_help.h"
 #include "tap.h"
 
@@ -209,9 +210,10 @@ TEST(a_comment_beside_what_is_encoded_allows)
 
 TEST(what_follows_an_escape_begins_there)
 {
-    static const char *const texts[] = {"\\ntok_abcdef0123456789", "a%3Dtok_abcdef0123456789",
+    static const char *const texts[] = {"\\ntok_abcdef0123456789",      "a%3Dtok_abcdef0123456789",
                                         "a\\u003dtok_abcdef0123456789", "\\x3dtok_abcdef0123456789",
-                                        "\\ttok_abcdef0123456789"};
+                                        "\\ttok_abcdef0123456789",      "a%0Atok_abcdef0123456789",
+                                        "a%0dtok_abcdef0123456789"};
     start("[[rules]]\nid = 'token'\nregex = '\\btok_[a-z0-9]{16}\\b'\n");
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         scan("a", texts[i], strlen(texts[i]), 0);
@@ -252,6 +254,66 @@ TEST(allow_lists_mean_what_they_say)
     CHECK_EQ(count_with(both, "a.md", "tok_zbcdef0123456789"), 1);
     CHECK_EQ(count_with(any, "a.c", text), 0);
     CHECK_EQ(count_with(any, "a.c", "tok_zbcdef0123456789"), 1);
+}
+
+/* A file that is found by its name is allowed by it, too, and by any other list. */
+TEST(a_path_that_is_found_may_be_allowed)
+{
+    start("[[rules]]\nid = 'pem'\npath = '\\.pem$'\n[[rules.allowlists]]\npaths = ['^test/']\n"
+          "[[rules.allowlists]]\nstopwords = ['public']\n");
+    scan("a/key.pem", "", 0, 0);
+    CHECK_EQ(found_count, 1);
+    CHECK_EQ(result.allowed, 0);
+    scan("test/key.pem", "", 0, 0);
+    CHECK_EQ(found_count, 0);
+    CHECK_EQ(result.allowed, 1);
+    scan("a/Public.pem", "", 0, 0);
+    CHECK_EQ(found_count, 0);
+    CHECK_EQ(result.allowed, 1);
+    help_stop();
+}
+
+TEST(commits_are_allowed_by_seven_digits_or_more)
+{
+    static const struct {
+        const char *listed, *commit;
+        unsigned found;
+    } table[] = {
+        {"0123abc", "0123abcdef", 0},
+        {"0123ABC", "0123abcdef", 0},
+        {"0123abcdef", "0123abcdef", 0},
+        {"0123ab", "0123abcdef", 1},
+        {"", "0123abcdef", 1},
+        {"123abcd", "0123abcdef", 1},
+        {"0123abcdef0", "0123abcdef", 1},
+        {"0123abc", NULL, 1},
+    };
+    char text[256];
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        snprintf(text, sizeof(text),
+                 "[[allowlists]]\ncommits = ['%s']\n[[rules]]\nid = 'a'\nregex = 'tok_[a-z]{4}'\n",
+                 table[i].listed);
+        start(text);
+        struct weir__object object = {.path = "a", .commit = table[i].commit};
+        found_count = 0;
+        CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
+        CHECK_EQ(weir__scanner_feed(scanner, "tok_abcd", 8), 0);
+        CHECK_EQ(weir__scanner_end(scanner, &result), 0);
+        if (found_count != table[i].found)
+            tap_fail(__FILE__, __LINE__, "'%s': %zu found", table[i].listed, found_count);
+        help_stop();
+    }
+}
+
+TEST(entropy_is_the_least_that_is_enough)
+{
+    start("[[rules]]\nid = 'a'\nregex = 'x=([a-z]{8})'\nentropy = 2.0\n");
+    scan("a", "x=abcdabcd", 10, 0); /* two bits for each byte */
+    CHECK_EQ(found_count, 1);
+    scan("a", "x=abcaabcd", 10, 0);
+    CHECK_EQ(found_count, 0);
+    CHECK_EQ(result.rejected, 1);
+    help_stop();
 }
 
 TEST(a_group_that_is_not_there_is_refused)
@@ -402,6 +464,94 @@ TEST(a_keyword_may_come_behind_many_matches)
     help_stop();
 }
 
+/* Those of a generic rule come behind others that stand behind them, and all wait: whatever is
+ * forgotten in between, each keeps its own text. */
+TEST(what_waits_keeps_its_text)
+{
+    const unsigned count = 8000;
+    const size_t size = 32ul * count;
+    start("[[rules]]\nid = 'first'\nregex = 'aa[0-9]{8}'\nkeywords = ['magic']\n"
+          "[[rules]]\nid = 'generic-second'\nregex = 'bb[0-9]{8}'\nkeywords = ['magic']\n"
+          "[[rules]]\nid = 'free'\nregex = 'cc[0-9]{4}'\n");
+    char *text = weir__base_alloc(1, size);
+    CHECK(text);
+    size_t length = 0;
+    for (unsigned i = 0; i < count; i++)
+        length += (size_t)snprintf(text + length, size - length, "bb%08u%s aa%08u\n", i,
+                                   i % 16 == 0 ? "cc1234" : "", i);
+    length += (size_t)snprintf(text + length, size - length, "magic\n");
+    scan("a", text, length, 0);
+    CHECK_EQ(found_count, 2 * count + count / 16);
+    CHECK(!result.is_judged_early);
+    for (size_t i = 0; i < found_count; i++)
+        if (found[i].place.length != strlen(found[i].secret) ||
+            memcmp(text + found[i].place.offset, found[i].secret, found[i].place.length) != 0)
+            tap_fail(__FILE__, __LINE__, "%s at %u: '%s'", found[i].rule,
+                     (unsigned)found[i].place.offset, found[i].secret);
+    weir__base_free(text);
+    help_stop();
+}
+
+/* Room is made in a segment that begins behind what is required, and before what requires it. */
+TEST(what_is_required_stays_until_its_lines_have_passed)
+{
+    const unsigned count = 7000;
+    const size_t edge = 1u << 20, size = edge + 16384;
+    start("[[rules]]\nid = 'id'\nregex = 'ID[0-9]{4}'\n"
+          "[[rules]]\nid = 'free'\nregex = 'fr[0-9]{6}'\n"
+          "[[rules]]\nid = 'near'\nregex = 'near_[0-9]{8}'\n[[rules.required]]\nid = 'id'\n"
+          "withinLines = 2\n");
+    char *text = weir__base_alloc(1, size);
+    CHECK(text);
+    memset(text, '.', size);
+    for (unsigned i = 0; i < count; i++) {
+        char line[16];
+        int length = snprintf(line, sizeof(line), "fr%06u\n", i);
+        /* So many at the end of the segment that room is scarce in the next one, and not before. */
+        size_t at = i < 5000 ? 9ul * i : edge - 60000 + 9ul * (i - 5000);
+        memcpy(text + at, line, (size_t)length);
+    }
+    memcpy(text + edge - 20000, "\nID1234\n", 8);
+    memcpy(text + edge + 3000, "\nnear_00000001\n", 15);
+    scan("a", text, size, 0);
+    CHECK_EQ(found_count, count + 2);
+    memcpy(text + edge - 3000, "\n", 1); /* one line more between them */
+    scan("a", text, size, 0);
+    CHECK_EQ(found_count, count + 1);
+    weir__base_free(text);
+    help_stop();
+}
+
+/* Room is made before the segment has been decoded: what is read better then is what is told. */
+TEST(what_may_be_read_better_is_not_told_before)
+{
+    start("[[rules]]\nid = 'token'\nregex = 'tok_[a-z0-9%]{8,24}'\n"
+          "[[rules]]\nid = 'free'\nregex = 'zz[0-9]{8}'\n");
+    scan_lines("tok_abcd%65fgh0123456\n", "zz#", MANY, "");
+    CHECK_EQ(found_count, MANY + 1);
+    size_t decoded = 0;
+    for (size_t i = 0; i < found_count; i++)
+        decoded += found[i].encodings > 0;
+    CHECK_EQ(decoded, 1);
+    help_stop();
+}
+
+/* The one that it would give way to waits for its keyword, over several segments: so it waits too.
+ */
+TEST(what_would_give_way_to_one_that_waits_waits_as_well)
+{
+    start("[[rules]]\nid = 'cover'\nregex = 'tok_[0-9]{8}'\nkeywords = ['magic']\n"
+          "[[rules]]\nid = 'way'\ngivesWay = true\nregex = 'key=tok_[0-9]{8}'\n");
+    scan_lines("", "key=tok_# ..........................", 4 * MANY, "magic\n");
+    CHECK_EQ(result.findings, 4 * MANY);
+    CHECK_STR(found[0].rule, "cover");
+    scan_lines("", "key=tok_# ..........................", 4 * MANY, "\n");
+    CHECK_EQ(result.findings, 4 * MANY);
+    CHECK_STR(found[0].rule, "way");
+    CHECK(!result.is_judged_early);
+    help_stop();
+}
+
 TEST(too_many_that_wait_are_told)
 {
     start(rules_text);
@@ -476,6 +626,39 @@ TEST(what_holds_an_escape_is_told_once)
     help_stop();
 }
 
+/* Decoded text of an escape begins in the middle of a line, as far before it as is looked at. */
+TEST(a_line_does_not_begin_where_decoding_does)
+{
+    static char text[4096];
+    start("[[rules]]\nid = 'first'\nregex = '(?m)^begin-[0-9]{4}'\n");
+    for (int gap = 0; gap < 1200; gap++) {
+        int length = snprintf(text, sizeof(text), "a line: begin-1234 %*s%%41\n", gap, "");
+        scan("a", text, (size_t)length, 0);
+        memset(text + 19, gap % 2 ? '.' : 'x', (size_t)gap); /* one word with the escape */
+        size_t before = found_count;
+        scan("a", text, (size_t)length, 0);
+        if (before + found_count > 0)
+            tap_fail(__FILE__, __LINE__, "found %d bytes before an escape", gap);
+    }
+    scan("a", "a line\nbegin-1234 %41\n", 22, 0);
+    CHECK_EQ(found_count, 1);
+    help_stop();
+}
+
+/* Whoever can write to the cache may have put another database there. */
+TEST(hits_that_nothing_is_known_of_are_left_alone)
+{
+    start(rules_text);
+    uint32_t count = engine->anchors_count;
+    engine->anchors_count = 0;
+    scan("a", "tok_abcdef0123456789", 20, 0);
+    CHECK_EQ(found_count, 0);
+    engine->anchors_count = count;
+    scan("a", "tok_abcdef0123456789", 20, 0);
+    CHECK_EQ(found_count, 1);
+    help_stop();
+}
+
 /* --- what is allowed --- */
 
 TEST(what_gives_way_to_what_is_allowed_says_nothing)
@@ -498,6 +681,57 @@ TEST(what_gives_way_to_what_is_allowed_says_nothing)
         {"token key=tok_test", 0, 1},
         {"key=tok_test", 1, 1}, /* without its keyword the rule has no say */
         {"token key=abcdtest", 1, 0},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        scan("a", table[i].text, strlen(table[i].text), 0);
+        if (found_count != table[i].found || result.allowed != table[i].allowed)
+            tap_fail(__FILE__, __LINE__, "%s: %zu found, %u allowed", table[i].text, found_count,
+                     (unsigned)result.allowed);
+    }
+    help_stop();
+}
+
+/* The one that it gives way to may begin far before it, with others in between that end there. */
+TEST(others_in_between_do_not_keep_a_rule_from_giving_way)
+{
+    start("[[rules]]\nid = 'wide'\nregex = '<[^>]{20,90}>'\n"
+          "[[rules]]\nid = 'narrow'\nregex = 'nar_[0-9]{3}'\n"
+          "[[rules]]\nid = 'way'\ngivesWay = true\nregex = 'key=[a-z]{8}'\n");
+    static const struct {
+        const char *text;
+        unsigned found;
+    } table[] = {
+        {"<nar_123 nar_456 nar_789 key=abcdefgh nar_123>", 5},
+        {"<nar_123 nar_456 nar_789 key=abcdefgh nar_123", 5},
+        {"<key=abcdefgh nar_123 nar_456 nar_789>", 4},
+        {"<nar_123 nar_456 nar_789>  key=abcdefgh", 5},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        scan("a", table[i].text, strlen(table[i].text), 0);
+        if (found_count != table[i].found)
+            tap_fail(__FILE__, __LINE__, "%s: %zu found", table[i].text, found_count);
+    }
+    help_stop();
+}
+
+/* Of two rules that both give way: a comment is about the bytes, a list about what one rule makes
+ * of them. */
+TEST(a_comment_speaks_for_all_rules_of_one_rank)
+{
+    start("[[rules]]\nid = 'key'\ngivesWay = true\n"
+          "regex = '-----BEGIN X-----\\n(?:[a-z]+[^\\n]*\\n){1,9}-----END X-----'\n"
+          "[[rules.allowlists]]\nstopwords = ['test']\n"
+          "[[rules]]\nid = 'unfinished'\ngivesWay = true\nregex = '-----BEGIN X-----\\n[a-z]+'\n");
+    static const struct {
+        const char *text;
+        unsigned found, allowed;
+    } table[] = {
+        {"-----BEGIN X-----\nabc\ndef\n-----END X-----\n", 1, 0},
+        {"-----BEGIN X-----\nabc\ndef\n-----END X----- # weir:allow\n", 0, 1},
+        {"-----BEGIN X-----\nabc\ndef weir:allow\n-----END X-----\n", 0, 1},
+        {"-----BEGIN X-----\nabc # weir:allow\ndef\n-----END X-----\n", 0, 2},
+        {"-----BEGIN X-----\nabc\ndef test\n-----END X-----\n", 1, 1},
+        {"-----BEGIN X-----\nabc\ndef\n-----END Y----- # weir:allow\n", 1, 0},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
         scan("a", table[i].text, strlen(table[i].text), 0);

@@ -213,9 +213,11 @@ TEST(large_objects_may_be_cut_anywhere)
             tap_fail(__FILE__, __LINE__, "piece %u, %zu before the edge: found %zu times", kind,
                      shift, whole.count);
         static uint32_t sizes[] = {300000, 70000, 2000000};
+        other.is_in_place = round % 2 == 0;
         scan(&other, 3, 0, text, length, cut_at_random, &sizes[round % 3]);
         check_same("round", round, shift);
     }
+    other.is_in_place = false;
     help_stop();
     weir__base_free(text);
 }
@@ -413,6 +415,67 @@ TEST(what_is_encoded_is_found_beside_anything)
     help_stop();
 }
 
+/* Whole texts that are nothing but a secret, of rules that are looked for by expression: one that
+ * wants no letter behind it, near a stretch of token bytes or not; and those that ask for the
+ * beginning and the end, of the text or of a line. */
+static const struct {
+    const char *rule, *text;
+} edge_cases[] = {
+    {"tail", "QWXZ1234MNBV5678"},
+    {"tail", "and it is QWXZ1234MNBV5678"},
+    {"tail-near", "XYab0123456789012345678901234567"},
+    {"tail-near", "it: XYab0123456789012345678901234567"},
+    {"serial", "ABCDE-123456-FGHIJ"},
+    {"serial-line", "ABC:12345678:DEF"},
+    {"serial-line", "one more:\nABC:12345678:DEF"},
+    {"serial-line", "ABC:12345678:DEF\nand more"},
+    {"serial-all", "ABCDE;123456;FGHIJ"},
+};
+
+static void check_edge_case(size_t number, const int *codes, size_t depth, const char *behind)
+{
+    static char once[1024], twice[8192], text[8192 + 16];
+    const char *plain = edge_cases[number].text;
+    const char *before = codes[depth - 1] < LE ? "\n" : "";
+    size_t size = encode(codes[0], plain, strlen(plain), once, sizeof(once));
+    memcpy(twice, once, size);
+    if (depth > 1)
+        size = encode(codes[1], once, size, twice, sizeof(twice));
+    size_t length = put(text, 0, before);
+    memcpy(text + length, twice, size);
+    length = put(text, length + size, behind);
+    scan(&whole, 3, 0, text, length, NULL, NULL);
+    size_t found = 0;
+    for (size_t i = 0; i < whole.count; i++)
+        found += strcmp(whole.items[i].rule->id, edge_cases[number].rule) == 0 &&
+                 whole.items[i].encodings_count == depth;
+    if (found != 1 || whole.count != 1)
+        tap_fail(__FILE__, __LINE__, "'%s' in %d, %d of %zu, and '%s': %zu findings", plain,
+                 codes[0], codes[1], depth, behind, whole.count);
+}
+
+TEST(what_ends_an_encoded_text_ends_as_a_file_does)
+{
+    start();
+    for (size_t i = 0; i < COUNT(edge_cases); i++) {
+        scan(&whole, 3, 0, edge_cases[i].text, strlen(edge_cases[i].text), NULL, NULL);
+        if (whole.count != 1 || strcmp(whole.items[0].rule->id, edge_cases[i].rule) != 0)
+            tap_fail(__FILE__, __LINE__, "'%s': %zu findings", edge_cases[i].text, whole.count);
+        for (int first = 0; first < CODES; first++) {
+            int codes[2] = {first, -1};
+            check_edge_case(i, codes, 1, first < LE ? "\n" : "");
+            if (first < LE) {
+                check_edge_case(i, codes, 1, "");
+                check_edge_case(i, codes, 1, "\n\nABC\n");
+            }
+            for (codes[1] = 0; codes[1] < LE; codes[1]++)
+                if (first < LE || codes[1] < PERCENT)
+                    check_edge_case(i, codes, 2, "\n");
+        }
+    }
+    help_stop();
+}
+
 /* Lines of a list are each a text, whatever their widths are; as lines of one text they are found
  * as well, and what spans two of them is told once. */
 TEST(lines_may_be_a_list_or_one_text)
@@ -486,6 +549,30 @@ TEST(utf16_in_escapes_is_found_whole)
             whole.items[0].secret != hits_hash(TOKEN, strlen(TOKEN)))
             tap_fail(__FILE__, __LINE__, "%d of %d behind '%s': %zu findings", outer, inner, before,
                      whole.count);
+    }
+    help_stop();
+}
+
+/* NULs as \0, letters as they are, whatever digit comes next: so a dump of a database has it. */
+TEST(utf16_of_which_the_nuls_are_escaped_is_found)
+{
+    static char once[1024], text[4096];
+    start();
+    for (unsigned i = 0; i < 4 * COUNT(hiddens); i++) {
+        const char *hidden = hiddens[i / 4];
+        bool is_big = i % 2, is_octal = i / 2 % 2;
+        size_t size = encode(is_big ? BE : LE, hidden, strlen(hidden), once, sizeof(once));
+        size_t length = put(text, 0, "INSERT INTO `t` VALUES ('");
+        for (size_t at = 0; at < size; at++)
+            if (once[at])
+                text[length++] = once[at];
+            else
+                length = put(text, length, is_octal ? "\\000" : "\\0");
+        length = put(text, length, "');\n");
+        scan(&whole, 3, 0, text, length, NULL, NULL);
+        if (whole.count != 1 || whole.items[0].encodings_count != 2 ||
+            whole.items[0].secret != hits_hash(TOKEN, strlen(TOKEN)))
+            tap_fail(__FILE__, __LINE__, "%zu findings in %.*s", whole.count, (int)length, text);
     }
     help_stop();
 }

@@ -268,6 +268,56 @@ TEST(what_was_cut_off_at_the_ends_of_a_line_is_hidden)
     end();
 }
 
+/* Two bytes are there by chance too often; three are hidden. */
+TEST(little_of_a_secret_at_an_end_is_hidden)
+{
+    start();
+    add("f", NULL, &token_rule, "XYZ, " TOKEN ", tok", TOKEN);
+    add("g", NULL, &token_rule, "YZ, " TOKEN ", to", TOKEN);
+    weir__findings_finish(findings);
+    CHECK_STR(at(0)->places[0].line, "***, tok_" STARS "WXYZ, ***");
+    CHECK_STR(at(0)->places[1].line, "YZ, tok_" STARS "WXYZ, to");
+    end();
+}
+
+/* What is encoded over several lines is hidden in that of another secret, which begins in the
+ * middle of it: by its place, since nobody knows those bytes as a secret. */
+TEST(a_line_may_begin_in_what_is_hidden)
+{
+    static const enum weir__encoding encodings[] = {WEIR__HEX};
+    static const char text[] = "0011223344556677889900112233445566778899\n"
+                               "aabbccddeeff00112233 id=" TOKEN " end";
+    static const struct {
+        const char *secret;
+        uint64_t offset, length;
+    } table[] = {{OTHER, 0, 61}, {OTHER "x", 10, 10}, {OTHER "y", 12, 4}};
+    start();
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        struct weir__finding finding = found_in(&other_rule, table[i].secret, table[i].secret);
+        finding.place.offset = table[i].offset;
+        finding.place.length = table[i].length;
+        finding.line = text;
+        finding.line_length = 61;
+        finding.line_from = table[i].offset;
+        finding.line_until = table[i].offset + table[i].length;
+        finding.encodings = encodings;
+        finding.encodings_count = 1;
+        CHECK_EQ(weir__findings_add(findings, "f", NULL, &finding), WEIR__ADDED_SECRET);
+    }
+    CHECK_EQ(add("f", NULL, &token_rule, text, TOKEN), WEIR__ADDED_SECRET);
+    weir__findings_finish(findings);
+    size_t seen = 0;
+    for (size_t i = 0; i < weir__findings_count(findings); i++) {
+        const char *line = at(i)->places[0].line;
+        if (at(i)->rule == &token_rule && ++seen)
+            CHECK_STR(line, "******************** id=tok_" STARS "WXYZ end");
+        else
+            CHECK_EQ(strcspn(line, "0123456789abcdef"), strlen(line));
+    }
+    CHECK_EQ(seen, 1);
+    end();
+}
+
 TEST(other_secrets_of_the_line_are_hidden_too)
 {
     static const char line[] = "id=" TOKEN " key=" OTHER " pw=" SHORT " end";
@@ -789,6 +839,9 @@ TEST(bad_lines_are_named_and_the_others_count)
                                             "a:b:c",
                                             ":r:1",
                                             "a::1",
+                                            "a:::1",
+                                            "\"f:some-token:1\" and more",
+                                            "\"f:some-token:1\"# no comment",
                                             "a:r:",
                                             "0123456789abcdef0123456789abcde",
                                             "0123456789ABCDEF0123456789ABCDEF",

@@ -9,6 +9,7 @@
 #include "report_html_page.h"
 #include "report_parts.h"
 #include "tap.h"
+#include "text_help.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -78,19 +79,7 @@ static const struct weir__summary full_summary = {.files = 12,
                                                   .rules = 400,
                                                   .seconds = 1.5};
 
-static char text[1 << 20];
-static size_t text_length;
 static struct weir__findings *findings;
-
-static int collect(void *arg, const char *bytes, size_t length)
-{
-    (void)arg;
-    CHECK(length > 0 && length < sizeof(text) - text_length);
-    memcpy(text + text_length, bytes, length);
-    text_length += length;
-    text[text_length] = '\0';
-    return 0;
-}
 
 static void start(bool show_secrets)
 {
@@ -112,8 +101,7 @@ static void report_at(enum weir__report_format format, const struct weir__summar
                       bool has_colour, unsigned columns)
 {
     struct weir__report_options options = {format, has_colour, columns};
-    text_length = 0;
-    text[0] = '\0';
+    text_clear();
     weir__findings_finish(findings);
     CHECK_EQ(weir__report(findings, summary, &options, &(struct weir__report_out){collect, NULL}),
              0);
@@ -334,6 +322,30 @@ TEST(hostile_csv)
     CHECK_HAS(text, ",\"'-- key-");
     /* Quotes are paired. */
     CHECK_EQ(count_of("\"") % 2, 0);
+    end();
+}
+
+/* What a program for tables would take for a formula begins with an apostrophe. */
+TEST(no_cell_is_a_formula)
+{
+    static const char signs[] = "=+-@";
+    char line[128], wanted[128];
+    for (const char *sign = signs; *sign; sign++) {
+        start(false);
+        snprintf(line, sizeof(line), "%cx " TOKEN, *sign);
+        snprintf(wanted, sizeof(wanted), "%cname", *sign);
+        add(wanted, NULL, &token_rule, line, TOKEN);
+        report(WEIR__REPORT_CSV, &clean_summary);
+        snprintf(wanted, sizeof(wanted), ",\"'%cx tok_", *sign);
+        CHECK_HAS(text, wanted);
+        snprintf(wanted, sizeof(wanted), ",\"'%cname\",", *sign);
+        CHECK_HAS(text, wanted);
+    }
+    start(false);
+    add("'=name", NULL, &token_rule, "'=x " TOKEN, TOKEN);
+    report(WEIR__REPORT_CSV, &clean_summary);
+    CHECK_HAS(text, ",\"''=name\","); /* a name can be had back */
+    CHECK_HAS(text, ",\"'=x tok_");
     end();
 }
 
@@ -565,6 +577,24 @@ TEST(lines_are_cut_around_the_secret)
         CHECK_EQ(strcspn(carets, "^") + 1, secret_at);
         CHECK(!strstr(text, "xxx" TOKEN));
     }
+    end();
+}
+
+TEST(the_end_of_a_line_is_not_shown)
+{
+    start(false);
+    add("f", NULL, &token_rule, "x = " TOKEN "\r\r\nnext\n", TOKEN);
+    report(WEIR__REPORT_HUMAN, &clean_summary);
+    CHECK(!strstr(text, "\\r") && !strstr(text, "\\x0d") && !strstr(text, "..."));
+    CHECK_HAS(text, "WXYZ\n");
+    /* A secret that begins with it has one caret all the same. */
+    start(false);
+    struct weir__finding finding = found_in(&token_rule, "x = " TOKEN, TOKEN);
+    finding.line = "x =\n" TOKEN;
+    finding.line_from = 3;
+    CHECK(weir__findings_add(findings, "f", NULL, &finding) >= 0);
+    report(WEIR__REPORT_HUMAN, &clean_summary);
+    CHECK_HAS(text, " ^\n");
     end();
 }
 

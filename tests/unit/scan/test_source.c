@@ -282,30 +282,41 @@ TEST(counting_ends_with_the_run)
     stop();
 }
 
-/* As some programs leave the pipe that they share with us. */
-TEST(standard_input_that_does_not_wait)
+/* Begins to scan standard input, which is a pipe that does not wait; its other end. */
+static struct weir__scan *scan_pipe(int *ret_fd)
 {
-    struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap};
-    struct weir__scan_options options;
-    struct weir__scan_stats stats;
-    struct weir__scan *run;
-    const char *path = "-";
-    int fds[2], before = dup(STDIN_FILENO);
-    start();
-    CHECK(pipe2(fds, O_CLOEXEC | O_NONBLOCK) == 0 && dup2(fds[0], STDIN_FILENO) == STDIN_FILENO);
+    static const struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap};
+    static const char *const path = "-";
+    static struct weir__scan_options options; /* the run has them until it ends */
+    struct weir__scan *run = NULL;
+    int fds[2];
+    CHECK_EQ(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+    CHECK_EQ(dup2(fds[0], STDIN_FILENO), STDIN_FILENO);
+    close(fds[0]);
     weir__scan_options_init(&options);
     options.engine = engine;
     options.paths = &path;
     options.paths_count = 1;
     CHECK_EQ(weir__scan_start(&run, &options, &hooks), 0);
+    *ret_fd = fds[1];
+    return run;
+}
+
+/* As some programs leave the pipe that they share with us. */
+TEST(standard_input_that_does_not_wait)
+{
+    struct weir__scan_stats stats;
+    int fd, before = dup(STDIN_FILENO);
+    start();
+    struct weir__scan *run = scan_pipe(&fd);
     /* Nothing has come: it has not ended. */
     struct weir_deadline soon = weir_deadline_in(100 * WEIR_NS_PER_MS, NULL);
     CHECK_EQ(weir__scan_wait(run, &soon), -WEIR_E_TIMEOUT);
-    CHECK_EQ(write(fds[1], TOKEN "\n", sizeof(TOKEN)), (ssize_t)sizeof(TOKEN));
+    CHECK_EQ(write(fd, TOKEN "\n", sizeof(TOKEN)), (ssize_t)sizeof(TOKEN));
     soon = weir_deadline_in(50 * WEIR_NS_PER_MS, NULL);
     CHECK_EQ(weir__scan_wait(run, &soon), -WEIR_E_TIMEOUT);
-    CHECK_EQ(write(fds[1], TOKEN "\n", sizeof(TOKEN)), (ssize_t)sizeof(TOKEN));
-    close(fds[1]);
+    CHECK_EQ(write(fd, TOKEN "\n", sizeof(TOKEN)), (ssize_t)sizeof(TOKEN));
+    close(fd);
     struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, NULL);
     CHECK_EQ(weir__scan_wait(run, &deadline), 0);
     CHECK_EQ(weir__scan_finish(run, &stats), 0);
@@ -313,26 +324,16 @@ TEST(standard_input_that_does_not_wait)
     CHECK_EQ(stats.bytes, 2 * sizeof(TOKEN));
     CHECK(dup2(before, STDIN_FILENO) == STDIN_FILENO);
     close(before);
-    close(fds[0]);
     stop();
 }
 
 /* An end can be put to it, too. */
 TEST(a_wait_for_standard_input_can_be_stopped)
 {
-    struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap};
-    struct weir__scan_options options;
     struct weir__scan_stats stats;
-    struct weir__scan *run;
-    const char *path = "-";
-    int fds[2], before = dup(STDIN_FILENO);
+    int fd, before = dup(STDIN_FILENO);
     start();
-    CHECK(pipe2(fds, O_CLOEXEC | O_NONBLOCK) == 0 && dup2(fds[0], STDIN_FILENO) == STDIN_FILENO);
-    weir__scan_options_init(&options);
-    options.engine = engine;
-    options.paths = &path;
-    options.paths_count = 1;
-    CHECK_EQ(weir__scan_start(&run, &options, &hooks), 0);
+    struct weir__scan *run = scan_pipe(&fd);
     weir__scan_stop(run);
     struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, NULL);
     CHECK_EQ(weir__scan_wait(run, &deadline), 0);
@@ -340,8 +341,7 @@ TEST(a_wait_for_standard_input_can_be_stopped)
     CHECK_EQ(gaps, 0);
     CHECK(dup2(before, STDIN_FILENO) == STDIN_FILENO);
     close(before);
-    close(fds[0]);
-    close(fds[1]);
+    close(fd);
     stop();
 }
 

@@ -5,6 +5,7 @@
 #include "found_help.h"
 #include "report.h"
 #include "tap.h"
+#include "text_help.h"
 
 #include <jansson.h>
 #include <pthread.h>
@@ -33,18 +34,6 @@ static struct weir__rule path_rule = {.id = (char[]){"key-file"},
                                       .path = any_expression};
 
 static struct weir__findings *findings;
-static char text[1 << 20];
-static size_t text_length;
-
-static int collect(void *arg, const char *bytes, size_t length)
-{
-    (void)arg;
-    CHECK(length > 0 && length < sizeof(text) - text_length);
-    memcpy(text + text_length, bytes, length);
-    text_length += length;
-    text[text_length] = '\0';
-    return 0;
-}
 
 static const struct weir__report_out out = {collect, NULL};
 
@@ -52,8 +41,7 @@ static void start(bool is_shown)
 {
     struct weir__findings_options options = {.show_secrets = is_shown};
     CHECK_EQ(weir__findings_new(&findings, &options), 0);
-    text_length = 0;
-    text[0] = '\0';
+    text_clear();
 }
 
 static void end(void)
@@ -73,8 +61,7 @@ static void add(const char *path, const struct weir__rule *rule, const char *fil
 static size_t tell(json_t **lines, size_t max)
 {
     size_t count = 0;
-    text_length = 0;
-    text[0] = '\0';
+    text_clear();
     CHECK_EQ(weir__report_found(findings, &out), 0);
     for (char *line = text; *line; count++) {
         char *stop = strchr(line, '\n');

@@ -30,11 +30,11 @@ TEST(an_expression_promises_a_stretch)
         {"a c", 1},
         {"[a-f0-9]{20}", 20},
         {"[a-f0-9]{20,40}", 20},
-        {"[A-Za-z0-9_+/=.-]{40}", WEIR__STRETCH_MIN},
+        {"[A-Za-z0-9_+/=.-]{40}", WEIR__STRETCH_LONG},
         {"[A-Za-z0-9 ]{40}", 0},
         {"[^a]{40}", 0},
         {"[+-=]{40}", 0},
-        {"[--9]{40}", WEIR__STRETCH_MIN},
+        {"[--9]{40}", WEIR__STRETCH_LONG},
         {"\\w{10}\\d{10}", 20},
         {"\\W{10}", 0},
         {"[\\w-]{9}", 9},
@@ -93,7 +93,7 @@ static size_t make_text(char *text, size_t length)
     static const char others[] = " \n\t,:;!\"#%&()@[]`{}~\x7f\x80\xc3";
     unsigned most = 8u << random_below(4);
     for (size_t at = 0; at < length;) {
-        size_t word = random_below(40) == 0 ? 20 + random_below(30) : random_below(most) % 30;
+        size_t word = random_below(40) == 0 ? 20 + random_below(40) : random_below(most) % 30;
         for (; word > 0 && at < length; word--)
             text[at++] = tokens[random_below(sizeof(tokens) - 1)];
         for (word = 1 + random_below(400) % (1u << random_below(9)); word > 0 && at < length;
@@ -104,14 +104,14 @@ static size_t make_text(char *text, size_t length)
 }
 
 /* How far each byte is from the nearest stretch: 0 in one. */
-static void find_distances(const char *text, size_t length, uint32_t *distance)
+static void find_distances(const char *text, size_t length, size_t least, uint32_t *distance)
 {
     for (size_t i = 0; i < length; i++)
         distance[i] = UINT32_MAX;
     for (size_t from = 0, at = 0; at <= length; at++) {
         if (at < length && weir__is_token_byte((unsigned char)text[at]))
             continue;
-        for (; at - from >= WEIR__STRETCH_MIN && from < at; from++)
+        for (; at - from >= least && from < at; from++)
             for (size_t i = from; i < at; i++)
                 distance[i] = 0;
         from = at + 1;
@@ -124,13 +124,13 @@ static void find_distances(const char *text, size_t length, uint32_t *distance)
             distance[i - 1] = distance[i] + 1;
 }
 
-static void check_near(const char *text, size_t length, const uint32_t *distance, size_t from,
-                       size_t until)
+static void check_near(const char *text, size_t length, enum weir__near_kind kind,
+                       const uint32_t *distance, size_t from, size_t until)
 {
     struct weir__near near;
     size_t at = from, first, last;
     weir__near_find(&near, text, length, from, until);
-    while (weir__near_next(&near, at, &first, &last)) {
+    while (weir__near_next(&near, kind, at, &first, &last)) {
         CHECK(first >= at && last > first && last <= until);
         for (; at < first; at++)
             if (distance[at] <= WEIR__STRETCH_NEAR)
@@ -150,11 +150,13 @@ TEST(what_is_near_a_stretch_is_found_and_little_else)
     CHECK(text && distance);
     for (unsigned round = 0; round < 300; round++) {
         size_t length = make_text(text, 1 + random_below(round % 4 ? 3000 : TEXT_MAX - 1));
-        find_distances(text, length, distance);
-        check_near(text, length, distance, 0, length);
+        enum weir__near_kind kind = round % 2 ? WEIR__NEAR_LONG : WEIR__NEAR_ANY;
+        find_distances(text, length,
+                       kind == WEIR__NEAR_LONG ? WEIR__STRETCH_LONG : WEIR__STRETCH_MIN, distance);
+        check_near(text, length, kind, distance, 0, length);
         for (unsigned i = 0; i < 4; i++) {
             size_t from = random_below((uint32_t)length);
-            check_near(text, length, distance, from,
+            check_near(text, length, kind, distance, from,
                        from + 1 + random_below((uint32_t)(length - from)));
         }
     }
@@ -171,10 +173,12 @@ TEST(as_much_as_may_be_asked_for_fits)
     memset(text, 'a', length);
     for (size_t from = 0; from < 200; from += 63) {
         weir__near_find(&near, text, length, from, from + WEIR__NEAR_TEXT);
-        CHECK(weir__near_next(&near, from, &first, &last));
-        CHECK_EQ(first, from);
-        CHECK_EQ(last, from + WEIR__NEAR_TEXT);
-        CHECK(!weir__near_next(&near, last, &first, &last));
+        for (unsigned kind = 0; kind < WEIR__NEAR_KINDS; kind++) {
+            CHECK(weir__near_next(&near, kind, from, &first, &last));
+            CHECK_EQ(first, from);
+            CHECK_EQ(last, from + WEIR__NEAR_TEXT);
+            CHECK(!weir__near_next(&near, kind, last, &first, &last));
+        }
     }
     weir__base_free(text);
 }

@@ -186,4 +186,37 @@ TEST(rules_are_bounded)
     CHECK_EQ(stats.files, LEVELS);
 }
 
+/* Deep down with many directories still to be entered above, one is read in parts: nothing of it is
+ * left out, and nothing entered twice. */
+TEST(more_directories_than_names_are_kept)
+{
+    enum { LEVELS = 100, DIRS = 120, NAME = 240 };
+    static const char *const tree[] = {"crowded"};
+    struct weir__scan_options options;
+    struct weir__scan_stats stats;
+    char name[NAME + 8];
+    start();
+    waits_for_totals = false;
+    _Static_assert((uint64_t)LEVELS * DIRS * NAME > 2 * WEIR__SCAN_NAMES_BYTES, "there are more");
+    CHECK_EQ(mkdir("crowded", 0700), 0);
+    int fd = open("crowded", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (unsigned level = 0; level < LEVELS; level++) {
+        for (unsigned i = 0; i < DIRS; i++) {
+            snprintf(name, sizeof(name), "%0*u", NAME, i);
+            CHECK_EQ(mkdirat(fd, name, 0700), 0);
+        }
+        CHECK_EQ(mkdirat(fd, "next", 0700), 0);
+        int next = openat(fd, "next", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        CHECK(next >= 0);
+        close(fd);
+        fd = next;
+    }
+    close(fd);
+    weir__scan_options_init(&options);
+    options.threads = 1;
+    CHECK_EQ(scan(&options, tree, 1, &stats), 0);
+    CHECK_EQ(stats.dirs, LEVELS * (DIRS + 1) + 1);
+    CHECK_EQ(gaps, 0);
+}
+
 TAP_MAIN()

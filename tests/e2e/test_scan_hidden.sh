@@ -1,0 +1,320 @@
+#!/bin/bash
+# weir scan, archives behind other bytes: programs, scripts, pictures and text with one at their end, whole
+# and cut off, as files, from a pipe and in other archives; streams of which something is told while they
+# come; and what is not opened is told.
+set -euo pipefail
+# shellcheck source=tests/e2e/scan_lib.sh
+source "$(dirname "$0")/scan_lib.sh"
+need_tools jq python3 tar gzip zip
+
+made=$dir/made
+mkdir "$made"
+cd "$made"
+# Packed, so that the token is in nobody's plain bytes.
+{ seq 2000; printf 'token = %s\n' "$pat"; seq 2000; } >f.txt
+seq 3000 >g.txt
+zip -q f.zip f.txt g.txt
+cp f.zip comment.zip
+echo 'what it is' | zip -qz comment.zip >/dev/null
+size=$(stat -c %s f.zip)
+head -c $((size - 60)) f.zip >cut.zip
+tar -czf f.tgz f.txt
+cp "$(readlink -f "$(command -v cat)")" elf
+python3 - <<'PY'
+import struct
+# A program with one section of 512 bytes, behind 512 bytes of headers.
+head = bytearray(512)
+head[0:2], head[60:64] = b"MZ", struct.pack("<I", 128)
+head[128:132] = b"PE\0\0"
+head[134:136], head[148:150] = struct.pack("<H", 1), struct.pack("<H", 224)
+head[376:416] = b".text\0\0\0" + struct.pack("<IIIIIIHHI", 512, 4096, 512, 512, 0, 0, 0, 0, 0)
+open("pe", "wb").write(bytes(head) + b"\x90" * 512)
+PY
+{ printf 'MZ\220\0'; head -c 200000 /dev/urandom; } >odd
+head -c 20000 odd >short
+{ printf '#!/bin/sh\nexit\n'; seq 50000; } >script
+{ printf 'GIF89a\1\0\1\0'; head -c 200000 /dev/urandom; } >picture
+{ printf 'GIF89a\1\0\1\0'; head -c 2000000 /dev/urandom; } >painting
+seq 50000 >text
+python3 - "$pat" <<'PY'
+import struct, sys, zlib
+data, name = sys.argv[1].encode() + b"\n", b"f.txt"
+crc, size = zlib.crc32(data), len(data)
+def new(body, rest=b""):
+    body = bytes([len(body)]) + body
+    return struct.pack("<I", zlib.crc32(body)) + body + rest
+head = bytes([2, 2, size, 4, size, 0]) + struct.pack("<I", crc) + bytes([0, 1, len(name)]) + name
+open("f.rar", "wb").write(b"Rar!\x1a\x07\1\0" + new(bytes([1, 0, 0])) + new(head, data) + new(bytes([5, 0, 0])))
+PY
+
+# --- by table ---
+
+# shellcheck disable=SC2034 # by their names, in the table
+found='!f.txt ' cut='*no end of a directory*' unseen='*archive not opened (zip): *'
+# front, what is behind it; of a file, of a pipe, and in a tar: the place behind the path, and the gaps
+while IFS='|' read -r front behind file pipe inside; do
+    tree
+    cat "$made/$front" "$made/$behind" >x
+    run "$WEIR" scan --json x
+    matches() { # name, path, what is wanted
+        local all wanted=$2${!3:-$3}
+        [[ $3 == unseen || $3 == none ]] && wanted=${!3:-}
+        [[ $3 == part ]] && wanted="$2!f.txt $cut"
+        all="$(places) $(gaps)"
+        # shellcheck disable=SC2053 # it is a pattern
+        if [[ $all == $wanted ]]; then pass "$1"; else fail "$1" "$(said)"; fi
+    }
+    matches "$behind behind $front" x "$file"
+    # shellcheck disable=SC2002 # it is to be a pipe
+    cat x | { "$WEIR" scan --json - >"$dir/out" 2>"$dir/err" || true; }
+    matches 'from a pipe' - "$pipe"
+    is 'which is one file' "$(summary files)" 1
+    tar -cf x.tar x
+    run "$WEIR" scan --json x.tar
+    matches 'in a tar' 'x.tar!x' "$inside"
+    tar -czf x.tgz x
+    run "$WEIR" scan --json x.tgz
+    matches 'in a compressed tar' 'x.tgz!x' "$inside"
+done <<'TABLE'
+elf|f.zip|found|found|found
+elf|comment.zip|found|found|found
+elf|cut.zip|part|part|part
+elf|f.tgz|found|found|found
+elf|f.rar|found|found|found
+pe|f.zip|found|found|found
+pe|cut.zip|part|part|part
+pe|f.rar|found|found|found
+picture|f.rar|found|found|found
+odd|f.rar|found|found|found
+odd|cut.zip|part|part|part
+script|f.zip|found|found|found
+script|cut.zip|part|part|part
+script|f.tgz|found|found|found
+picture|comment.zip|found|found|found
+picture|cut.zip|part|part|part
+painting|f.zip|found|found|unseen
+text|f.zip|found|unseen|unseen
+text|comment.zip|found|unseen|unseen
+TABLE
+
+# --- streams whose archive is not opened ---
+
+tree
+for front in elf script picture; do
+    for how in --max-spills=0 --archive-depth=0 --max-memory=120M; do
+        status=0
+        cat "$made/$front" "$made/f.zip" | "$WEIR" scan --json $how - >"$dir/out" 2>"$dir/err" || status=$?
+        # shellcheck disable=SC2053 # it is a pattern
+        if [[ "$status $(gaps)" == "3 -: cannot look into: archive not opened (zip): "* ]]; then
+            pass "told: a zip behind $front, $how"
+        else
+            fail "told: a zip behind $front, $how" "$(said)"
+        fi
+        status=0
+        "$WEIR" scan --json $how - <"$made/$front" >"$dir/out" 2>"$dir/err" || status=$?
+        is 'and nothing of the same without one' "$status $(gaps)" '0 '
+    done
+done
+status=0
+cat "$BASH" "$made/cut.zip" | "$WEIR" scan --json --max-spills=0 - >"$dir/out" 2>"$dir/err" || status=$?
+has_gap 'something behind a program is told even if nobody knows what' '-: *archive not opened (if one is behind*'
+status=0
+cat "$made/script" "$made/f.tgz" | "$WEIR" scan --json --archive-depth=0 - >"$dir/out" 2>"$dir/err" || status=$?
+is 'a gzip behind a script' "$status $(gaps)" \
+    '3 -: cannot look into: archive not opened (gzip): the depth of archives is 0'
+status=0
+{ cat "$made/picture"; head -c $((70 * MiB)) /dev/zero; cat "$made/f.zip"; } |
+    "$WEIR" scan --json - >"$dir/out" 2>"$dir/err" || status=$?
+has_gap 'behind more than is kept' '-: *not opened (zip): it comes as a stream, behind more than is kept*'
+status=0
+cat "$made/elf" "$made/f.zip" | TMPDIR=$dir/nowhere "$WEIR" scan --json - >"$dir/out" 2>"$dir/err" || status=$?
+has_gap 'without a folder for temporary files' '-: *not opened (zip): no temporary file can be made*'
+is 'none is left' "$(ls -A "$TMPDIR")" ''
+
+# --- what is told while it comes ---
+
+wait_for() { # a pattern in the output, for 20 seconds at most
+    for _ in $(seq 400); do
+        grep -q "$1" "$dir/out" && return
+        sleep 0.05
+    done
+}
+mkfifo pipe
+for front in elf odd short script; do
+    (trap - INT; exec "$WEIR" scan --format=jsonl - <pipe >"$dir/out" 2>"$dir/err") &
+    pid=$!
+    exec 7>pipe
+    { cat "$made/$front"; printf '\ntoken = %s\n' "$pat"; } >&7
+    wait_for '"type":"found"'
+    is "a token in a stream of $front is told before its end" "$(jq -r .type "$dir/out")" found
+    kill -INT $pid
+    status=0
+    wait $pid || status=$?
+    exec 7>&-
+    is 'and kept when the scan is stopped' "$status $(jq -c 'select(.type == "finding") | .places_total' "$dir/out")" '130 1'
+done
+
+# What was told as it came is not told again for the archive that follows it.
+printf 'token = %s\n' "$other" >h.txt
+zip -q h.zip h.txt "$made/g.txt"
+"$WEIR" scan --format=jsonl - <pipe >"$dir/out" 2>"$dir/err" &
+pid=$!
+exec 7>pipe
+printf '#!/bin/sh\n# %s\n' "$pat" >&7
+wait_for '"type":"found"'
+cat h.zip >&7
+exec 7>&-
+wait $pid || true
+is 'a slow script with a zip: each place once' \
+    "$(jq -r 'select(.type == "finding") | "\(.places_total) \(.places[0].path):\(.places[0].line)"' "$dir/out" | sort)" \
+    $'1 -!h.txt:1\n1 -:2'
+
+# --- places ---
+
+printf '\na\ntoken = %s\nb\n' "$pat" >token
+line=$(($(tr -cd '\n' <"$made/elf" | wc -c) + 3))
+for behind in h.zip "$made/f.tgz"; do
+    cat "$made/elf" token "$behind" >x
+    run "$WEIR" scan --json --rule=github-pat x
+    is "the line in front of $(basename "$behind")" "$(spots | grep '^x:')" "x:$line:9:$(($(stat -c %s "$made/elf") + 11))"
+    tar -cf x.tar x
+    run "$WEIR" scan --json --rule=github-pat x.tar
+    is 'the same in a tar' "$(spots | grep '^x.tar!x:')" "x.tar!x:$line:9:$(($(stat -c %s "$made/elf") + 11))"
+done
+
+# --- behind other archives ---
+
+# Each cell: the token behind is found, or that something was not opened is told; never neither. Where a
+# file is read, and not what passes by in another archive, those of the fronts below are found.
+tree
+seq 100 >one
+printf 'token = %s\n' "$other" >two
+cat "$made/g.txt" >>two
+fronts=(zip tgz cpio)
+zip -q one.zip one
+tar -czf one.tgz one
+echo one | cpio -o --quiet -H newc >one.cpio 2>/dev/null || fronts=(zip tgz)
+behinds=(zip tgz)
+zip -q two.zip two
+tar -czf two.tgz two
+for tool in xz zstd bzip2 lz4; do
+    command -v $tool >/dev/null || continue
+    $tool -qc two >two.$tool
+    $tool -qc one >one.$tool
+    behinds+=("$tool")
+    fronts+=("$tool")
+done
+if command -v 7z >/dev/null; then
+    7z a -bd two.7z two >/dev/null
+    7z a -bd one.7z one >/dev/null
+    behinds+=(7z)
+    fronts+=(7z)
+fi
+if command -v bsdtar >/dev/null; then
+    bsdtar --format=xar -cf one.xar one
+    bsdtar --format=iso9660 -cf one.iso one
+    fronts+=(xar iso)
+fi
+for front in "${fronts[@]}"; do
+    for behind in "${behinds[@]}"; do
+        cat "one.$front" "two.$behind" >x
+        run "$WEIR" scan --json --rule=github-pat x
+        is "found: $behind behind $front" "$(places | wc -l)$(gaps)" 1
+        tar -czf x.tgz x
+        run "$WEIR" scan --json --rule=github-pat x.tgz
+        if [[ -n $(places)$(gaps) ]]; then
+            pass "found or told in a tar: $behind behind $front"
+        else
+            fail "found or told in a tar: $behind behind $front" "$(said)"
+        fi
+    done
+done
+for behind in "${behinds[@]}"; do
+    tar -cf one.tar one
+    cat one.tar "two.$behind" >x
+    run "$WEIR" scan --json --rule=github-pat x
+    if [[ -n $(places)$(gaps) ]]; then
+        pass "found or told: $behind behind a tar"
+    else
+        fail "found or told: $behind behind a tar" "$(said)"
+    fi
+done
+if [[ -e one.zstd ]]; then
+    { zstd -qc two; head -c 100 /dev/zero; } >x
+    run "$WEIR" scan --json --rule=github-pat x
+    is 'zeros behind zstd are no damage' "$(places | wc -l)$(gaps)" 1
+fi
+
+# One that is hidden does not hide another.
+for front in elf script; do
+    cat "$made/$front" "$made/f.tgz" two.zip >x
+    run "$WEIR" scan --json --rule=github-pat x
+    is "both behind $front" "$(places)" $'x!f.txt\nx!two'
+    { cat "$made/$front"; head -c 2000 "$made/f.tgz"; cat two.zip; } >x
+    run "$WEIR" scan --json --rule=github-pat x
+    is "the second, and the first is told, behind $front" "$(places) $(gaps | head -n 1)" \
+        'x!two x!f.txt: cannot unpack all of: broken: its packed data are damaged'
+done
+
+# --- holes ---
+
+rm -f x
+truncate -s 2M x
+cat two.zip >>x
+run "$WEIR" scan --json --rule=github-pat x
+is 'a zip behind a hole' "$(places)$(gaps)" 'x!two'
+if [[ -e one.iso ]]; then
+    bsdtar --format=iso9660 -cf two.iso two
+    rm -f x
+    printf '\353\143\220' >x
+    dd if=two.iso of=x bs=32768 skip=1 seek=1 conv=notrunc status=none
+    truncate -s 3M x
+    run "$WEIR" scan --json --rule=github-pat x
+    is 'a disk with a hole behind its boot code' "$(places)$(gaps)" 'x!two'
+fi
+{ cat "$made/script" two.tgz; } >x
+truncate -s 3M x
+echo end >>x
+tar -Scf x.tar x
+run "$WEIR" scan --json --rule=github-pat x.tar
+has_gap 'a script with a hole, in a tar' 'x.tar!x: *archive not opened (gzip)*'
+
+# --- too large to be kept, in another archive ---
+
+for front in script elf; do
+    { cat "$made/$front" two.tgz; head -c $((70 * MiB)) /dev/urandom; } >x
+    tar -cf x.tar x
+    run "$WEIR" scan --json --rule=github-pat --max-spills=0 x.tar
+    has_gap "told behind $front" 'x.tar!x: *archive not opened (*'
+    run "$WEIR" scan --json --rule=github-pat x.tar
+    is 'and found with a temporary file' "$(places)" 'x.tar!x!two'
+done
+rm -f x x.tar
+if [[ -e two.7z ]]; then
+    { cat "$made/picture" two.7z; head -c $((3 * MiB)) /dev/urandom; } >x
+    tar -czf x.tgz x
+    run "$WEIR" scan --json --rule=github-pat x.tgz
+    is 'a 7z in a large picture' "$(places)" 'x.tgz!x!two'
+    run "$WEIR" scan --json --rule=github-pat --max-spills=0 x.tgz
+    has_gap 'told without a temporary file' 'x.tgz!x: *archive not opened (7z)*'
+fi
+
+# --- lists ---
+
+cat "$made/elf" "$made/f.zip" >x
+printf '%s\0' x >list
+run "$WEIR" scan --json -0 --files-from=list
+is 'from a list' "$(places)" 'x!f.txt'
+
+# --- what has no decoder ---
+
+if command -v 7z >/dev/null; then
+    for filter in SWAP2 SWAP4; do
+        7z a -bd -m0=$filter -m1=LZMA2 $filter.7z "$made/f.txt" >/dev/null
+        run "$WEIR" scan --json $filter.7z
+        has_gap "$filter is not called damaged" \
+            "$filter.7z!f.txt: cannot unpack all of: not supported: it is packed in a way that has no decoder*"
+    done
+fi
+
+finish

@@ -1,0 +1,226 @@
+#!/bin/bash
+# Where a report of weir scan goes, and what is said beside it: what a file that is replaced keeps, what is
+# not replaced, standard output that cannot be written; and no secret on standard error, whatever the report
+# shows and whoever wrote the names and the files of configuration that messages quote.
+set -euo pipefail
+# shellcheck source=tests/e2e/scan_lib.sh
+source "$(dirname "$0")/scan_lib.sh"
+need_tools jq python3 zip
+
+# A piece of a secret is enough to be one too much.
+quiet() { # name, a pattern for what is said, files that must not have it besides
+    local name=$1 said=$2
+    shift 2
+    # shellcheck disable=SC2053 # it is a pattern
+    if grep -aFq -e "${pat:6:16}" -e "${pat:20:16}" "$dir/err" "$@"; then
+        fail "$name" "$(said)"
+    elif [[ $(cat "$dir/err") != $said ]]; then
+        fail "$name: '$said' is not said" "$(said)"
+    else
+        pass "$name"
+    fi
+}
+stars='ghp_\*\*\*\*\**'
+
+# --- no secret in messages ---
+
+for shown in '' --show-secrets; do
+    tree
+    seq 1000 >x
+    zip -q x.zip x
+    head -c 200 x.zip >"b_$pat.zip"
+    rm x x.zip
+    for form in csv gitleaks json human; do
+        run "$WEIR" scan $shown -f $form -v
+        quiet "$form $shown: what is broken" "*'b_$stars.zip*"
+        run "$WEIR" scan $shown -f $form -v "no_$pat"
+        quiet "$form $shown: what is not there" "*'no_$stars*"
+    done
+    # A secret that is known from elsewhere, where no rule would find it.
+    echo "key = $pat" >known
+    head -c 100 "b_$pat.zip" >"cache${pat}v2.gz"
+    run "$WEIR" scan $shown -f csv -v known "cache${pat}v2.gz" "cache${pat}v3"
+    quiet "known from elsewhere $shown" "*'cacheghp_*"
+done
+
+# By the rules of the run, once there are any.
+tree
+printf '[[rules]]\nid = "own"\nregex = "zq[0-9]{20}"\n' >.weir.toml
+own=zq01234567890123456789
+# More than are kept for the end: the last of them are told at once, before all is known.
+seq -f "a_$own.%.0f" 1100 >list
+run "$WEIR" scan --show-secrets -f csv --files-from=list
+is 'what rules of ones own find' \
+    "$status $(grep -c "$own" "$dir/out") $(grep -c 'a_\*' "$dir/err") $(grep -c "${own:4:16}" "$dir/err")" '1 1000 1100 0'
+
+tree
+mkdir "d_$pat"
+echo x >"d_$pat/f"
+echo bogus >"d_$pat/.weirignore"
+printf '[extend]\nuseDefault = true\n' >"d_$pat/.weir.toml"
+for form in json jsonl html human; do
+    run "$WEIR" scan --trust-config -f $form --summary "d_$pat"
+    quiet "$form: names of files that are used" "*warning: d_$stars/.weirignore:1: not a fingerprint*used: 'd_$stars/.weir.toml'*" "$dir/out"
+done
+run "$WEIR" scan --trust-config --json "d_$pat"
+is 'the report has them' "$(jq -r '.summary.configs[0]' "$dir/out")" "d_ghp_$(printf '*%.0s' {1..32})${pat: -4}/.weir.toml"
+run "$WEIR" scan --show-secrets --trust-config --json "d_$pat"
+is 'as they are if that is wanted' "$(jq -r '.summary.configs[0]' "$dir/out")" "d_$pat/.weir.toml"
+quiet 'which is not for messages' '*.weirignore:1:*'
+for option in -b -c --ignore-file --files-from -o; do
+    run "$WEIR" scan -f csv $option "none/$pat" "d_$pat/f"
+    quiet "the file of $option" "*none/$stars*"
+done
+run "$WEIR" scan --ignore-file="d_$pat/.weirignore" "d_$pat/f"
+quiet 'one that has a bad line' "*d_$stars/.weirignore:1: not a fingerprint*"
+
+while IFS="|" read -r name text; do
+    printf '%b' "${text//T/$pat}" >"d_$pat/.weir.toml"
+    run "$WEIR" scan --trust-config "d_$pat"
+    quiet "a configuration with $name" "*ghp_\**.weir.toml:*"
+    run "$WEIR" rules list "./d_$pat/.weir.toml"
+    quiet "the same for weir rules: $name" '*'
+done <<'TABLE'
+an unknown key|bogus_T = 1\n
+a bad expression|[[rules]]\nid = "x"\nregex = "(T"\n
+a bad entry|[extend]\nuseDefault = true\n[allowlist]\nregexes = ["(T"]\n
+a bad id|[[rules]]\nid = "T"\nregex = "("\n
+no syntax at all|a = T\n
+TABLE
+rm "d_$pat/.weir.toml"
+run "$WEIR" scan --rule="$pat" f
+quiet 'a rule that there is none of' "*no rule 'ghp_\**"
+for ((i = 1; i < 8; i++)); do
+    run "$WEIR" scan -o "none/$(printf 'n%.0s' {1..20})/$(printf "%$((i * 8))s" '' | tr ' ' p).$pat" f
+    quiet "one that is cut in its name, $i" '*cannot write*'
+done
+run "$WEIR" scan --config=/no-such-folder-here-at-all/a-name-of-many-letters.toml
+expect 'names that are none are left alone' 3 '' \
+    "weir scan: cannot read '/no-such-folder-here-at-all/a-name-of-many-letters.toml': no such file or directory"
+
+# --- what a replaced file keeps, and what is not replaced ---
+
+tree
+echo "$pat" >f
+echo old >kept
+chmod 600 kept
+run "$WEIR" scan --json -o kept f
+is 'a private file stays private' "$status $(stat -c %a kept) $(jq -r '.findings | length' kept)" '1 600 1'
+chmod 664 kept
+run "$WEIR" scan --json -o kept f
+is 'and one that others may write stays so' "$(stat -c %a kept)" 664
+run "$WEIR" scan --show-secrets --json -o kept f
+is 'but not with the secrets themselves' "$(stat -c %a kept) $(grep -c "$pat" kept)" '600 1'
+long=$(printf 'n%.0s' {1..255})
+run "$WEIR" scan --json -o "$long" f
+is 'a name may be as long as names are' "$status $(jq -r '.findings | length' "$long")" '1 1'
+is 'nothing is left beside it' "$(find . -mindepth 1 -printf "%f\n" | sort | tr "\n" " ")" "f kept $long "
+
+# A report that is being written has no name yet: whoever is killed leaves nothing. Where the file system
+# cannot do that, there is one with a name of ours.
+printf '[[rules]]\nid = "tok"\nregex = "tok[0-9]{24}"\n' >rules.toml
+seq -f 'tok%024.0f' 20000 >f
+probe=$(python3 -c 'import os; os.open(".", os.O_TMPFILE | os.O_WRONLY)' 2>&1 || true)
+if [[ $probe ]]; then
+    skip 'one that is killed leaves nothing' 'no O_TMPFILE here'
+else
+    left=$(python3 - "$WEIR" <<'PY'
+import os, subprocess, sys
+before = set(os.listdir("."))
+here = os.stat(".").st_dev
+scan = subprocess.Popen([sys.argv[1], "scan", "-q", "-c", "rules.toml", "--json", "-o", "report", "f"])
+def is_writing():
+    fds = f"/proc/{scan.pid}/fd"
+    for fd in os.listdir(fds):
+        try:
+            if ".tmp" in os.readlink(f"{fds}/{fd}") or "(deleted)" in os.readlink(f"{fds}/{fd}"):
+                st = os.stat(f"{fds}/{fd}")
+                if st.st_dev == here and st.st_size > 0:
+                    return True
+        except OSError:
+            pass
+    return False
+while scan.poll() is None and not is_writing():
+    pass
+scan.kill()
+print(scan.wait(), *sorted(set(os.listdir(".")) - before))
+PY
+)
+    is 'one that is killed leaves nothing' "$left" -9
+fi
+
+nobody() { # the program as somebody else, with a folder of the cache that is not there
+    run setpriv --reuid=65534 --regid=65534 --clear-groups env XDG_CACHE_HOME=/nonexistent "$dir/bin/weir" "$@"
+}
+if [[ $(id -u) != 0 ]] || ! command -v setpriv >/dev/null || ! chmod 711 "$dir"; then
+    skip 'files and links of others' 'needs root'
+else
+    mkdir -p "$dir/bin" && cp "$WEIR" "$dir/bin/weir" && chmod -R a+rX "$dir/bin" .
+    echo "$pat" >f
+    mkdir -m 1777 shared
+    chmod 1777 shared
+    ln -s "$PWD/victim" shared/link
+    chown -h 65534 shared/link
+    run "$WEIR" scan --json -o shared/link f
+    expect "somebody else's link in a folder like /tmp is not followed" 3 '' \
+        "weir scan: cannot write 'shared/link': it is somebody else's link in a folder where all may write; name the file itself"
+    no test -e victim
+    is 'and nothing is made where it leads' "$(ls -A shared)" link
+    echo theirs >shared/file
+    chown 65534 shared/file
+    run "$WEIR" scan --json -o shared/file f
+    expect 'nor is their file replaced' 3 '' \
+        "weir scan: cannot write 'shared/file': it is somebody else's file in a folder where all may write; name another file"
+    is 'which is still theirs' "$(cat shared/file)" theirs
+    ln -s "$PWD/mine" shared/own
+    run "$WEIR" scan --json -o shared/own f
+    is 'a link of ones own is followed' "$status $(jq -r '.findings | length' mine)" '1 1'
+
+    mkdir -m 755 closed
+    echo old >closed/open
+    chmod 666 closed/open
+    inode=$(stat -c %i closed/open)
+    if nobody scan --json -o closed/open f; [[ $status == 126 || $status == 127 ]]; then
+        skip 'a file in a closed folder' 'the program cannot be run by others here'
+    else
+        is 'a file in a closed folder is overwritten' \
+            "$status $(stat -c %i closed/open) $(jq -r '.findings | length' closed/open)" "1 $inode 1"
+        nobody scan --show-secrets --json -o closed/open f
+        expect 'but not with the secrets themselves' 1 '' \
+            "weir scan: cannot write 'closed/open': others may read it, and it cannot be made private for --show-secrets; name another file, and scan again: 1 secret is in no report"
+        nobody scan --json -o closed/new f
+        expect 'a new one is refused before the scan' 3 '' \
+            "weir scan: cannot write 'closed/new': permission denied; name a file that you may write"
+        nobody scan --json -o kept f
+        expect 'and so is one that may not be written' 3 '' "weir scan: cannot write 'kept': permission denied; *"
+    fi
+    echo old >mounted
+    echo old >under
+    if mount --bind under mounted 2>/dev/null; then
+        run "$WEIR" scan --json -o mounted f
+        umount mounted
+        is 'a file that is a mount is overwritten' "$status $(jq -r '.findings | length' under) $(cat mounted)" '1 1 old'
+    else
+        skip 'a file that is a mount is overwritten' 'no leave to mount'
+    fi
+fi
+
+# --- standard output that cannot be written ---
+
+tree
+echo "$pat" >f
+for form in human json jsonl; do
+    run bash -c '"$0" scan -f "$1" f >/dev/full' "$WEIR" $form
+    expect "$form: a full disk is told once, with what is lost" 1 '' \
+        'weir scan: cannot write to standard output: no space left on device; name a file by --output, and scan again: 1 secret is in no report'
+done
+run bash -c '"$0" scan --json f >&-' "$WEIR"
+expect 'so is one that is closed' 1 '' \
+    'weir scan: cannot write to standard output: it is closed; name a file by --output, and scan again: 1 secret is in no report'
+run bash -c '"$0" scan --exit-zero --json f >/dev/full' "$WEIR"
+expect 'which is a failure even when findings are none' 3 '' '*1 secret is in no report'
+seq -f '%032.0f' 1048577 >many
+run "$WEIR" scan --ignore-file=many f
+expect 'too many names that are known' 2 '' "weir scan: cannot use 'many': *1,048,576*: take out *"
+
+finish
