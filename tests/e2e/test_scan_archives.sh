@@ -330,6 +330,11 @@ while IFS= read -r path; do
     is "beside members, once: $path" "$(places | grep -cxF -- "$path")" 1
 done <"$dir/wanted"
 is 'and nothing else' "$(places)" "$(sort "$dir/wanted")"
+if [[ -e behind.rpm ]]; then
+    at=$(grep -obUaF -- "$pat" behind.rpm | cut -d: -f1)
+    line=$(($(head -c "$at" behind.rpm | tr -cd '\n' | wc -c) + 1))
+    is 'behind a package: its place in the file' "$(spots | grep '^behind.rpm:' | cut -d: -f1,2,4)" "behind.rpm:$line:$at"
+fi
 is 'what stands behind the end of a tar or an xz is told as well' \
     "$(gaps | grep -v '^\(behind\|in\|end\)\.\(tar\|xz\)' || true)" ''
 # The same within another one: what is read as it passes by, in memory, and in a temporary file.
@@ -369,6 +374,21 @@ zip -q a.zip open.txt
 rm open.txt
 run "$WEIR" scan --json a.zip
 is 'what is not encrypted is scanned' "$status $(places) $(summary complete)" '1 a.zip!open.txt false'
+tree
+python3 - "$pat" <<'PY'
+import sys, zipfile
+with zipfile.ZipFile("bit.zip", "w", zipfile.ZIP_DEFLATED) as z:
+    for name in "ab":
+        z.writestr(name, "\n".join(map(str, range(2000))) + "\n" + sys.argv[1] + "\n")
+data = bytearray(open("bit.zip", "rb").read())
+first = data.index(b"PK\1\2")
+data[first + 8] |= 1 # one bit says that it is encrypted
+data[data.index(b"PK\1\2", first + 4) + 2] ^= 9
+open("bit.zip", "wb").write(data)
+PY
+run "$WEIR" scan --json
+is 'a broken directory with a bit that says so is not encrypted, but broken' "$(places | tr '\n' ' ')" 'bit.zip!a bit.zip!b '
+has_gap 'and told as that' 'bit.zip: cannot unpack all of: broken: *'
 
 # --- limits ---
 

@@ -140,7 +140,9 @@ wait_for() { # a pattern in the output, for 20 seconds at most
     done
 }
 mkfifo pipe
-for front in elf odd short script; do
+printf 'a\0b' >"$made/zero"
+head -c 5000 "$made/picture" >"$made/icon"
+for front in elf odd short script zero icon; do
     (trap - INT; exec "$WEIR" scan --format=jsonl - <pipe >"$dir/out" 2>"$dir/err") &
     pid=$!
     exec 7>pipe
@@ -168,6 +170,36 @@ wait $pid || true
 is 'a slow script with a zip: each place once' \
     "$(jq -r 'select(.type == "finding") | "\(.places_total) \(.places[0].path):\(.places[0].line)"' "$dir/out" | sort)" \
     $'1 -!h.txt:1\n1 -:2'
+
+# Nor is what was told before it was known to be an archive.
+mkdir slow
+printf 'token = %s\n' "$pat" >slow/f.txt
+mv slow/f.txt "slow/$other"$'\n'f.txt
+tar -cf slow.tar -C slow "$other"$'\n'f.txt
+mv slow/* slow/f.txt
+slow() { # a file, after how many bytes it pauses
+    "$WEIR" scan --format=jsonl - <pipe >"$dir/out" 2>"$dir/err" &
+    pid=$!
+    exec 7>pipe
+    head -c "$2" "$1" >&7
+    wait_for '"type":"found"'
+    is "what $1 begins with is told when it pauses" "$(jq -r .place.path "$dir/out")" -
+    tail -c +$(($2 + 1)) "$1" >&7
+    exec 7>&-
+    wait $pid || true
+    jq -r 'select(.type == "finding") | .places[] | "\(.path):\(.offset)"' "$dir/out" | sort >paused
+    # shellcheck disable=SC2002 # it is to be a pipe
+    cat "$1" | { "$WEIR" scan --json - >"$dir/out" 2>"$dir/err" || true; }
+    is 'and the report is that of the same without a pause' "$(cat paused)" \
+        "$(jq -r '.findings[].places[] | "\(.path):\(.offset)"' "$dir/out" | sort)"
+    is 'which has both tokens' "$(summary secrets)" 2
+}
+slow slow.tar 300
+if command -v bsdtar >/dev/null; then
+    bsdtar --format=iso9660 -cf slow.iso -C slow f.txt
+    printf 'token = %s\n' "$other" | dd of=slow.iso bs=1 seek=1000 conv=notrunc status=none
+    slow slow.iso 20000
+fi
 
 # --- places ---
 
@@ -238,11 +270,27 @@ for behind in "${behinds[@]}"; do
     else
         fail "found or told: $behind behind a tar" "$(said)"
     fi
+    has_gap 'and what is too long is not called cut off' 'x: *or something else is behind its end: * bytes are no members'
 done
+tar -cf x.tar two
+head -c 100 /dev/zero >>x.tar
+run "$WEIR" scan --json --rule=github-pat x.tar
+is 'some more zeros behind a tar are no damage' "$(places)$(gaps)" 'x.tar!two'
 if [[ -e one.zstd ]]; then
     { zstd -qc two; head -c 100 /dev/zero; } >x
     run "$WEIR" scan --json --rule=github-pat x
     is 'zeros behind zstd are no damage' "$(places | wc -l)$(gaps)" 1
+    for inner in 'tar -cf' 'tar -czf' 'zip -q'; do
+        rm -f all
+        $inner all x
+        mv all.zip all 2>/dev/null || true
+        run "$WEIR" scan --json --rule=github-pat all
+        is "nor in another archive: $inner" "$(places | wc -l)$(gaps)" 1
+    done
+    { zstd -qc one; head -c 100 /dev/zero; cat two.zip; } >x
+    tar -czf all x
+    run "$WEIR" scan --json --rule=github-pat all
+    has_gap 'an archive behind the zeros is told' 'all!x: *an archive behind its end was not opened'
 fi
 
 # One that is hidden does not hide another.

@@ -28,6 +28,27 @@ static void note_given(struct weir__archive_input *input, const char *bytes, siz
     input->given_length = length;
     input->at += length;
     weir__archive_cpio_see(&input->level->cpio, bytes, length);
+    weir__archive_own_see(input->level, input->given_at, bytes, length);
+}
+
+/* Zeros behind the last frame of zstd or lz4 are no damage, but libarchive takes them for that, and
+ * may give nothing of what is before them: it does not get to see them. */
+static size_t without_padding(struct weir__archive_level *level, const char *bytes, size_t length)
+{
+    struct weir__archive_blocks *frames = &level->frames;
+    size_t used = 0, end = 0;
+    bool is_packed;
+    if (level->format->id != WEIR__ARCHIVE_ZSTD && level->format->id != WEIR__ARCHIVE_LZ4)
+        return length;
+    while (used < length && !weir__archive_blocks_is_over(frames)) {
+        if (weir__archive_blocks_is_between(frames))
+            end = used;
+        used += weir__archive_blocks_next(frames, bytes + used, length - used, &is_packed);
+    }
+    static const unsigned char zeros[sizeof(frames->few)];
+    bool is_padding =
+        weir__archive_blocks_is_over(frames) && memcmp(frames->few, zeros, sizeof(zeros)) == 0;
+    return is_padding ? end : length;
 }
 
 la_ssize_t weir__archive_input_read(struct archive *archive, void *arg, const void **ret_bytes)
@@ -38,10 +59,12 @@ la_ssize_t weir__archive_input_read(struct archive *archive, void *arg, const vo
     if (input->member) {
         size_t got = weir__archive_member_pull(input->member, &bytes);
         *ret_bytes = bytes;
-        if (got > 0)
+        if (got > 0) {
             note_given(input, bytes, got);
-        if (got > 0 || input->member->failure == WEIR__ARCHIVE_FINE)
-            return (la_ssize_t)got;
+            return (la_ssize_t)without_padding(input->level, bytes, got);
+        }
+        if (input->member->failure == WEIR__ARCHIVE_FINE)
+            return 0;
         archive_set_error(archive, EIO, "%s", input->member->reason);
         return ARCHIVE_FATAL;
     }

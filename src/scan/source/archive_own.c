@@ -203,6 +203,40 @@ static struct weir__archive_extent *extents_of(const struct weir__archive_own *o
     return (struct weir__archive_extent *)(uintptr_t)weir__buffer_text(&own->extents);
 }
 
+void weir__archive_own_see(struct weir__archive_level *level, uint64_t at, const char *bytes,
+                           size_t length)
+{
+    struct weir__archive_own *own = &level->own;
+    if (level->format->id != WEIR__ARCHIVE_RPM || own->content_at > 0)
+        return;
+    own->block_lines = own->read_lines;
+    weir__archive_lines_pass(&own->read_lines, at, bytes, length);
+}
+
+/* At that place of the last block is what follows the content's bytes that came as a copy: the
+ * reader has had to look at them. */
+static void note_content(struct weir__archive_level *level, uint64_t at)
+{
+    struct weir__archive_own *own = &level->own;
+    const struct weir__archive_input *input = &level->input;
+    if (level->format->id != WEIR__ARCHIVE_RPM || own->content_at > 0 || at < own->content_unmarked)
+        return;
+    own->content_at = at - own->content_unmarked;
+    own->content_lines = own->block_lines;
+    if (own->content_at > input->given_at)
+        weir__archive_lines_pass(&own->content_lines, input->given_at, input->given,
+                                 (size_t)(own->content_at - input->given_at));
+}
+
+void weir__archive_own_follow(struct weir__archive_level *level,
+                              const struct weir__archive_level *outer)
+{
+    if (outer->format->id != WEIR__ARCHIVE_RPM || !outer->is_raw || !level->input.member)
+        return;
+    level->own.text.at = outer->own.content_at;
+    level->own.text.lines = outer->own.content_lines;
+}
+
 void weir__archive_own_mark(struct weir__archive_level *level, const char *bytes, size_t length)
 {
     struct weir__archive_own *own = &level->own;
@@ -210,10 +244,13 @@ void weir__archive_own_mark(struct weir__archive_level *level, const char *bytes
     size_t count;
     uintptr_t block = (uintptr_t)input->given, from = (uintptr_t)bytes;
     if (!input->given || from < block || from - block >= input->given_length ||
-        length > input->given_length - (from - block) || level->is_part)
+        length > input->given_length - (from - block) || level->is_part) {
+        own->content_unmarked += length;
         return;
+    }
     struct weir__archive_extent extent = {.from = input->given_at + (from - block)};
     extent.until = extent.from + length;
+    note_content(level, extent.from);
     struct weir__archive_extent *extents = extents_of(own, &count);
     if (count > 0 && extents[count - 1].until == extent.from) {
         extents[count - 1].until = extent.until;

@@ -107,6 +107,11 @@ struct weir__archive_own {
     uint64_t end;                /* behind the last text that was kept or given */
     struct weir__archive_lines end_lines; /* before that, of those that were given */
     uint64_t tapped;                      /* bytes of an input that passes by */
+    /* Of a package, whose content goes on in the same file: where that begins, which 0 is if it is
+     * not known; how much of it came as a copy; and the lines before it, before the last block that
+     * was read, and behind that. */
+    uint64_t content_at, content_unmarked;
+    struct weir__archive_lines content_lines, block_lines, read_lines;
     bool is_sorted;
     bool is_open;                    /* texts are given as they come */
     bool is_lost;                    /* some were not */
@@ -118,6 +123,12 @@ struct weir__archive_own {
 
 void weir__archive_own_init(struct weir__archive_level *level);
 void weir__archive_own_fini(struct weir__archive_level *level);
+/* A block of the input, before it is read. */
+void weir__archive_own_see(struct weir__archive_level *level, uint64_t at, const char *bytes,
+                           size_t length);
+/* Places are counted from where the outer one begins if its content is as it is in its file. */
+void weir__archive_own_follow(struct weir__archive_level *level,
+                              const struct weir__archive_level *outer);
 /* A block of a member. */
 void weir__archive_own_mark(struct weir__archive_level *level, const char *bytes, size_t length);
 /* Before the next block of an input that passes by is read. */

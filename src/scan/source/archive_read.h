@@ -110,6 +110,7 @@ struct weir__archive_level {
     uint64_t entries_before; /* those of archives before it in the same input */
     uint64_t start;          /* in the input */
     uint64_t frames_end;     /* of zstd and lz4 that are read from a place: behind the last one */
+    struct weir__archive_blocks frames; /* of those that pass by */
     uint64_t zip_from; /* a zip that is known by its end begins there; 0: none, or this is it */
     uint64_t consumed; /* of the input, when it was closed */
     uint64_t bytes;    /* unpacked, without members that were cut */

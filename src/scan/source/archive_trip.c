@@ -202,11 +202,14 @@ bool weir__archive_trip_walk(struct weir__archive_level *level)
         else
             walk_level(level);
     }
-    bool is_encrypted = weir__archive_level_is_encrypted(level);
+    /* A zip tells it of each entry; of one that is broken, an entry's bit says nothing. */
+    bool is_encrypted =
+        weir__archive_level_is_encrypted(level) &&
+        (level->format->id != WEIR__ARCHIVE_ZIP || strcasestr(level->reason, "crypt"));
     if (!level->reason[0] && level->lost_bytes > 0)
         snprintf(level->reason, sizeof(level->reason),
-                 "broken: a header is damaged; %" PRIu64 " bytes up to the next one that is not "
-                 "are no members",
+                 "broken: a header is damaged, or something else is behind its end: %" PRIu64
+                 " bytes are no members",
                  level->lost_bytes);
     if (level->reason[0] && is_encrypted)
         snprintf(level->reason, sizeof(level->reason), "encrypted");
@@ -314,6 +317,7 @@ static void walk_nested(struct weir__archive_level *outer, struct weir__archive_
         trip->memory_left -= held;
         if (start > 0)
             weir__archive_find_zip(&level);
+        weir__archive_own_follow(&level, outer);
         is_walked = weir__archive_parts_walk(&level);
         trip->memory_left += held;
     }
@@ -488,6 +492,14 @@ static void walk_entry(struct weir__archive_level *level, struct archive_entry *
         read_entry(level, entry, number);
 }
 
+/* Behind the mark at its end a tar may have zeros that are no whole block. */
+static bool is_tar_over(struct weir__archive_level *level, int answer)
+{
+    const char *text = answer == ARCHIVE_FATAL ? archive_error_string(level->archive) : NULL;
+    return text && level->format->id == WEIR__ARCHIVE_TAR && level->input.zeros >= TAR_BLOCK &&
+           level->lost_bytes == 0 && strncmp(text, "Truncated tar archive", 21) == 0;
+}
+
 static void walk_level(struct weir__archive_level *level)
 {
     struct weir__archive_trip *trip = level->trip;
@@ -502,6 +514,8 @@ static void walk_level(struct weir__archive_level *level)
                          "broken: it has no mark at its end, and may be cut off");
             return;
         }
+        if (is_tar_over(level, answer))
+            return;
         if (answer == ARCHIVE_RETRY && level->format->id == WEIR__ARCHIVE_TAR) {
             /* A block that is no header, where one should be: it has been passed over, and the
              * next one is looked at. */
@@ -509,7 +523,9 @@ static void walk_level(struct weir__archive_level *level)
             continue;
         }
         if (answer == ARCHIVE_RETRY || answer < ARCHIVE_WARN) {
-            weir__archive_level_reason(level, level->reason);
+            /* What is too long ends in the middle of something as well. */
+            if (level->lost_bytes == 0)
+                weir__archive_level_reason(level, level->reason);
             if (answer == ARCHIVE_FATAL || ++failures > FAILURES_MAX)
                 return;
             continue;

@@ -38,7 +38,6 @@ struct stream {
     size_t end;  /* of those in the block, which are the last ones */
     enum weir__archive_front front;
     bool is_known;      /* whether it begins as an archive */
-    bool is_text;       /* by now */
     bool is_told;       /* it does, and was told as not opened */
     int copy;           /* or -1 */
     uint64_t copy_max;  /* bytes */
@@ -204,9 +203,8 @@ static ssize_t read_more(struct stream *s)
         memmove(w->block, w->block + s->end - WEIR__ARCHIVE_TAIL_MAX, WEIR__ARCHIVE_TAIL_MAX);
         s->end = WEIR__ARCHIVE_TAIL_MAX;
     }
-    /* What may become an archive yet is not told of as plain bytes: it has zeros in it. */
-    bool is_plain = s->is_known || s->is_text || weir__archive_is_run(w->block, s->end);
-    if (!weir__scan_pause_begin(w, s->at > 0 && is_plain))
+    /* What becomes an archive yet has the same places in its own bytes, and they are told once. */
+    if (!weir__scan_pause_begin(w, s->at > 0))
         return -1;
     ssize_t n = weir__scan_stream_read(w, s->fd, w->block + s->end, WEIR__SCAN_READ_SIZE - s->end,
                                        s->at > 0);
@@ -225,7 +223,6 @@ static enum weir__scan_taken take(struct stream *s, size_t length)
         look_at_new(s, length);
         return WEIR__SCAN_NOT_TAKEN;
     }
-    s->is_text = s->is_text && !memchr(bytes, 0, length);
     s->front = weir__archive_front(w->block, s->end);
     const char *format = weir__archive_probe(w->block, s->end);
     if (format) {
@@ -273,7 +270,7 @@ static bool scan_stream(struct stream *s)
 
 bool weir__scan_stream_admitted(struct weir__scan_worker *w, int fd)
 {
-    struct stream s = {.w = w, .fd = fd, .copy = -1, .is_text = true};
+    struct stream s = {.w = w, .fd = fd, .copy = -1};
     if (!weir__scan_object_begin(w))
         return false;
     w->is_around = true;
