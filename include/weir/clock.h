@@ -12,6 +12,10 @@ WEIR_BEGIN_DECLS
 
 WEIR_API uint64_t weir_now_ns(void);
 
+/* Seconds since 1970 by the wall clock, which people and programs move: for dates that are shown or
+ * were written down, never for a wait. */
+WEIR_API int64_t weir_wall_s(void);
+
 /* at + delta, or WEIR_NEVER where that would overflow. */
 static inline uint64_t weir_time_add(uint64_t at_ns, uint64_t delta_ns)
 {

@@ -3,14 +3,17 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "term.h"
 #include "text.h"
 
+#include <weir/deadline.h>
 #include <weir/lock.h>
 
 #include "banned.h"
@@ -21,7 +24,12 @@ static struct {
     enum weir__log_level threshold;
     bool over_progress;
     void (*filter)(char *message);
-} state = {.program = "weir", .threshold = WEIR__LOG_INFO};
+    int (*is_wanted)(void); /* an end of all this */
+    int now;                /* standard error, where a write does not wait; -1: as it is */
+} state = {.program = "weir", .threshold = WEIR__LOG_INFO, .now = -1};
+
+#define NAP_NS      (20 * WEIR_NS_PER_MS)
+#define PATIENCE_NS (500 * WEIR_NS_PER_MS)
 
 /* A line under construction. What does not fit is counted as cut. */
 struct line {
@@ -45,6 +53,35 @@ void weir__log_threshold(enum weir__log_level level)
 void weir__log_filter(void (*filter)(char *message))
 {
     state.filter = filter;
+}
+
+void weir__log_hurry(int (*is_wanted)(void))
+{
+    struct stat st;
+    state.is_wanted = is_wanted;
+    /* Opened anew, since whether a write waits is shared with all who have the same open file. */
+    if (state.now < 0 && fstat(STDERR_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
+        state.now = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* A line is written at once or not at all: pipes take one of this length as a whole. */
+static void write_line(const char *text, size_t length)
+{
+    uint64_t until_ns = 0;
+    for (;;) {
+        bool is_late = state.now >= 0 && state.is_wanted() != 0;
+        ssize_t written = write(is_late ? state.now : STDERR_FILENO, text, length);
+        if (written >= 0 || (errno != EINTR && errno != EAGAIN))
+            return;
+        if (!is_late)
+            continue;
+        uint64_t now_ns = weir_now_ns();
+        until_ns = until_ns ? until_ns : now_ns + PATIENCE_NS;
+        if (now_ns >= until_ns)
+            return;
+        struct weir_deadline nap = weir_deadline_in(NAP_NS, NULL);
+        weir_deadline_sleep(&nap);
+    }
 }
 
 void weir__log_over_progress(bool progress)
@@ -130,10 +167,7 @@ void weir__log(enum weir__log_level level, const char *format, ...)
     size_t length = compose(text, level, weir__term_wants_color(STDERR_FILENO),
                             state.over_progress && weir__term_is_terminal(STDERR_FILENO), message);
     weir_lock_assert_none("held while a line is logged");
-    ssize_t written;
-    do
-        written = write(STDERR_FILENO, text, length);
-    while (written < 0 && errno == EINTR);
+    write_line(text, length);
     errno = saved_errno;
 }
 

@@ -30,6 +30,11 @@ void weir__log_threshold(enum weir__log_level level);
  * must not log. NULL: none. */
 void weir__log_filter(void (*filter)(char *message));
 
+/* Standard error may be a pipe that is full and that nobody reads: from when is_wanted says
+ * anything but 0, a line waits for half a second at most, and is then lost. For the rest of the
+ * program. */
+void weir__log_hurry(int (*is_wanted)(void));
+
 /* From here on a progress line may stand on the terminal: lines wipe it before they are shown. */
 void weir__log_over_progress(bool progress);
 

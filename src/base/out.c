@@ -7,17 +7,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <weir/clock.h>
+#include <weir/deadline.h>
 #include <weir/error.h>
 #include <weir/fault.h>
 #include <weir/lock.h>
 
+#include "sys.h"
 #include "text.h"
 
 #include "banned.h"
 
+/* What is waited at first and at most before output that has no room is tried again. */
+#define NAP_NS_FIRST   (WEIR_NS_PER_MS / 10)
+#define NAP_NS_LONGEST (20 * WEIR_NS_PER_MS)
+
 void weir__out_init(struct weir__out *out, int fd)
 {
-    *out = (struct weir__out){._fd = fd};
+    *out = (struct weir__out){._fd = fd, ._now = -1};
 }
 
 bool weir__out_is_done(const struct weir__out *out)
@@ -37,6 +44,40 @@ static void fail(struct weir__out *out, int error, int errno_value)
     out->_errno_value = errno_value;
 }
 
+void weir__out_hurry(struct weir__out *out, int (*is_wanted)(void), uint64_t patience_ns)
+{
+    char path[sizeof("/proc/self/fd/") + 11];
+    struct stat st;
+    out->_is_wanted = is_wanted;
+    out->_patience_ns = patience_ns;
+    /* Whether a write waits is a matter of the open file, which others may share: it is theirs, and
+     * this one is ours. */
+    if (out->_now >= 0 || weir__sys_fstat(out->_fd, &st) < 0 ||
+        !(S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(out->_fd))))
+        return;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", out->_fd);
+    out->_now = weir__sys_openat(AT_FDCWD, path, O_WRONLY | O_NONBLOCK | O_NOCTTY, 0);
+}
+
+/* How long nothing was taken although somebody wants an end. */
+struct wait {
+    uint64_t nap_ns;
+    uint64_t since_ns; /* 0: nobody does */
+};
+
+/* Before the next try; false: it has been long enough. */
+static bool wait_a_little(const struct weir__out *out, struct wait *wait)
+{
+    if (wait->since_ns == 0 && out->_is_wanted() != 0)
+        wait->since_ns = weir_now_ns();
+    if (wait->since_ns != 0 && weir_now_ns() - wait->since_ns > out->_patience_ns)
+        return false;
+    struct weir_deadline nap = weir_deadline_in(wait->nap_ns, NULL);
+    weir_deadline_sleep(&nap);
+    wait->nap_ns = wait->nap_ns * 2 < NAP_NS_LONGEST ? wait->nap_ns * 2 : NAP_NS_LONGEST;
+    return true;
+}
+
 static ssize_t write_once(int fd, const char *bytes, size_t count)
 {
     if (weir_fault_hit(WEIR_FAULT_IO)) {
@@ -49,12 +90,19 @@ static ssize_t write_once(int fd, const char *bytes, size_t count)
 
 static void write_all(struct weir__out *out, const char *bytes, size_t count)
 {
+    const struct wait none = {.nap_ns = NAP_NS_FIRST};
+    struct wait wait = none;
     while (count > 0 && !weir__out_is_done(out)) {
-        ssize_t written = write_once(out->_fd, bytes, count);
+        ssize_t written = write_once(out->_now >= 0 ? out->_now : out->_fd, bytes, count);
+        bool has_room = written >= 0 || errno != EAGAIN;
         if (written >= 0) {
             bytes += written;
             count -= (size_t)written;
-        } else if (errno != EINTR) {
+            wait = none;
+        } else if (out->_is_wanted && (has_room ? errno == EINTR && out->_is_wanted() != 0
+                                                : !wait_a_little(out, &wait))) {
+            fail(out, -WEIR_E_INTERRUPTED, EINTR);
+        } else if (has_room ? errno != EINTR : !out->_is_wanted) {
             fail(out, weir_error_from_errno(errno), errno);
         }
     }
@@ -112,6 +160,7 @@ void weir__out_printf(struct weir__out *out, const char *format, ...)
 int weir__out_finish(struct weir__out *out, int *ret_errno_value)
 {
     weir__out_flush(out);
+    weir__sys_close_at(&out->_now);
     if (out->_error != 0)
         *ret_errno_value = out->_errno_value;
     return out->_error;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +13,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "cover.h"
 #include "log.h"
 #include "render.h"
 #include "require.h"
@@ -96,17 +99,28 @@ const struct weir__command *weir__program_find(const struct weir__program *progr
     return NULL;
 }
 
+/* Says why a command line is not understood, which quotes what was typed, by mistake maybe. */
+__attribute__((format(printf, 1, 2))) static void refuse(const char *format, ...)
+{
+    char text[WEIR__LOG_LINE_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    weir__cover_typed(text);
+    weir__log(WEIR__LOG_ERROR, "%s", text);
+}
+
 int weir__program_unknown(const struct weir__program *program, const char *name)
 {
     struct weir__suggestion suggestion = {.word = ""};
     for (const struct weir__command *c = program->commands; c->name; c++)
         weir__suggest_offer(&suggestion, name, c->name);
     if (suggestion.word[0] != '\0')
-        weir__log(WEIR__LOG_ERROR, "unknown command '%s': did you mean '%s'?", WEIR__CLIPPED(name),
-                  suggestion.word);
+        refuse("unknown command '%s': did you mean '%s'?", WEIR__CLIPPED(name), suggestion.word);
     else
-        weir__log(WEIR__LOG_ERROR, "unknown command '%s': '%s help' lists those there are",
-                  WEIR__CLIPPED(name), program->name);
+        refuse("unknown command '%s': '%s help' lists those there are", WEIR__CLIPPED(name),
+               program->name);
     return -WEIR_E_USAGE;
 }
 
@@ -116,7 +130,7 @@ static int run_parsed(struct weir__call *call, int argc, char **argv, void *valu
     struct weir__parsed parsed = {.error = ""};
     int result = weir__options_parse(command->usage, argc, argv, values, &parsed);
     if (result < 0) {
-        weir__log(WEIR__LOG_ERROR, "%s", parsed.error);
+        refuse("%s", parsed.error);
         return result;
     }
     if (parsed.help == WEIR__HELP_SHORT) {
@@ -169,11 +183,10 @@ static int unknown_option(const struct weir__program *program, const char *optio
         weir__suggest_offer(&suggestion, option + 2, "version");
     }
     if (suggestion.word[0] != '\0')
-        weir__log(WEIR__LOG_ERROR, "unknown option '%s': did you mean '--%s'?",
-                  WEIR__CLIPPED(option), suggestion.word);
+        refuse("unknown option '%s': did you mean '--%s'?", WEIR__CLIPPED(option), suggestion.word);
     else
-        weir__log(WEIR__LOG_ERROR, "unknown option '%s': options follow a command, see '%s help'",
-                  WEIR__CLIPPED(option), program->name);
+        refuse("unknown option '%s': options follow a command, see '%s help'",
+               WEIR__CLIPPED(option), program->name);
     return -WEIR_E_USAGE;
 }
 

@@ -54,12 +54,27 @@ bool weir__text_find_user(const char *text, size_t length, const char *ends, siz
         *ret_until = (size_t)(sign - text);
         return true;
     }
-    size_t host = strcspn(text, ends);
-    const char *colon = memchr(text, ':', host);
+    size_t host = strcspn(text, ends), name = 0;
+    host = host < length ? host : length;
+    if (text[0] == '[') /* an address of IPv6 */
+        name = 1 + strspn(text + 1, "0123456789abcdefABCDEF:.");
+    name = name < host && text[name] == ']' ? name : 0;
+    const char *colon = memchr(text + name, ':', host - name);
     size_t from = colon ? (size_t)(colon - text) + 1 : host;
     if (strspn(text + from, "0123456789") >= host - from)
         return false; /* a port, or nothing */
     *ret_from = from;
     *ret_until = host;
     return true;
+}
+
+bool weir__text_find_user_before_path(const char *text, size_t length, size_t *ret_from,
+                                      size_t *ret_until)
+{
+    size_t host = strcspn(text, "/?#");
+    host = host < length ? host : length;
+    bool has_user = weir__text_find_user(text, host, "/?#", ret_from, ret_until);
+    return has_user && memchr(text, '@', host) == NULL
+               ? weir__text_find_user(text, length, "/?#", ret_from, ret_until)
+               : has_user;
 }

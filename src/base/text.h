@@ -46,6 +46,10 @@ static inline const char *weir__text_clip(char *text, size_t size, const char *g
  * formed: nobody knows where a password would end. False: there is nothing of that kind. */
 bool weir__text_find_user(const char *text, size_t length, const char *ends, size_t *ret_from,
                           size_t *ret_until);
+/* The same for one that may be well formed: an '@' behind its host is a part of its path, unless
+ * what stands in place of the port is no number, but maybe a password with a '/' in it. */
+bool weir__text_find_user_before_path(const char *text, size_t length, size_t *ret_from,
+                                      size_t *ret_until);
 
 /* An argument in a message: a line must stay readable whatever is typed. */
 #define WEIR__CLIP_SIZE 84

@@ -7,6 +7,7 @@
 #include <weir/error.h>
 #include <weir/lock.h>
 
+#include "cover.h"
 #include "engine/rules_pack.h"
 #include "log.h"
 #include "report/redact.h"
@@ -134,6 +135,7 @@ static int look(const struct weir__engine *engine, char *text)
 void weir__hush_text(char *text)
 {
     size_t at = 0, until;
+    weir__cover_named(text);
     if (!next_word(text, &at, &until))
         return;
     const struct weir__engine *engine = hush.engine ? hush.engine : builtin_engine();

@@ -1,7 +1,8 @@
 /* scan_hush.h - what a scan says has no secrets in it, whatever the report shows.
  *
  * Messages name files, and quote what stands in files of configuration that others wrote. So every
- * line on standard error is looked at as a text before it is shown: by the rules of the run once
+ * line on standard error is looked at as a text before it is shown: by its shape, which hides what
+ * is named as a secret whatever its length (cover.h), and by the rules of the run once
  * there are any, before that by the built-in ones, which are made ready for the first line that has
  * something like a token in it. Once all is scanned, what was found anywhere is hidden, too. A line
  * that cannot be looked at, for want of memory, shows no long word at all, nor does the end of a

@@ -259,11 +259,28 @@ static bool is_nameless_unknown(int error)
     return error == EOPNOTSUPP || error == EISDIR || error == EINVAL || error == ENOENT;
 }
 
-int weir__scan_try_output(const char *path)
+/* What is named to be scanned would be gone, and be there no more for a second look. */
+static bool is_scanned(const struct target *target, const char *const *paths, size_t paths_count)
+{
+    struct stat st;
+    for (size_t i = 0; i < paths_count && target->is_there; i++)
+        if (paths[i] && weir__sys_fstatat(AT_FDCWD, paths[i], &st, 0) == 0 && S_ISREG(st.st_mode) &&
+            st.st_dev == target->st.st_dev && st.st_ino == target->st.st_ino)
+            return true;
+    return false;
+}
+
+int weir__scan_try_output(const char *path, const char *const *paths, size_t paths_count)
 {
     struct target target;
     struct fresh fresh;
     int error = find_target(&target, path);
+    if (!error && is_scanned(&target, paths, paths_count)) {
+        weir__log(WEIR__LOG_ERROR,
+                  "'%s' is to be read, and the report would take its place: name another file",
+                  WEIR__CLIPPED(path));
+        return -WEIR_E_USAGE;
+    }
     if (!error && !target.is_replaced)
         return 0;
     if (!error) {
@@ -340,6 +357,15 @@ static int open_direct(const struct target *target, struct direct *direct)
     return 0;
 }
 
+/* A pipe that is open already is opened once more, so that it does not keep us either; one that
+ * cannot be is taken as it is. */
+static int open_again(int fd)
+{
+    char path[sizeof("/proc/self/fd/") + 11];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return weir__sys_openat(AT_FDCWD, path, O_WRONLY | O_NONBLOCK, 0);
+}
+
 static int print_direct(const char *path, const struct target *target,
                         const struct weir__findings *findings, const struct weir__summary *summary,
                         const struct weir__report_options *options)
@@ -349,7 +375,11 @@ static int print_direct(const char *path, const struct target *target,
     int error = target->fd >= 0 ? 0 : open_direct(target, &direct);
     if (error)
         return cannot_write(path, error, findings);
+    int again = target->fd >= 0 && target->is_pipe ? open_again(target->fd) : -1;
+    if (again >= 0)
+        direct.fd = again;
     int result = weir__report(findings, summary, options, &out);
+    weir__sys_close(again);
     if (target->fd < 0 && weir__sys_close_written(direct.fd) < 0 && result == 0) {
         direct.error = errno;
         result = -WEIR_E_IO;

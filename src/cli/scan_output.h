@@ -16,8 +16,10 @@
 
 #include "report/report.h"
 
-/* Whether a report can be put there: says so before the work and not after it. 0 or Incomplete. */
-WEIR_MUST_USE int weir__scan_try_output(const char *path);
+/* Whether a report can be put there: says so before the work and not after it. 0 or Incomplete; or
+ * Usage when it would take the place of a file that is to be read. Paths may be NULL. */
+WEIR_MUST_USE int weir__scan_try_output(const char *path, const char *const *paths,
+                                        size_t paths_count);
 
 /* Writes the report there; is_private: so that its owner alone can read a new file. A pipe that
  * nobody reads is waited for until two seconds after a signal. 0 or Incomplete. */

@@ -14,20 +14,17 @@
 #include "log.h"
 #include "program.h"
 #include "report/known.h"
-#include "report/masks.h"
 #include "scan_hush.h"
+#include "scan_known.h"
 #include "suggest.h"
 #include "sys.h"
 #include "text.h"
 
 #include "banned.h"
 
-#define RULES_BYTES    (16u << 20)
-#define IGNORE_BYTES   (64u << 20)
-#define BASELINE_BYTES (256u << 20)
-#define BLOCK          65536u
-#define PATH_SIZE      256u
-#define BAD_LINES_MAX  8u /* that are told of one ignore file */
+#define RULES_BYTES (16u << 20)
+#define BLOCK       65536u
+#define PATH_SIZE   256u
 
 /* --- files --- */
 
@@ -37,9 +34,17 @@ static int cannot_read(const char *path, const char *why)
     return -WEIR_E_INCOMPLETE;
 }
 
+static const char too_large[] = "it is too large for such a file";
+
 /* 0, or an error with the reason. */
 static int read_open(int fd, struct weir__buffer *buffer, const char **ret_why)
 {
+    struct stat st;
+    if (weir__sys_fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        (uint64_t)st.st_size > weir__buffer_max(buffer)) {
+        *ret_why = too_large; /* which one need not read it for */
+        return -WEIR_E_INCOMPLETE;
+    }
     char *block = weir__base_alloc(1, BLOCK);
     int result = block ? 0 : -WEIR_E_NO_MEMORY;
     ssize_t n = 0;
@@ -49,7 +54,7 @@ static int read_open(int fd, struct weir__buffer *buffer, const char **ret_why)
     if (result == 0 && n == 0)
         return 0;
     *ret_why = n < 0                        ? weir__log_reason(errno)
-               : result == -WEIR_E_OVERFLOW ? "it is too large for such a file"
+               : result == -WEIR_E_OVERFLOW ? too_large
                                             : weir_error_text(result);
     return -WEIR_E_INCOMPLETE;
 }
@@ -60,7 +65,7 @@ static bool is_standard_input(const char *path, enum weir__scan_source source)
 }
 
 /* Of what the user did not name nothing may keep us waiting: others may have put it there. */
-static int open_text(const char *path, enum weir__scan_source source, const char **ret_why)
+int weir__scan_open_text(const char *path, enum weir__scan_source source, const char **ret_why)
 {
     struct stat st;
     int flags = source == WEIR__SCAN_GIVEN ? 0 : O_NONBLOCK;
@@ -82,7 +87,7 @@ static int read_quietly(const char *path, size_t max, enum weir__scan_source sou
     WEIR_CLEANUP(weir__buffer_fini)
     struct weir__buffer buffer;
     weir__buffer_init(&buffer, max);
-    int fd = open_text(path, source, ret_why);
+    int fd = weir__scan_open_text(path, source, ret_why);
     int result = fd < 0 ? -WEIR_E_INCOMPLETE : read_open(fd, &buffer, ret_why);
     if (!is_standard_input(path, source))
         weir__sys_close(fd);
@@ -136,10 +141,15 @@ static int read_extended(void *arg, const char *path, char **ret_text, size_t *r
 }
 
 static int load_text(struct weir__rules **ret_rules, const char *name, const char *text,
-                     size_t length)
+                     size_t length, bool with_examples)
 {
     struct extended extended = {.why = NULL};
-    struct weir__rules_reader reader = {.read = read_extended, .arg = &extended};
+    struct weir__rules_packed packed = weir__rules_builtin_packed();
+    struct weir__rules_reader reader = {
+        .read = read_extended,
+        .arg = &extended,
+        .packed = with_examples ? NULL : &packed,
+    };
     struct weir__rules_error error = {.text = ""};
     int result = weir__rules_load(ret_rules, name, text, length, &reader, &error);
     if (result < 0 && extended.why)
@@ -157,7 +167,7 @@ int weir__scan_load_rules(struct weir__rules **ret_rules, const char *path,
     char *text;
     if (!path && with_examples) {
         const char *builtin = weir__rules_builtin_text(&length);
-        return load_text(ret_rules, "built-in", builtin, length);
+        return load_text(ret_rules, "built-in", builtin, length, true);
     }
     int result;
     if (!path) {
@@ -170,7 +180,7 @@ int weir__scan_load_rules(struct weir__rules **ret_rules, const char *path,
     result = weir__scan_read_text(path, RULES_BYTES, source, &text, &length);
     if (result < 0)
         return result;
-    result = load_text(ret_rules, path, text, length);
+    result = load_text(ret_rules, path, text, length, with_examples);
     weir__base_free(text);
     return result;
 }
@@ -406,99 +416,19 @@ static int init_origins(struct weir__scan_setup *setup, const struct weir__scan_
     return result == 0 && has_found ? find_origin(&setup->there, wishes, folder) : result;
 }
 
-/* --- what is known --- */
-
-/* The text behind so many lines. */
-static const char *behind_lines(const char *text, size_t length, unsigned lines)
+static int read_ignore(struct weir__scan_setup *setup, const struct weir__scan_wishes *wishes,
+                       const char *path, enum weir__scan_source source)
 {
-    const char *end = text + length;
-    for (; lines > 0 && text < end; lines--) {
-        const char *line_end = memchr(text, '\n', (size_t)(end - text));
-        text = line_end ? line_end + 1 : end;
-    }
-    return text;
-}
-
-static const char *why_unknown(int result)
-{
-    _Static_assert(WEIR__KNOWN_MAX == 1048576 && WEIR__MASKS_MAX == 65536 &&
-                       WEIR__MASKS_BYTES >> 20 == 16,
-                   "as it says");
-    return result == -WEIR_E_TOO_LARGE ? "all files together may name 1,048,576 findings, and "
-                                         "65,536 or 16 MiB of them with "
-                                         "asterisks in the path: take out what is mended, or keep "
-                                         "what is known in an allow "
-                                         "list of --config"
-                                       : weir_error_text(result);
-}
-
-/* Adds what is good in it. A bad line hides nothing that should be seen: in a file that was found
- * it is told and passed over, in one that the user named it is a mistake to be mended. */
-static int take_ignore(struct weir__scan_setup *setup, const char *path,
-                       enum weir__scan_source source, const char *text, size_t length)
-{
-    const char *end = text + length;
-    unsigned line = 0, told = 0, bad = 0;
-    int result;
-    bool is_error = source == WEIR__SCAN_GIVEN;
-    int (*ignore)(struct weir__findings *, const char *, size_t, unsigned *) =
-        is_error ? weir__findings_ignore : weir__findings_ignore_found;
-    while ((result = ignore(setup->findings, text, (size_t)(end - text), &bad)) ==
-           -WEIR_E_INVALID) {
-        line += bad;
-        if (told++ == BAD_LINES_MAX) {
-            weir__log(WEIR__LOG_WARNING, "%s: and more such lines from line %u on", path, line);
-            return 0;
-        }
-        weir__log(is_error ? WEIR__LOG_ERROR : WEIR__LOG_WARNING,
-                  "%s:%u: not a fingerprint: it is 32 hexadecimal digits or 'path:rule:line'%s",
-                  path, line, is_error ? "" : "; the line was passed over");
-        if (is_error)
-            return -WEIR_E_USAGE;
-        text = behind_lines(text, (size_t)(end - text), bad);
-    }
-    if (result < 0)
-        weir__log(WEIR__LOG_ERROR, "cannot use '%s': %s", WEIR__CLIPPED(path), why_unknown(result));
-    return result;
-}
-
-static int read_ignore(struct weir__scan_setup *setup, const char *path,
-                       enum weir__scan_source source)
-{
-    char *text;
-    size_t length;
-    int result = weir__scan_read_text(path, IGNORE_BYTES, source, &text, &length);
-    if (result < 0)
-        return result;
-    result = take_ignore(setup, path, source, text, length);
-    weir__base_free(text);
+    int result = weir__scan_read_ignore(setup->findings, path, source, wishes->text_bytes);
     if (result == 0)
         add_config(setup, path);
     return result;
 }
 
-static int read_baseline(struct weir__scan_setup *setup, const char *path)
-{
-    char *text, reason[160] = "";
-    size_t length;
-    int result = weir__scan_read_text(path, BASELINE_BYTES, WEIR__SCAN_GIVEN, &text, &length);
-    if (result < 0)
-        return result;
-    result = weir__findings_baseline(setup->findings, text, length, reason, sizeof(reason));
-    weir__base_free(text);
-    if (result < 0)
-        weir__log(WEIR__LOG_ERROR, "cannot use the baseline '%s': %s", WEIR__CLIPPED(path),
-                  reason[0] ? reason : why_unknown(result));
-    else
-        add_config(setup, path);
-    return result == -WEIR_E_INVALID ? -WEIR_E_USAGE : result;
-}
-
 static int init_findings(struct weir__scan_setup *setup, const struct weir__scan_wishes *wishes,
                          const char *folder)
 {
-    struct weir__findings_options options = {.bytes_max = wishes->findings_bytes,
-                                             .show_secrets = wishes->show_secrets,
+    struct weir__findings_options options = {.show_secrets = wishes->show_secrets,
                                              .given_origin = &setup->here,
                                              .found_origin = &setup->there};
     int result = weir__findings_new(&setup->findings, &options);
@@ -507,14 +437,17 @@ static int init_findings(struct weir__scan_setup *setup, const struct weir__scan
         return result;
     }
     if (wishes->ignore_file)
-        result = read_ignore(setup, wishes->ignore_file, WEIR__SCAN_GIVEN);
+        result = read_ignore(setup, wishes, wishes->ignore_file, WEIR__SCAN_GIVEN);
     for (size_t i = 2; i < 4 && result == 0 && !wishes->ignore_file; i++) {
         const char *path = find_file(setup, folder, config_names[i]);
         if (path)
-            result = read_ignore(setup, path, WEIR__SCAN_FOUND);
+            result = read_ignore(setup, wishes, path, WEIR__SCAN_FOUND);
     }
-    if (result == 0 && wishes->baseline)
-        result = read_baseline(setup, wishes->baseline);
+    if (result == 0 && wishes->baseline) {
+        result = weir__scan_read_baseline(setup->findings, wishes->baseline);
+        if (result == 0)
+            add_config(setup, wishes->baseline);
+    }
     return result;
 }
 

@@ -27,7 +27,7 @@ struct weir__scan_wishes {
     bool trust_config;
     bool show_secrets;
     bool ignore_allow_comments;
-    uint64_t findings_bytes; /* 0: the default */
+    uint64_t text_bytes; /* of an ignore file; 0: the default */
 };
 
 struct weir__scan_setup {
@@ -67,6 +67,10 @@ WEIR_MUST_USE int weir__scan_load_rules(struct weir__rules **ret_rules, const ch
  * logged. */
 WEIR_MUST_USE int weir__scan_read_text(const char *path, size_t max, enum weir__scan_source source,
                                        char **ret_text, size_t *ret_length);
+/* The descriptor of a file to be read, standard input's own for what is given as "-"; -1 and why.
+ */
+WEIR_MUST_USE int weir__scan_open_text(const char *path, enum weir__scan_source source,
+                                       const char **ret_why);
 /* Logs that there is no such rule, with the nearest one; returns -WEIR_E_USAGE. */
 int weir__scan_unknown_rule(const struct weir__rules *rules, const char *id);
 

@@ -22,6 +22,13 @@ uint64_t weir_now_ns(void)
     return fake ? fake : weir__clock_real_ns();
 }
 
+int64_t weir_wall_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec;
+}
+
 void weir__clock_fake(uint64_t now_ns)
 {
     weir__store64(&fake_ns, now_ns ? now_ns : 1);

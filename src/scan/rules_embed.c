@@ -3,7 +3,8 @@
  *     rules-embed OUT.c RULES.toml...
  *
  * The files are taken as one text and loaded by the loader that the program has, so that there is
- * one understanding of rules. Two arrays come out: the text, and the rules packed.
+ * one understanding of rules. Three arrays come out: the text, the rules packed, and how they were
+ * written.
  */
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static void print_array(FILE *out, const char *name, const struct weir__buffer *
 }
 
 static int print_all(const char *path, const struct weir__buffer *text,
-                     const struct weir__buffer *pack)
+                     const struct weir__buffer *pack, const struct weir__buffer *written)
 {
     FILE *out = fopen(path, "we");
     if (!out)
@@ -60,6 +61,7 @@ static int print_all(const char *path, const struct weir__buffer *text,
     fputs("/* Made by rules-embed from rules/. */\n#include \"engine/rules_pack.h\"\n\n", out);
     print_array(out, "weir__builtin_text", text);
     print_array(out, "weir__builtin_pack", pack);
+    print_array(out, "weir__builtin_written", written);
     bool is_bad = ferror(out);
     return fclose(out) != 0 || is_bad ? -WEIR_E_IO : 0;
 }
@@ -70,6 +72,9 @@ int main(int argc, char **argv)
     struct weir__buffer text;
     WEIR_CLEANUP(weir__buffer_fini)
     struct weir__buffer pack;
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer written;
+    weir__buffer_init(&written, TEXT_MAX);
     weir__buffer_init(&text, TEXT_MAX);
     weir__buffer_init(&pack, TEXT_MAX);
     struct weir__rules *rules = NULL;
@@ -83,7 +88,9 @@ int main(int argc, char **argv)
     if (result == 0)
         result = weir__rules_pack(rules, &pack);
     if (result == 0)
-        result = print_all(argv[1], &text, &pack);
+        result = weir__rules_pack_written(rules, &written);
+    if (result == 0)
+        result = print_all(argv[1], &text, &pack, &written);
     for (size_t i = 0; rules && i < rules->notes.count; i++)
         fprintf(stderr, "rules-embed: %s\n", rules->notes.items[i]);
     weir__rules_free(rules);

@@ -35,6 +35,12 @@ expect() {
     fi
 }
 
+check() { # name, then a command that must succeed
+    local name=$1
+    shift
+    if "$@"; then pass "$name"; else fail "$name" "$(said)"; fi
+}
+
 is() { # name, actual, wanted
     if [[ $2 == "$3" ]]; then
         pass "$1"

@@ -1,37 +1,9 @@
 #!/bin/bash
 # weir demo: every part by itself, its numbers against its limits, and an output that ends early.
-#
-# WEIR is the program. Prints TAP.
 set -euo pipefail
-: "${WEIR:?the path of weir}"
-
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-unset NO_COLOR CLICOLOR_FORCE COLUMNS
-export LC_ALL=C.UTF-8
+# shellcheck source=tests/e2e/cli_lib.sh
+source "$(dirname "$0")/cli_lib.sh"
 parts='budget slots pool queue breaker drain'
-number=0
-failures=0
-
-check() { # name, then a command that must succeed
-    local name=$1
-    shift
-    number=$((number + 1))
-    if "$@"; then
-        echo "ok $number - $name"
-    else
-        failures=$((failures + 1))
-        echo "not ok $number - $name"
-        sed 's/^/# stdout: /' "$dir/out"
-        sed 's/^/# stderr: /' "$dir/err"
-    fi
-}
-
-# Runs a command: $status, and its output in files.
-run() {
-    status=0
-    "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
-}
 
 ended() { # status, lines on standard error
     [[ $status -eq $1 && $(wc -l <"$dir/err") -eq $2 ]]
@@ -157,5 +129,4 @@ for options in '' --json; do
     check "a full disk is reported: demo $options" ended 3 1
 done
 
-echo "1..$number"
-[[ $failures -eq 0 ]]
+finish

@@ -1,35 +1,8 @@
 #!/bin/bash
 # weir devices on the real machine: text, JSON, several paths, paths that are not there.
-#
-# WEIR is the program. Prints TAP.
 set -euo pipefail
-: "${WEIR:?the path of weir}"
-
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-export LC_ALL=C.UTF-8
-number=0
-failures=0
-
-check() { # name, then a command that must succeed
-    local name=$1
-    shift
-    number=$((number + 1))
-    if "$@"; then
-        echo "ok $number - $name"
-    else
-        failures=$((failures + 1))
-        echo "not ok $number - $name"
-        sed 's/^/# stdout: /' "$dir/out"
-        sed 's/^/# stderr: /' "$dir/err"
-    fi
-}
-
-# Runs a command: $status, and its output in files.
-run() {
-    status=0
-    "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
-}
+# shellcheck source=tests/e2e/cli_lib.sh
+source "$(dirname "$0")/cli_lib.sh"
 
 ended() { # status, lines on standard output, lines on standard error
     [[ $status -eq $1 && $(wc -l <"$dir/out") -eq $2 && $(wc -l <"$dir/err") -eq $3 ]]
@@ -115,5 +88,4 @@ check 'and the right one is offered' grep -q -- '--json' err
 run "$WEIR" devices --help
 check 'help begins with examples' grep -q 'weir devices /home /var/lib' out
 
-echo "1..$number"
-[[ $failures -eq 0 ]]
+finish

@@ -432,6 +432,27 @@ is 'a depth of 0 opens none, and says so' "$status $(summary archives) $(gaps)" 
 run "$WEIR" scan --archive-depth=13
 expect 'not deeper than that' 2 '' '*archive-depth*12*'
 
+# Each compression counts, also those that one decoder undoes by itself.
+tree
+for tool in gzip bzip2 xz; do
+    command -v $tool >/dev/null || continue
+    { seq 2000; printf 'token = %s\n' "$pat"; seq 2000; } >f.$tool # enough to be packed
+    for i in 1 2 3 4 5 6 7 8 9; do
+        $tool -qc f.$tool >packed
+        mv packed f.$tool
+        [[ $i != 8 ]] || cp f.$tool eight.$tool
+    done
+    run "$WEIR" scan --json eight.$tool
+    is "$tool eight times" "$(places | wc -l)$(gaps)" 1
+    run "$WEIR" scan --json f.$tool
+    # shellcheck disable=SC2053 # it is a pattern
+    if [[ "$status $(places)$(gaps)" == "3 f.$tool"*': cannot unpack all of: nested deeper than 8' ]]; then
+        pass "$tool nine times is too deep"
+    else
+        fail "$tool nine times is too deep" "$(said)"
+    fi
+done
+
 # One that has itself in it would never end.
 tree
 python3 - <<'PY'
@@ -598,6 +619,63 @@ if command -v 7z >/dev/null; then
     run "$WEIR" scan --json a.7z
     has_gap 'what has no decoder is not called damaged' 'a.7z!f: *in a way that has no decoder*'
 fi
+
+# --- damaged where it is known by ---
+
+# One byte of the first header. The token is packed, so that it is not in anybody's plain bytes.
+tree
+{ seq 2000; printf 'token = %s\n' "$pat"; seq 2000; } | gzip -n >f.gz
+damage() { # file, place: one byte of it
+    python3 - "$1" "$2" <<'PY'
+import sys
+with open(sys.argv[1], "r+b") as f:
+    f.seek(int(sys.argv[2]))
+    byte = f.read(1)[0]
+    f.seek(int(sys.argv[2]))
+    f.write(bytes([byte ^ 0x90]))
+PY
+}
+tar -cf a.tar f.gz
+tar --format=pax -cf pax.tar f.gz
+if command -v bzip2 >/dev/null; then zcat f.gz | bzip2 >a.bz2; fi
+if command -v cpio >/dev/null; then
+    for form in newc crc odc; do echo f.gz | cpio -o -H $form --quiet >$form.cpio; done
+fi
+rm f.gz
+for name in *; do
+    run "$WEIR" scan --json "$name"
+    is "while it is whole: $name" "$(places | wc -l)$(gaps)" 1
+    for place in 7 20 50; do
+        cp "$name" "$dir/damaged"
+        damage "$dir/damaged" $place
+        run "$WEIR" scan --json "$dir/damaged"
+        if [[ -n $(places)$(gaps) ]]; then
+            pass "found or told with byte $place damaged"
+        else
+            fail "found or told with byte $place damaged: $name" "$(said)"
+        fi
+    done
+done
+
+# --- between the entries of a zip ---
+
+# As the signatures of a package of Android: behind the entries, and before the directory.
+tree
+python3 - "$pat" <<'PY'
+import gzip, io, struct, sys, zipfile
+out = io.BytesIO()
+with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+    z.writestr("x", b"x" * 200)
+a = out.getvalue()
+end = a.rindex(b"PK\5\6")
+at = struct.unpack("<I", a[end + 16:end + 20])[0]
+token = gzip.compress(b"\n".join(b"%d" % i for i in range(2000)) + b"\ntoken = " + sys.argv[1].encode() + b"\n")
+for name, block in ("gz.apk", b"\xee" * 3000 + token), ("none.apk", b"\xee" * 3000):
+    rest = a[at:end + 16] + struct.pack("<I", at + len(block)) + a[end + 20:]
+    open(name, "wb").write(a[:at] + block + rest)
+PY
+run "$WEIR" scan --json
+is 'an archive between the entries of a zip and its directory' "$(places | sed 's/!.*//')$(gaps)" gz.apk
 
 # --- what is large ---
 

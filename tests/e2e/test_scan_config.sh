@@ -11,6 +11,9 @@ aws=AKIAQ3EGUZ3PV6WDNTBS # weir:allow
 
 paths() { places | xargs; }
 rules() { jq -r '[.findings[].rule] | sort | join(" ")' "$dir/out"; }
+# A rule that finds its name, a dash and eight digits; and what it requires: a rule, and how near.
+dashed() { printf '[[rules]]\nid = "%s"\nregex = "%s-[0-9]{8}"\n' "$1" "$1"; }
+requires() { printf '[[rules.required]]\nid = "%s"\n' "$1" && printf '%s\n' "${@:2}"; }
 
 # --- lines of ignore files ---
 
@@ -232,25 +235,14 @@ is 'and nothing else' "$(grep -c '^wide' "$dir/out")" 3
 # --- columns ---
 
 tree
-cat >.weir.toml <<'END'
-[[rules]]
-id = "pair"
-regex = "pair-[0-9]{8}"
-[[rules.required]]
-id = "other"
-withinColumns = 4
-[[rules]]
-id = "near"
-regex = "near-[0-9]{8}"
-[[rules.required]]
-id = "other"
-withinColumns = 4
-withinLines = 1
-[[rules]]
-id = "other"
-regex = "other-[0-9]{8}"
-skipReport = true
-END
+{
+    dashed pair
+    requires other 'withinColumns = 4'
+    dashed near
+    requires other 'withinColumns = 4' 'withinLines = 1'
+    dashed other
+    echo 'skipReport = true'
+} >.weir.toml
 printf '  pair-12345678\n\n\n other-12345678\n' >any-line
 printf 'pair-22345678        other-22345678\n' >too-far
 printf '          near-32345678 other-22345678\nother-12345678 other-42345678\n' >too-far-below
@@ -301,25 +293,14 @@ run "$WEIR" scan --json --baseline=../theirs.json
 is 'a baseline, with secrets and without' "$status $(rules)" '0 '
 
 tree
-cat >.weir.toml <<'END'
-[[rules]]
-id = "pair"
-regex = "pair-[0-9]{8}"
-[[rules.required]]
-id = "either"
-withinLines = 1
-[[rules]]
-id = "first"
-regex = "first-[0-9]{8}"
-[[rules]]
-id = "between"
-regex = "between-[0-9]{8}"
-[[rules]]
-id = "second"
-regex = "second-[0-9]{8}"
-[aliases]
-either = ["first", "second"]
-END
+{
+    dashed pair
+    requires either 'withinLines = 1'
+    dashed first
+    dashed between
+    dashed second
+    printf '[aliases]\neither = ["first", "second"]\n'
+} >.weir.toml
 printf 'pair-12345678\nsecond-12345678\n' >a
 printf 'pair-87654321\nfirst-87654321\n' >b
 printf 'pair-55555555\nbetween-55555555\n' >c

@@ -117,6 +117,50 @@ for behind in ' ' ' # the key' ' */' ' a word'; do
         "$status $(jq -r '.findings[0].rule' "$dir/out")" '1 github-pat'
 done
 
+# --- what stands between lines ---
+
+# What is before the first line, and between each two: the token goes over the break.
+while IFS='|' read -r before between; do
+    [[ -n $between ]] || continue
+    for coder in base64 hex; do
+        rm -f -- *
+        lines=$(python3 -c 'import base64, os, sys
+text = b"fill fill fill fill fill fill fill " + os.environ["pat"].encode()
+print((base64.b64encode(text) if sys.argv[1] == "base64" else text.hex().encode()).decode())' "$coder" | fold -w 64)
+        printf -v gap '%b' "$between"
+        printf '%s%s\n' "$before" "${lines//$'\n'/"$gap"}" >f
+        run "$WEIR" scan --json f
+        is "lines of $coder with '$between' between them" \
+            "$status $(jq -r '[.findings[] | .rule + " " + (.places | length | tostring)] | join(",")' "$dir/out")" \
+            '1 github-pat 1'
+    done
+done <<'END'
+| \n
+|\t\r\n
+|\r
++|\n+
+-|\n-
+//|\n//
+#|\n#
+-- |\n--\x20
+; |\n;\x20
+/// |\n///\x20
+>> |\n>>\x20
+|<br>
+|<br />\n
+x = "|";\nx += "
+x = "|" & _\n    "
+END
+
+# --- an escape by chance ---
+
+rm -f -- *
+key='j2!7l!sy)w#nukh+%78q@p6jc@88=f9#h1eapk^k1lid%qf-dc'
+printf "SECRET_KEY = '%s'\n" "$key" >f
+run "$WEIR" scan --json --show-secrets f
+is 'a value that is not encoded as a whole is told as it is' \
+    "$(jq -r '.findings[] | .secret + " " + (.places[0].encodings | join(","))' "$dir/out")" "$key "
+
 # --- the depth ---
 
 rm -f -- *

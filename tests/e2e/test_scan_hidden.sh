@@ -272,20 +272,90 @@ for behind in "${behinds[@]}"; do
     fi
     has_gap 'and what is too long is not called cut off' 'x: *or something else is behind its end: * bytes are no members'
 done
+# With something between them: other bytes, zeros, more than is looked at at once. Behind a zip, of which
+# the end is looked for in the last 64 KiB only, a file is told as well.
+gap() { python3 -c 'import random, sys; random.seed(7); sys.stdout.buffer.write(random.randbytes(int(sys.argv[1])))' "$1"; }
+mkdir between
+each_gap() { # what is between them
+    local front behind one
+    rm -f between/*
+    for front in "${fronts[@]}"; do
+        for behind in "${behinds[@]}"; do
+            one=$front.$behind.x
+            { cat "one.$front"; "$@"; cat "two.$behind"; } >"between/$one"
+            tar -cf "between/$one.tar" -C between "$one"
+            tar -czf "between/$one.tgz" -C between "$one"
+            printf '%s\n' "$one" "$one.tar" "$one.tgz"
+        done
+        { cat "one.$front"; "$@"; } >"between/alone.$front"
+    done | sort >all
+    run "$WEIR" scan --json --rule=github-pat between
+    { places; gaps; } | sed 's,^between/,,; s/[!:].*//' | sort -u >seen
+    places | sed 's,^between/,,; s/!.*//' | sort -u >found
+    is "found or told, in a tar, too: $*" "$(comm -13 seen all)" ''
+    is 'and found in files' "$(grep '\.x$' all | grep -v '^zip' | comm -13 found -)" ''
+    is 'nothing is told where there is no second one' "$(gaps | grep '^between/alone' | grep -v '/alone.zip: ')" ''
+}
+each_gap gap 3000
+each_gap head -c 70000 /dev/zero
+each_gap gap 200000
+# The mark of a zip between them, or the half of one: neither swallows what follows.
+echo one >few
+gap 20000 >much
+zip -q half.zip few much
+size=$(stat -c %s half.zip)
+found_some() { # in what is cut off, too, where it shows
+    if [[ -n $(places) ]]; then pass "$1"; else fail "$1" "$(said)"; fi
+}
+each_stray() { # name, then what is between them
+    local name=$1 behind file
+    shift
+    for behind in "${behinds[@]}"; do
+        { cat one.zip; "$@"; cat "two.$behind"; } >x
+        tar -cf x.tar x
+        rm -f x.zip
+        zip -q x.zip x
+        tar -czf x.tgz x
+        for file in x x.tar x.zip x.tgz; do
+            run "$WEIR" scan --json --rule=github-pat $file
+            found_some "$name, $behind in $file"
+        done
+        "$WEIR" scan --json --rule=github-pat - <x >"$dir/out" 2>"$dir/err" || true
+        found_some "$name, $behind from a stream"
+    done
+}
+each_stray 'the mark of a zip' printf 'PK\003\004'
+for part in 40 90; do
+    each_stray "$part % of a zip" head -c $((size * part / 100)) half.zip
+    { cat one.zip; head -c $((size * part / 100)) half.zip; } >x
+    run "$WEIR" scan --json --rule=github-pat x
+    has_gap "which is told: $part %" 'x*: cannot unpack all of: broken: *'
+done
+{ cat one.zip; printf 'PK\003\004'; cat two.tgz one.zip; } >x
+run "$WEIR" scan --json --rule=github-pat x
+is 'before another zip' "$(places | wc -l)" 1
+# Entries that are whole are passed over: what is stored in one is found once.
+zip -q0 stored.zip two.tgz few
+python3 -c 'import sys; all = open("stored.zip", "rb").read(); sys.stdout.buffer.write(all[:all.rindex(b"PK\1\2", 0, all.rindex(b"PK\1\2"))])' >entries
+cat one.zip entries >x
+run "$WEIR" scan --json --rule=github-pat x
+is 'an archive in an entry that no directory lists is found once' "$(places)" 'x!two.tgz!two'
 tar -cf x.tar two
 head -c 100 /dev/zero >>x.tar
 run "$WEIR" scan --json --rule=github-pat x.tar
 is 'some more zeros behind a tar are no damage' "$(places)$(gaps)" 'x.tar!two'
 if [[ -e one.zstd ]]; then
-    { zstd -qc two; head -c 100 /dev/zero; } >x
-    run "$WEIR" scan --json --rule=github-pat x
-    is 'zeros behind zstd are no damage' "$(places | wc -l)$(gaps)" 1
-    for inner in 'tar -cf' 'tar -czf' 'zip -q'; do
-        rm -f all
-        $inner all x
-        mv all.zip all 2>/dev/null || true
-        run "$WEIR" scan --json --rule=github-pat all
-        is "nor in another archive: $inner" "$(places | wc -l)$(gaps)" 1
+    for zeros in 1 2 3 4 100; do
+        { zstd -qc two; head -c $zeros /dev/zero; } >x
+        run "$WEIR" scan --json --rule=github-pat x
+        is "zeros behind zstd are no damage: $zeros" "$(places | wc -l)$(gaps)" 1
+        for inner in 'tar -cf' 'tar -czf' 'zip -q'; do
+            rm -f all
+            $inner all x
+            mv all.zip all 2>/dev/null || true
+            run "$WEIR" scan --json --rule=github-pat all
+            is "nor in another archive: $inner" "$(places | wc -l)$(gaps)" 1
+        done
     done
     { zstd -qc one; head -c 100 /dev/zero; cat two.zip; } >x
     tar -czf all x
@@ -304,6 +374,44 @@ for front in elf script; do
         'x!two x!f.txt: cannot unpack all of: broken: its packed data are damaged'
 done
 
+# Behind a program, whatever it is: an image of a disk begins with zeros, others have next to no magic.
+weak=()
+if command -v xz >/dev/null; then
+    xz --format=lzma -qc two >two.lzma
+    weak+=(lzma)
+fi
+if command -v bsdtar >/dev/null; then
+    gzip -kc two >two.gz
+    bsdtar --format=iso9660 -cf two.iso two.gz
+    bsdtar --format=iso9660 --options='!joliet' -cf two.plain two.gz
+    bsdtar -cZf two.Z two
+    weak+=(iso plain Z)
+fi
+for behind in "${weak[@]}"; do
+    cat "$made/elf" "two.$behind" >x
+    run "$WEIR" scan --json --rule=github-pat x
+    is "$behind behind a program" "$(places | wc -l)$(gaps)" 1
+    tar -czf x.tgz x
+    run "$WEIR" scan --json --rule=github-pat x.tgz
+    is 'in a compressed tar' "$(places | wc -l)$(gaps)" 1
+done
+
+# Behind a picture, whatever its size is, all that has a magic.
+for behind in "${behinds[@]}"; do
+    for front in picture painting; do
+        cat "$made/$front" "two.$behind" >x
+        run "$WEIR" scan --json --rule=github-pat x
+        is "$behind behind a $front" "$(places | wc -l)$(gaps)" 1
+        tar -cf x.tar x
+        run "$WEIR" scan --json --rule=github-pat x.tar
+        if [[ -n $(places)$(gaps) ]]; then
+            pass 'found or told in a tar'
+        else
+            fail "found or told in a tar: $behind behind a $front" "$(said)"
+        fi
+    done
+done
+
 # --- holes ---
 
 rm -f x
@@ -319,6 +427,36 @@ if [[ -e one.iso ]]; then
     truncate -s 3M x
     run "$WEIR" scan --json --rule=github-pat x
     is 'a disk with a hole behind its boot code' "$(places)$(gaps)" 'x!two'
+fi
+if command -v genisoimage >/dev/null; then
+    mkdir disk
+    cp two disk/a
+    head -c 700000 /dev/zero >disk/z
+    # What stands in the padding behind the last member, or in its place.
+    mkdir padded
+    cp one two.tgz padded
+    genisoimage -quiet -R -o padded.iso padded
+    run "$WEIR" scan --json --rule=github-pat padded.iso
+    is 'an archive on a disk is found once' "$(places | wc -l)$(gaps)" 1
+    rm padded/two.tgz
+    genisoimage -quiet -R -o padded.iso padded
+    size=$(stat -c %s padded.iso)
+    for behind in "${behinds[@]}"; do
+        { head -c $((size / 2)) padded.iso; cat "two.$behind"; } >x
+        run "$WEIR" scan --json --rule=github-pat x
+        is "$behind instead of a half of the padding of a disk" "$(places | wc -l)$(gaps)" 1
+        cp padded.iso x
+        dd if="two.$behind" of=x bs=1 seek=$((size - 30000)) conv=notrunc status=none
+        run "$WEIR" scan --json --rule=github-pat x
+        is 'and in it' "$(places | wc -l)$(gaps)" 1
+    done
+    genisoimage -quiet -R -no-pad -o x disk
+    fallocate -d x 2>/dev/null || true
+    for packed in -Scf -Sczf; do
+        tar $packed x.tar x
+        run "$WEIR" scan --json --rule=github-pat x.tar
+        is "a disk that ends with a hole is not cut off: $packed" "$(places)$(gaps)" 'x.tar!x!a'
+    done
 fi
 { cat "$made/script" two.tgz; } >x
 truncate -s 3M x

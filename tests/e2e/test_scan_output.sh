@@ -22,6 +22,62 @@ quiet() { # name, a pattern for what is said, files that must not have it beside
 }
 stars='ghp_\*\*\*\*\**'
 
+# --- what is scanned is not replaced ---
+
+tree
+echo "key = $pat" >given
+ln -s given link
+run "$WEIR" scan given -o link
+expect 'a file that is scanned is not replaced' 2 '' "*'link' is to be read, and the report would take its place*"
+is 'and is still there' "$(cat given)" "key = $pat"
+while IFS='|' read -r option content; do
+    printf '%b\n' "$content" >known
+    run "$WEIR" scan . "--$option=known" -o known
+    expect "nor what --$option reads" 2 '' "*'known' is to be read, and the report would take its place*"
+done <<'TABLE'
+config|[extend]\nuseDefault = true
+baseline|[]
+ignore-file|# nothing
+files-from|given
+TABLE
+rm known
+run "$WEIR" scan . -o given
+is 'one that a folder has in it is' "$status $(grep -c 'secret' given)" '1 1'
+
+# --- a reader who does not read ---
+
+tree
+python3 -c 'import hashlib
+for i in range(3000):
+    print("key = ghp_" + hashlib.sha256(b"%d" % i).hexdigest()[:36], file=open("f%d" % i, "w"))'
+for how in '-f human' '-f json' '-f jsonl' '-f json -o /dev/stdout' '-f json 2>&1'; do
+    mkfifo "$dir/full"
+    sleep 60 <"$dir/full" &
+    sleeper=$!
+    messages=$dir/err
+    [[ $how != *2* ]] || messages=$dir/full
+    # shellcheck disable=SC2086 # words
+    (exec env --default-signal=TERM "$WEIR" scan --show-secrets ${how% 2*} >"$dir/full" 2>"$messages") &
+    pid=$!
+    sleep 3
+    kill -TERM $pid || true
+    for _ in $(seq 150); do
+        kill -0 $pid 2>/dev/null || break
+        sleep 0.1
+    done
+    kill -KILL $pid 2>/dev/null || true
+    status=0
+    wait $pid || status=$?
+    if [[ $how == *2* ]]; then
+        is "$how: one signal ends it, whoever does not read the messages" "$status" 143
+    else
+        is "$how: one signal ends it" "$status $(grep -c 'nobody reads it' "$dir/err")" '143 1'
+    fi
+    kill $sleeper
+    wait $sleeper 2>/dev/null || true
+    rm "$dir/full"
+done
+
 # --- no secret in messages ---
 
 for shown in '' --show-secrets; do

@@ -380,6 +380,24 @@ rm -r sub
 echo harmless >a.txt
 run "$WEIR" scan --json --staged
 is 'what is staged counts, not what lies there' "$(paths)" 'a.txt sub/b c.txt'
+blob=$(git rev-parse :a.txt)
+git replace "$blob" "$(echo harmless | git hash-object -w --stdin)"
+run "$WEIR" scan --json --staged
+is 'git replace hides nothing' "$status $(paths)" '1 a.txt sub/b c.txt'
+run env GIT_REPLACE_REF_BASE=refs/replace/ "$WEIR" scan --json --staged
+is 'wherever it is kept' "$status $(paths)" '1 a.txt sub/b c.txt'
+git config core.useReplaceRefs true
+run "$WEIR" scan --json --staged
+is 'nor where the repository insists' "$status $(paths)" '1 a.txt sub/b c.txt'
+git config --unset core.useReplaceRefs
+git replace -d "$blob" >/dev/null
+run env GIT_INDEX_FILE="$dir/none" "$WEIR" scan --staged
+expect 'an index that is not there is told' 3 '*cannot list what is staged in: there is no such file as GIT_INDEX_FILE names*' ''
+git init -q --bare "$dir/bare"
+cd "$dir/bare"
+run "$WEIR" scan --staged
+expect 'and a bare repository' 3 '*cannot list what is staged in: it is a bare repository*' ''
+cd - >/dev/null
 git add a.txt && git rm -q --cached 'sub/b c.txt'
 printf 'token: %s\n' "$pat" >a.txt
 run "$WEIR" scan --json --staged

@@ -66,7 +66,7 @@ for url in "http://me:$password@/" "http://me:$password/x@127.0.0.1/" "http://me
     no_password 'and its password is nowhere'
 done
 run "$WEIR" scan --store="http://me:$password@h:x/" "b3:$(printf '0%.0s' {1..64})"
-expect 'nor that of a store' 2 '' "*the store 'http://h:x/' cannot be used*"
+expect 'nor that of a store' 2 '' "*the store 'http://h:\*/' cannot be used*"
 run "$WEIR" scan "http://127.0.0.1:$port/a b"
 expect 'a space in a URL' 2 '' '*percent-encoded*'
 

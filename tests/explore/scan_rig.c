@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "git/discover.h"
 #include "log.h"
 #include "scan_git.h"
+#include "scan_repo.h"
 
 #include "banned.h"
 
@@ -418,5 +420,54 @@ void weir__scan_staged_list(struct weir__scan_worker *w)
 void weir__scan_find_totals(struct weir__scan_worker *w)
 {
     (void)w;
+    NEVER();
+}
+
+void weir__scan_hand_free(struct weir__scan_hand *hand)
+{
+    if (hand)
+        NEVER();
+}
+
+void weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard)
+{
+    (void)w;
+    (void)shard;
+    NEVER();
+}
+
+void weir__scan_repo_found(struct weir__scan_worker *w, const char *path)
+{
+    (void)w;
+    (void)path;
+    NEVER();
+}
+
+int weir__scan_repos_init(struct weir__scan *run)
+{
+    (void)run;
+    NEVER();
+}
+
+uint64_t weir__scan_repos_drain(struct weir__scan *run)
+{
+    (void)run;
+    NEVER();
+}
+
+void weir__scan_repos_fini(struct weir__scan *run)
+{
+    (void)run;
+    NEVER();
+}
+
+int weir__git_find_repos(const char *root, const struct weir__git_find_options *options,
+                         weir__git_found_fn *fn, void *arg, struct weir__git_find_stats *ret_stats)
+{
+    (void)root;
+    (void)options;
+    (void)fn;
+    (void)arg;
+    (void)ret_stats;
     NEVER();
 }

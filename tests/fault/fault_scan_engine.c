@@ -13,6 +13,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "engine/whole.h"
 #include "engine_help.h"
 #include "sweep.h"
 
@@ -244,6 +245,88 @@ TEST(objects)
         n++;
     CHECK(n > 15 && n < SWEEP_MAX);
     CHECK(failures > 12);
+}
+
+/* --- a text that was made from another --- */
+
+static struct hits of_text;
+
+/* The text with a line in the middle, by what is known of the text. Traces begin without memory
+ * each time, too. */
+static int scan_texts(struct weir__scanner *by, const char *second, size_t length,
+                      struct weir__trace traces[2])
+{
+    uint32_t half = (uint32_t)(length - strlen(text));
+    uint32_t middle = (uint32_t)strlen(text) / 2;
+    struct weir__copied copies[] = {{0, 0, middle},
+                                    {middle + half, middle, (uint32_t)strlen(text) - middle}};
+    struct weir__edit edit = {&traces[0], copies, 2};
+    struct weir__text first = {.bytes = text, .length = strlen(text), .trace = &traces[0]};
+    struct weir__text made = {
+        .bytes = second, .length = length, .edit = &edit, .trace = &traces[1]};
+    taking = &hits;
+    hits.bytes = NULL;
+    int result = weir__scanner_text(by, &object, &first, NULL);
+    if (result < 0)
+        return result;
+    hits.count = 0;
+    result = weir__scanner_text(by, &object, &made, &hits.result);
+    hits_sort(&hits);
+    return result;
+}
+
+/* As scans_with(). A trace for which there was no memory is not known, and the text is scanned in
+ * full: it makes no difference. */
+static bool texts_with(uint64_t n, const char *second, size_t length, unsigned *failures,
+                       unsigned *in_full)
+{
+    struct weir__scanner *made = NULL;
+    struct weir__trace traces[2];
+    weir__trace_init(&traces[0]);
+    weir__trace_init(&traces[1]);
+    weir_fault_arm(WEIR_FAULT_ALLOC, n);
+    int result = weir__scanner_new(&made, engine, &sink);
+    if (result == 0)
+        result = scan_texts(made, second, length, traces);
+    bool was_hit = weir_fault_was_hit(WEIR_FAULT_ALLOC);
+    weir_fault_arm(WEIR_FAULT_ALLOC, 0);
+    CHECK(result == 0 || (result == -WEIR_E_NO_MEMORY && was_hit));
+    CHECK(result == 0 || !traces[1].is_known);
+    *failures += result < 0;
+    *in_full += result == 0 && !hits.result.is_in_part;
+    if (result == 0 && !hits.result.is_decode_truncated && hits.result.gave_up == 0)
+        CHECK(hits_are_same(&hits, &of_text));
+    if (made) {
+        CHECK_EQ(scan_texts(made, second, length, traces), 0);
+        CHECK(hits_are_same(&hits, &of_text) && hits.result.is_in_part && traces[1].is_known);
+    }
+    weir__scanner_free(made);
+    weir__trace_fini(&traces[0]);
+    weir__trace_fini(&traces[1]);
+    return was_hit;
+}
+
+TEST(texts_made_from_others)
+{
+    static const char line[] = "\nx=tok_0123456789abcdef\n";
+    static char second[sizeof(text) + sizeof(line)];
+    uint64_t n = 1;
+    unsigned failures = 0, in_full = 0;
+    start();
+    size_t middle = strlen(text) / 2, length = 0;
+    memcpy(second, text, middle);
+    memcpy(second + middle, line, sizeof(line) - 1);
+    length = middle + sizeof(line) - 1;
+    memcpy(second + length, text + middle, strlen(text) - middle);
+    length += strlen(text) - middle;
+    taking = &of_text;
+    CHECK_EQ(hits_scan(&of_text, scanner, &object, 0, second, length, NULL, NULL), 0);
+    hits_sort(&of_text);
+    CHECK(of_text.count > 100);
+    while (texts_with(n, second, length, &failures, &in_full) && n < SWEEP_MAX)
+        n++;
+    CHECK(n > 20 && n < SWEEP_MAX);
+    CHECK(failures > 12 && in_full > 3);
 }
 
 TAP_MAIN()

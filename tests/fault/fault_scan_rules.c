@@ -76,7 +76,7 @@ static void ignore_problem(void *arg, const struct weir__rule *rule, const char 
 
 static void loads(void)
 {
-    struct weir__rules_reader reader = {read_base, NULL};
+    struct weir__rules_reader reader = {.read = read_base};
     struct weir__lint_sink sink = {ignore_problem, NULL};
     struct weir__rules *rules = NULL;
     struct weir__rules_error told = {""};

@@ -49,7 +49,7 @@ static void read_text(struct weir__findings *findings, unsigned choices, const c
         error = weir__findings_ignore(findings, text, length, &line);
         HOLDS((error == 0) == (line == 0));
     } else {
-        error = weir__findings_baseline(findings, text, length, reason, sizeof(reason));
+        error = weir__findings_baseline_text(findings, text, length, reason, sizeof(reason));
         HOLDS((error == 0) == (reason[0] == '\0'));
         HOLDS(!strchr(reason, '\n'));
     }
@@ -115,8 +115,8 @@ static void check_reports(const struct weir__findings *findings, const char *pat
         if (format == WEIR__REPORT_JSON || format == WEIR__REPORT_JSONL) {
             char reason[128];
             struct weir__findings *again = new_findings(false);
-            HOLDS(weir__findings_baseline(again, output.bytes, output.length, reason,
-                                          sizeof(reason)) == 0);
+            HOLDS(weir__findings_baseline_text(again, output.bytes, output.length, reason,
+                                               sizeof(reason)) == 0);
             HOLDS(weir__findings_add(again, path, NULL, finding) == WEIR__ADDED_IGNORED);
             weir__findings_free(again);
         }

@@ -26,19 +26,16 @@
 
 static struct weir__decoded runs[RUNS_MAX];
 
-/* The characters of one byte without what breaks their line: that begins with a byte which is no
- * character and ends with one, or with a letter behind a backslash; between them may be some. */
-static size_t without_break(const char *source, size_t start, size_t end, char *out)
+/* The two characters of one byte without what is between their lines: that begins with a byte which
+ * is no character, and is as long as the run says; in it may be some. */
+static size_t without_break(const char *source, const struct weir__decoded *run, size_t start,
+                            size_t end, char *out)
 {
-    size_t first = start, last = end, count = 0;
+    size_t first = start, count = 0;
     while (first < end && base64_index(source[first]) >= 0)
         first++;
-    while (last > first && base64_index(source[last - 1]) >= 0)
-        last--;
-    if (last > first && source[last - 1] == '\\')
-        last++;
     for (size_t i = start; i < end; i++)
-        if (i < first || i >= last)
+        if (i < first || i >= first + run->_gap)
             out[count++] = source[i];
     return count;
 }
@@ -53,7 +50,7 @@ static void check_byte(const char *source, const struct weir__decoded *run, size
     HOLDS(start < end);
     if (run->encoding == WEIR__BASE64) {
         HOLDS(end - start <= sizeof(plain));
-        count = reference_base64(plain, 0, without_break(source, start, end, plain),
+        count = reference_base64(plain, 0, without_break(source, run, start, end, plain),
                                  (unsigned)(at % 3), bytes);
         HOLDS(count == 1);
     } else if (run->encoding == WEIR__HEX_LIST || run->encoding == WEIR__DECIMALS) {

@@ -106,7 +106,7 @@ static int load(const char *bytes, size_t size, struct weir__rules **ret_rules,
                 struct weir__rules_error *error)
 {
     struct texts texts = {bytes, bytes + size};
-    struct weir__rules_reader reader = {read_next, &texts};
+    struct weir__rules_reader reader = {.read = read_next, .arg = &texts};
     return weir__rules_load(ret_rules, "fuzz.toml", bytes, next_length(&texts), &reader, error);
 }
 

@@ -1,4 +1,8 @@
 /* The clock: it does not go back, adding does not overflow, and a test can hold its hand. */
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "tap.h"
 
 #include <weir/deadline.h>
@@ -60,6 +64,20 @@ TEST(a_fake_clock_moves_only_by_hand)
     weir__clock_unfake();
     CHECK(!weir__clock_is_fake());
     CHECK(weir_now_ns() > 1);
+}
+
+TEST(the_wall_clock_is_that_of_files)
+{
+    struct stat st;
+    char name[] = "/tmp/weir-clock-XXXXXX";
+    int fd = mkstemp(name);
+    CHECK(fd >= 0);
+    int64_t before = weir_wall_s();
+    CHECK(write(fd, "x", 1) == 1);
+    CHECK(fstat(fd, &st) == 0);
+    CHECK(st.st_mtim.tv_sec >= before - 1 && st.st_mtim.tv_sec <= weir_wall_s() + 1);
+    close(fd);
+    unlink(name);
 }
 
 struct sleeper {

@@ -128,11 +128,11 @@ static bool any_matches(struct weir__scanner *scanner, struct weir__matcher *mat
     return false;
 }
 
-/* As it is shown, or as the folder of the rules has it. */
+/* As it is shown, or as the folder of the rules has it. None that is not known. */
 static bool matches_path(struct weir__scanner *scanner, const struct list *list, const char *path)
 {
     size_t count = list->allow->paths.count;
-    if (count == 0)
+    if (count == 0 || !path)
         return false;
     const char *inside = weir__origin_path(scanner->engine->origin, path, &scanner->inside);
     return any_matches(scanner, list->paths, count, path, strlen(path)) ||

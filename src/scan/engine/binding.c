@@ -425,6 +425,10 @@ static bool is_next(const char *at, const char *until)
             break;
         skip_line(&between);
     }
+    if (has(&between, "- ")) { /* the first of a list */
+        between.at++;
+        skip_blanks(&between);
+    }
     while (is_quote(peek(&between, 0)))
         between.at++;
     return between.at == until;
@@ -514,6 +518,21 @@ static bool is_empty_element(struct weir__binding_walk *walk, const struct weir_
     return has(walk, "</") || (peek(walk, 0) != '<' && skip_reference(walk));
 }
 
+/* getenv("X").unwrap().trim(): the calls behind what was used, and what closes it. */
+static void skip_calls(struct weir__binding_walk *walk)
+{
+    while (is_quote(peek(walk, 0)) || is_one_of(peek(walk, 0), ")]\\?!"))
+        walk->at++;
+    while (peek(walk, 0) == '.' && is_letter(peek(walk, 1))) {
+        while (is_name(peek(walk, 0)))
+            walk->at++;
+        if (peek(walk, 0) == '(' && !skip_brackets(walk))
+            return;
+        while (is_one_of(peek(walk, 0), "?!"))
+            walk->at++;
+    }
+}
+
 /* X and no sign: used, or declared, and then no more in its line, its statement or its option. */
 static bool is_left_alone(const char *first, struct weir__binding_walk *walk,
                           const struct weir__binding_span *name)
@@ -522,8 +541,11 @@ static bool is_left_alone(const char *first, struct weir__binding_walk *walk,
     if (is_declared && is_blank(peek(walk, 0)) && weir__binding_is_defined(first, name->from))
         return classify(walk, false) == GIVEN_NOTHING;
     bool has_ended = false;
-    for (; is_quote(peek(walk, 0)) || is_one_of(peek(walk, 0), "])}\\ ;,?!"); walk->at++)
-        has_ended |= *walk->at == ';' || (*walk->at == ' ' && peek(walk, 1) == '-');
+    if (is_used(first, name))
+        skip_calls(walk);
+    for (; is_quote(peek(walk, 0)) || is_one_of(peek(walk, 0), "])}\\ ;,?!&|"); walk->at++)
+        has_ended |= *walk->at == ';' || (*walk->at == ' ' && peek(walk, 1) == '-') ||
+                     has(walk, "&&") || has(walk, "||");
     if (is_declared && has_ended)
         return true;
     return is_at_line_end(walk) && (is_declared || is_used(first, name));

@@ -60,7 +60,8 @@ static bool is_owner_inside(const char *value, const char *value_end,
             sign++;
     while (sign > value && sign < value_end && *sign >= '0' && *sign <= '9')
         sign++;
-    if (sign == value || value_end - sign < 2 || *sign != '=' || !is_name(sign[1]))
+    if (sign == value || value_end - sign < 2 || *sign != '=' ||
+        (!is_name(sign[1]) && !is_one_of(sign[1], "+/")))
         return false;
     *ret_owner = (struct weir__binding_span){value, sign};
     return true;

@@ -140,18 +140,22 @@ bool weir__binding_is_declared(const char *first, const char *name)
 #define SECRET_MIN   24u
 #define UUID_BYTES   36u
 #define DIGEST_MAX   40u
+#define HEX_WORDS    8u /* of the doubtful ones: the first */
 
 /* What stands before the kind in the name of a key that is none: it is public, or finds something
  * in a table. */
-static const char *const open_words[] = {
-    "public", "pub",    "publishable", "site",  "cache",       "websocket", "host",   "partition",
-    "object", "pinned", "idempotency", "rowid", "translation", "i18n",      "trusted"};
+static const char *const open_words[] = {"public",      "pub",   "publishable", "site",   "cache",
+                                         "websocket",   "host",  "partition",   "object", "pinned",
+                                         "idempotency", "rowid", "translation", "i18n",   "trusted",
+                                         "dedupe",      "dedup"};
 
-/* The same, but secrets are called so as well: the value decides. */
+/* The same, but secrets are called so as well: the value decides. Of the first ones digits to F are
+ * a secret, too, as of anything else that is called a key. */
 static const char *const doubtful_words[] = {
-    "primary", "foreign",   "message", "group",  "hash", "node", "registry",
-    "project", "signature", "sort",    "lookup", "row",  "col",  "uniq",
-    "column",  "unique",    "index",   "locale", "issue"};
+    "primary",   "message", "group", "hash",   "node",    "registry", "project",
+    "signature", "foreign", "sort",  "lookup", "row",     "col",      "uniq",
+    "column",    "unique",  "index", "locale", "issue",   "digest",   "etag",
+    "checksum",  "commit",  "md5",   "sha1",   "revision"};
 
 static char fold(char byte)
 {
@@ -195,9 +199,11 @@ static size_t without_kind(const char *word, size_t length, size_t *kind)
     static const char *const kinds[] = {[KIND_KEY] = "key", [KIND_TOKEN] = "token"};
     for (size_t i = 0; i < LENGTH_OF(kinds); i++) {
         size_t size = strlen(kinds[i]);
-        if (length >= size && strncasecmp(word + length - size, kinds[i], size) == 0) {
+        size_t plural = length > size && fold(word[length - 1]) == 's';
+        if (length >= size + plural &&
+            strncasecmp(word + length - plural - size, kinds[i], size) == 0) {
             *kind = i;
-            return length - size;
+            return length - plural - size;
         }
     }
     return length;
@@ -208,8 +214,8 @@ static bool is_digit(char byte)
     return byte >= '0' && byte <= '9';
 }
 
-/* A number of a thing, the digest of one, or words: what is found in tables. Keys of Azure are as
- * long as an MD5 and called primary: of those only the UUID is none. */
+/* A number of a thing, the digest of one, or words: what is found in tables. Keys are often as long
+ * as an MD5: is_digest says whether that is what it is then. */
 static bool is_of_table(const char *value, size_t length, bool is_digest)
 {
     size_t digits = 0, hex = 0, dashes = 0;
@@ -273,6 +279,6 @@ bool weir__binding_is_public(const char *text, size_t mark, size_t end, size_t v
             return true;
         return kind == KIND_KEY && is_any(until, stem, doubtful_words, LENGTH_OF(doubtful_words)) &&
                is_of_table(text + value, value_end - value,
-                           strncasecmp(until, "primary", stem) != 0);
+                           !is_any(until, stem, doubtful_words, HEX_WORDS));
     }
 }

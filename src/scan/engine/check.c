@@ -29,6 +29,7 @@ static const struct {
     {"huggingface", weir__check_huggingface},
     {"json-gcp", weir__check_json_gcp},
     {"jwt", weir__check_jwt},
+    {"letters", weir__check_letters},
     {"not-placeholder", weir__check_not_placeholder},
     {"npm", weir__check_npm},
     {"openai", weir__check_openai},
@@ -62,7 +63,8 @@ weir__check *weir__check_find(const char *name)
 /* Those that ask whether somebody wrote it rather than what it is made of: no proof. */
 static bool is_about_looks(const char *name)
 {
-    return strcmp(name, "not-placeholder") == 0 || strcmp(name, "random") == 0;
+    return strcmp(name, "not-placeholder") == 0 || strcmp(name, "random") == 0 ||
+           strcmp(name, "letters") == 0;
 }
 
 bool weir__check_is_gate(const char *name)

@@ -69,10 +69,10 @@ weir__check weir__check_age, weir__check_anthropic, weir__check_atlassian, weir_
     weir__check_bitcoin_wif, weir__check_databricks, weir__check_digitalocean, weir__check_discord,
     weir__check_dockerhub, weir__check_ethereum, weir__check_github, weir__check_gitlab,
     weir__check_google_api, weir__check_grafana, weir__check_huggingface, weir__check_json_gcp,
-    weir__check_jwt, weir__check_not_placeholder, weir__check_npm, weir__check_openai,
-    weir__check_pem, weir__check_planetscale, weir__check_pypi, weir__check_random,
-    weir__check_sendgrid, weir__check_sentry_org, weir__check_shopify, weir__check_slack,
-    weir__check_slack_webhook, weir__check_stripe, weir__check_telegram, weir__check_twilio,
-    weir__check_uuid, weir__check_vault;
+    weir__check_jwt, weir__check_letters, weir__check_not_placeholder, weir__check_npm,
+    weir__check_openai, weir__check_pem, weir__check_planetscale, weir__check_pypi,
+    weir__check_random, weir__check_sendgrid, weir__check_sentry_org, weir__check_shopify,
+    weir__check_slack, weir__check_slack_webhook, weir__check_stripe, weir__check_telegram,
+    weir__check_twilio, weir__check_uuid, weir__check_vault;
 
 #endif

@@ -1,10 +1,12 @@
 /* check_placeholder.c - what was written by people, and not made by a generator.
  *
- * A placeholder, in any case of letters: a value that holds one of the words below, or something in
- * angle brackets; one that is a
- * short unit again and again for most of it; one that goes up through digits or letters for ROW_MAX
- * bytes, or for half of it; hexadecimal bytes that go up one by one; one of fewer than 3 different
- * bytes.
+ * A placeholder, in any case of letters: a value that holds one of the words below as a part of
+ * its own, something in angle brackets or a command of a shell; one that is made of a word for what
+ * is tried out and of other words, or short numbers (test-db-1234); one that is a short unit again
+ * and again for most of it; one that goes up through digits or letters for ROW_MAX bytes, or for
+ * half of it; hexadecimal bytes that go up one by one; one of fewer than 3 different bytes.
+ *
+ * Letters alone are by chance where few of their pairs are those of words (see below).
  *
  * Not random is besides: what has no digit, and what reads like words. Of the pairs of letters in
  * English text four fifths are among those that are marked below; of those in random text one in
@@ -22,15 +24,18 @@
 #define ROW_MAX       10u /* bytes that go up one by one; by accident once in 10^14 */
 #define ROW_HALF      6u  /* at least so many, where half of the value is enough */
 #define ROW_OF_BYTES  6u  /* in hexadecimal; by accident once in 10^11 */
+#define COMMAND_MIN   5u  /* bytes of $(word) without the last, if it does not begin the value */
+#define NUMBER_MAX    4u  /* digits that are none of a secret */
+#define PART_MAX      12u /* letters of a word */
 #define PERIOD_MAX    16u /* bytes of a unit that is repeated, at least twice behind the first */
 #define REPEATED_MOST 70u /* of a hundred: so much of a value is repeated units, and it is none */
 
 static const char *const words[] = {
-    "example",     "xxxx",       "your-",      "your_",      "yourapi",  "yourkey",
-    "yourtoken",   "yoursecret", "${",         "{{",         "%{",       "$(",
-    "****",        "....",       "changeme",   "change-",    "change_",  "redacted",
-    "placeholder", "dummy",      "insert-",    "insert_",    "replace-", "replace_",
-    "replaceme",   "notareal",   "not-a-real", "not_a_real", "sample-",  "sample_"};
+    "example",   "xxxx",       "your-",      "your_",    "yourapi",  "yourkey",
+    "yourtoken", "yoursecret", "${",         "{{",       "%{",       "****",
+    "....",      "changeme",   "change-",    "change_",  "redacted", "placeholder",
+    "dummy",     "insert-",    "insert_",    "replace-", "replace_", "replaceme",
+    "notareal",  "not-a-real", "not_a_real", "sample-",  "sample_"};
 
 static char fold(char byte)
 {
@@ -41,9 +46,9 @@ static char fold(char byte)
  * bytes of a secret need no more than a look here. */
 #define S(byte) (UINT32_C(1) << ((byte)&31))
 static const uint32_t seconds[256] = {
-    ['e'] = S('x'), ['x'] = S('x'), ['y'] = S('o'), ['$'] = S('{') | S('('), ['{'] = S('{'),
-    ['%'] = S('{'), ['*'] = S('*'), ['.'] = S('.'), ['c'] = S('h'),          ['r'] = S('e'),
-    ['p'] = S('l'), ['d'] = S('u'), ['i'] = S('n'), ['n'] = S('o'),          ['s'] = S('a'),
+    ['e'] = S('x'), ['x'] = S('x'), ['y'] = S('o'), ['$'] = S('{'), ['{'] = S('{'),
+    ['%'] = S('{'), ['*'] = S('*'), ['.'] = S('.'), ['c'] = S('h'), ['r'] = S('e'),
+    ['p'] = S('l'), ['d'] = S('u'), ['i'] = S('n'), ['n'] = S('o'), ['s'] = S('a'),
 };
 
 static bool is_word_at(const char *text, size_t length, const char *word)
@@ -54,22 +59,99 @@ static bool is_word_at(const char *text, size_t length, const char *word)
     return word[same] == '\0';
 }
 
-/* <token>, or cut off: a password may have '<' in it. */
+/* <my token>, or cut off (<my): a password may have these signs in it, and begin with them. */
 static bool has_angles(const char *text, size_t length)
 {
-    const char *open = memchr(text, '<', length);
-    return open && (open == text || memchr(open, '>', length - (size_t)(open - text)));
+    for (size_t at = 0; at + 1 < length; at++) {
+        if (text[at] != '<')
+            continue;
+        size_t end = at + 1;
+        while (end < length &&
+               (weir__check_class(text[end]) & WEIR__BASE62 || memchr(" _-./:|,'", text[end], 9)))
+            end++;
+        if (end == length ? at == 0 : text[end] == '>' && end > at + 1)
+            return true;
+    }
+    return false;
+}
+
+/* $(command), or cut off at its first blank. Keys of web frameworks may have these signs by chance,
+ * too, and so there has to be a word between the brackets. */
+static bool has_command(const char *text, size_t length)
+{
+    for (size_t at = 0; at + 2 < length; at++) {
+        if (text[at] != '$' || text[at + 1] != '(' ||
+            !(weir__check_class(text[at + 2]) & (WEIR__LOWER | WEIR__UPPER) || text[at + 2] == '_'))
+            continue;
+        size_t end = at + 2;
+        while (end < length && (weir__check_class(text[end]) & WEIR__BASE62 || text[end] == '_' ||
+                                text[end] == '-' || text[end] == '.' || text[end] == ' '))
+            end++;
+        if (end == length ? at == 0 : text[end] == ')' && (at == 0 || end - at > COMMAND_MIN))
+            return true;
+    }
+    return false;
+}
+
+/* The length of the part that begins here: a word, or a number of a few digits. 0: neither. */
+static size_t part_of(const char *text, size_t length)
+{
+    size_t digits = 0, letters = 0;
+    while (digits < length && weir__check_class(text[digits]) & WEIR__DIGIT)
+        digits++;
+    if (digits > 0)
+        return digits <= NUMBER_MAX ? digits : 0;
+    letters += length > 0 && weir__check_class(text[0]) & WEIR__UPPER;
+    while (letters < length && weir__check_class(text[letters]) & WEIR__LOWER)
+        letters++;
+    return letters <= PART_MAX ? letters : 0;
+}
+
+/* test-db-1234: a word for what is tried out, and other words and numbers, all with marks between.
+ */
+static bool is_tried_out(const char *text, size_t length)
+{
+    static const char *const trials[] = {"test", "testing", "fake", "sample", "demo", "mock"};
+    size_t at = part_of(text, length);
+    bool is_trial = false;
+    for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++)
+        is_trial |= strlen(trials[i]) == at && is_word_at(text, at, trials[i]);
+    if (!is_trial || at == length)
+        return false;
+    while (at < length && (text[at] == '-' || text[at] == '_' || text[at] == '.')) {
+        size_t part = part_of(text + at + 1, length - at - 1);
+        if (part == 0)
+            return false;
+        at += 1 + part;
+    }
+    return at == length;
+}
+
+/* Whether a word ends where a part does, perhaps with another word and a short number behind it
+ * (exampleKey1): what goes on with digits and letters is a secret that begins with that word. */
+static bool is_whole(const char *text, size_t length, size_t at)
+{
+    size_t letters = at, digits = 0;
+    if (!(weir__check_class(text[at - 1]) & WEIR__BASE62) || fold(text[0]) == 'x')
+        return true; /* a mark has ended it, or it is xxxx */
+    while (letters < length && weir__check_class(text[letters]) & (WEIR__LOWER | WEIR__UPPER))
+        letters++;
+    while (letters + digits < length && weir__check_class(text[letters + digits]) & WEIR__DIGIT)
+        digits++;
+    return digits <= NUMBER_MAX && (letters + digits == length ||
+                                    !(weir__check_class(text[letters + digits]) & WEIR__BASE62));
 }
 
 static bool has_word(const char *text, size_t length)
 {
-    if (has_angles(text, length))
+    if (has_angles(text, length) || has_command(text, length) || is_tried_out(text, length))
         return true;
     for (size_t at = 0; at + 1 < length; at++) {
         if (!(seconds[(uint8_t)fold(text[at])] & S(text[at + 1])))
             continue;
         for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++)
-            if (is_word_at(text + at, length - at, words[w]))
+            if (is_word_at(text + at, length - at, words[w]) &&
+                is_whole(text + at, length - at, strlen(words[w])))
                 return true;
     }
     return false;
@@ -206,8 +288,15 @@ static const uint32_t pairs[26] = {
 
 #define PAIRS_MIN    10u /* fewer say nothing */
 #define PAIRS_COMMON 70u /* of a hundred: so many and more are words */
+/* Where there is no digit more has to speak for chance: few such pairs, and letters of one case or
+ * about as many of each. Names in code have a capital for each word. */
+#define PAIRS_LETTERS 50u
+#define CASE_LEAST    28u /* capitals, of a hundred */
+#define CASE_MOST     72u
+#define LETTERS_MIN   16u
+#define LETTERS_MAX   200u
 
-static bool reads_like_words(const char *text, size_t length)
+static bool reads_like_words(const char *text, size_t length, size_t most)
 {
     size_t seen = 0, common = 0;
     for (size_t i = 1; i < length; i++) {
@@ -220,7 +309,7 @@ static bool reads_like_words(const char *text, size_t length)
         seen++;
         common += pairs[fold(text[i - 1]) - 'a'] >> (fold(text[i]) - 'a') & 1;
     }
-    return seen >= PAIRS_MIN && common * 100 >= seen * PAIRS_COMMON;
+    return seen >= PAIRS_MIN && common * 100 >= seen * most;
 }
 
 bool weir__check_random(const char *secret, size_t length)
@@ -229,5 +318,18 @@ bool weir__check_random(const char *secret, size_t length)
     for (size_t i = 0; i < length && !has_digit; i++)
         has_digit = weir__check_class(secret[i]) & WEIR__DIGIT;
     return has_digit && weir__check_not_placeholder(secret, length) &&
-           (weir__check_all(secret, length, WEIR__XDIGIT) || !reads_like_words(secret, length));
+           (weir__check_all(secret, length, WEIR__XDIGIT) ||
+            !reads_like_words(secret, length, PAIRS_COMMON));
+}
+
+bool weir__check_letters(const char *secret, size_t length)
+{
+    size_t upper = 0;
+    if (!weir__check_is(secret, length, WEIR__LOWER | WEIR__UPPER, LETTERS_MIN, LETTERS_MAX))
+        return false;
+    for (size_t i = 0; i < length; i++)
+        upper += (weir__check_class(secret[i]) & WEIR__UPPER) != 0;
+    bool is_mixed = upper * 100 >= length * CASE_LEAST && upper * 100 <= length * CASE_MOST;
+    return (is_mixed || upper == 0) && weir__check_not_placeholder(secret, length) &&
+           !reads_like_words(secret, length, PAIRS_LETTERS);
 }

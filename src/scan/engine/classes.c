@@ -55,9 +55,10 @@ static inline __attribute__((always_inline)) size_t note(size_t block, struct bi
     uint64_t groups =
         group & weir__bits_back(before->group, group, 4) & weir__bits_back(before->group, group, 8);
     uint64_t base64 = b.first & weir__bits_back(before->groups, groups, 1);
-    uint64_t digits =
-        (unsigned)__builtin_popcountll(b.digits) < WEIR__CLASSES_DIGITS ? 0 : b.digits;
-    *before = (struct weir__classes_before){b.first, b.second, b.third, group, groups};
+    unsigned digits_count = (unsigned)__builtin_popcountll(b.digits);
+    uint64_t digits = digits_count + before->digits < WEIR__CLASSES_DIGITS ? 0 : b.digits;
+    *before =
+        (struct weir__classes_before){b.first, b.second, b.third, group, groups, digits_count};
     classes[block] = (struct weir__classes){base64, digits, b.rare};
     blocks[count] = (uint8_t)block;
     return count + ((base64 | digits | b.rare) != 0);

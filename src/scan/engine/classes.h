@@ -14,21 +14,24 @@
 #include <weir/defs.h>
 
 #define WEIR__CLASSES_BATCH  64u /* blocks at most that are asked for at once */
-#define WEIR__CLASSES_DIGITS 5u  /* fewer decimal digits in a block are nothing */
+#define WEIR__CLASSES_DIGITS 5u  /* fewer decimal digits in two blocks are nothing */
 
 /* What the survey of the decoder asks (decode.c). */
 struct weir__classes {
     /* A value of base64 below 32, and before it are three groups of base64 that decode to bytes
      * below 128: the thirteenth character of what is perhaps encoded text. */
     uint64_t base64;
-    uint64_t digits; /* decimal ones; 0 if there are fewer than WEIR__CLASSES_DIGITS */
-    uint64_t rare;   /* not 0: beginnings of escapes, or bytes that are not in UTF-8 text */
+    /* Decimal ones; 0 if there are fewer than WEIR__CLASSES_DIGITS in this block and the one before
+     * together: what is found does not depend on where blocks begin. */
+    uint64_t digits;
+    uint64_t rare; /* not 0: beginnings of escapes, or bytes that are not in UTF-8 text */
 };
 
 /* What a block has to know of the one before; zeros before the first. */
 struct weir__classes_before {
     uint64_t first, second, third; /* characters that may be there in a group of four */
     uint64_t group, groups;        /* where a group ends; where three of them in a row end */
+    unsigned digits;               /* how many */
 };
 
 struct weir__classifier {

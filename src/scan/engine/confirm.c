@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "binding.h"
+#include "classes.h"
 #include "parts.h"
 
 #include "banned.h"
@@ -21,6 +22,7 @@
 #define NARROWER_MAX 64u   /* times that too wide a match is looked for in a narrower form */
 #define LATE_WIDTH   1024u /* of rules for which it is remembered where no match can end */
 #define LATE_AHEAD   4096u
+#define LINES_FAR    256u /* bytes in which line ends are counted at once */
 
 /* What the path says about a rule, found out when first needed. */
 enum { UNKNOWN, WANTED, UNWANTED };
@@ -31,7 +33,8 @@ bool weir__is_path_wanted(struct weir__scanner *scanner, uint32_t rule)
     if (*state == UNKNOWN) {
         const char *path = weir__buffer_text(&scanner->path);
         struct weir__matcher *wanted = &scanner->paths[rule];
-        bool has = !wanted->text || weir__matcher_has(wanted, scanner->data, path, strlen(path));
+        bool has = !wanted->text || !scanner->is_path_known ||
+                   weir__matcher_has(wanted, scanner->data, path, strlen(path));
         if (!has && (path = weir__origin_path(scanner->engine->origin, path, &scanner->inside)))
             has = weir__matcher_has(wanted, scanner->data, path, strlen(path));
         *state = has ? WANTED : UNWANTED;
@@ -112,29 +115,35 @@ static bool has_comment(struct weir__uncommented *none, uint64_t generation,
     return found >= from || find_comment(view, from, until);
 }
 
+/* Where a line ends every few bytes it takes longer to look for each than to look at all bytes. */
+static uint64_t count_lines(const char *bytes, size_t length)
+{
+    uint64_t lines = 0;
+    if (length >= LINES_FAR)
+        return weir__classifier()->count_lines(bytes, length);
+    for (const char *next = bytes, *end = bytes + length;
+         (next = memchr(next, '\n', (size_t)(end - next))); next++)
+        lines++;
+    return lines;
+}
+
 /* The number and the start of the line of a byte of the segment. */
 static void find_line(struct weir__scanner *scanner, size_t at, uint64_t *ret_line,
                       uint64_t *ret_start)
 {
-    const char *from = scanner->bytes + scanner->cursor, *end = scanner->bytes + at;
-    if (at < scanner->cursor) {
-        uint64_t line = scanner->cursor_line;
-        for (const char *next = end; (next = memchr(next, '\n', (size_t)(from - next))); next++)
-            scanner->cursor_line--;
-        /* In the same line nothing before it is looked at: it may be the whole segment. */
-        const char *before =
-            line != scanner->cursor_line ? memrchr(scanner->bytes, '\n', at) : NULL;
-        if (before)
-            scanner->cursor_start = scanner->offset + (uint64_t)(before + 1 - scanner->bytes);
-        else if (line != scanner->cursor_line)
-            scanner->cursor_start = scanner->line_start;
-        from = end;
-    }
-    while (from < end && (from = memchr(from, '\n', (size_t)(end - from)))) {
-        from++;
-        scanner->cursor_line++;
-        scanner->cursor_start = scanner->offset + (uint64_t)(from - scanner->bytes);
-    }
+    const char *bytes = scanner->bytes, *last = NULL;
+    size_t cursor = scanner->cursor;
+    uint64_t lines = at < cursor ? count_lines(bytes + at, cursor - at)
+                                 : count_lines(bytes + cursor, at - cursor);
+    scanner->cursor_line =
+        at < cursor ? scanner->cursor_line - lines : scanner->cursor_line + lines;
+    /* In the same line nothing before it is looked at: it may be the whole segment. */
+    if (lines > 0)
+        last = memrchr(bytes, '\n', at);
+    if (last)
+        scanner->cursor_start = scanner->offset + (uint64_t)(last + 1 - bytes);
+    else if (lines > 0)
+        scanner->cursor_start = scanner->line_start;
     scanner->cursor = at;
     *ret_line = scanner->cursor_line;
     *ret_start = scanner->cursor_start;
@@ -149,6 +158,21 @@ static void find_origin(const struct weir__view *view, size_t *from, size_t *unt
         *from = start - view->parent->start;
         *until = end - view->parent->start;
     }
+}
+
+/* Whether an escape was undone in what is not encoded as a whole. */
+static bool is_misread(const struct weir__view *view, size_t from, size_t until)
+{
+    for (; view->parent; view = view->parent) {
+        size_t start, end;
+        weir__decoded_place(view->source, view->run, from, until, &start, &end);
+        if (view->run->encoding == WEIR__PERCENT &&
+            !weir__decode_is_percent(view->source, start, end))
+            return true;
+        from = start - view->parent->start;
+        until = end - view->parent->start;
+    }
+    return false;
 }
 
 static void place_of(struct weir__scanner *scanner, size_t from, size_t until,
@@ -208,7 +232,7 @@ static bool is_allowed_by_list(struct weir__scanner *scanner, const struct weir_
     const char *bytes = scanner->view->bytes;
     struct weir__allow_subject subject = {
         .rule = match->rule,
-        .path = weir__buffer_text(&scanner->path),
+        .path = scanner->is_path_known ? weir__buffer_text(&scanner->path) : NULL,
         .commit = scanner->commit,
         .secret = bytes + match->secret_from,
         .secret_length = match->secret_until - match->secret_from,
@@ -286,6 +310,7 @@ static void keep(struct weir__scanner *scanner, const struct weir__match *match,
     candidate->entropy = facts->entropy;
     candidate->is_checked = facts->is_checked;
     candidate->encodings_count = (uint8_t)view->depth;
+    candidate->is_misread = is_misread(view, match->secret_from, match->secret_until);
     scanner->pending.has_decoded |= view->depth > 0;
     for (const struct weir__view *at = view; at->parent; at = at->parent)
         candidate->encodings[at->depth - 1] = at->run->encoding;
@@ -329,10 +354,18 @@ enum weir__verdict weir__weigh(struct weir__scanner *scanner, const struct weir_
     return is_allowed_by_list(scanner, match, &facts) ? WEIR__ALLOWED : WEIR__ACCEPTED;
 }
 
+/* Whether a match would be there, and have what it requires, whatever the path is. If not, others
+ * must not give way to it without its being told. */
+static bool is_there_anyway(const struct weir__scanner *scanner, uint32_t rule)
+{
+    const struct weir__rule *read = scanner->engine->prepared[rule].rule;
+    return scanner->is_path_known || (!read->path && read->required_count == 0);
+}
+
 bool weir__judge(struct weir__scanner *scanner, const struct weir__match *match)
 {
     struct weir__facts facts;
-    if (!is_of_segment(scanner, match))
+    if (scanner->has_any || !is_of_segment(scanner, match))
         return false;
     enum weir__verdict verdict;
     if (!weir__echo_judged(scanner, match, &verdict, &facts)) {
@@ -347,10 +380,16 @@ bool weir__judge(struct weir__scanner *scanner, const struct weir__match *match)
     case WEIR__COMMENTED:
         scanner->result.allowed++;
         /* What gives way to it says nothing of the same bytes. */
-        if (scanner->engine->prepared[match->rule].rank < WEIR__RANK_GENERIC)
+        if (scanner->engine->prepared[match->rule].rank < WEIR__RANK_GENERIC &&
+            is_there_anyway(scanner, match->rule))
             keep(scanner, match, &facts, verdict);
         break;
     case WEIR__ACCEPTED:
+        if (scanner->is_any_enough && weir__pending_is_certain(scanner, match->rule)) {
+            scanner->has_any = true; /* it stands whatever else is there */
+            scanner->result.findings = 1;
+            break;
+        }
         if (!scanner->view->parent && weir__pending_is_certain(scanner, match->rule))
             weir__doubts_cover(scanner, match->secret_from, match->secret_until);
         keep(scanner, match, &facts, verdict);
@@ -434,6 +473,8 @@ int weir__search(struct weir__scanner *scanner, uint32_t rule, size_t from, size
 
 static void take(struct weir__scanner *scanner, const struct weir__match *match)
 {
+    if (scanner->trace)
+        weir__text_match(scanner, match);
     if (scanner->engine->prepared[match->rule].is_doubtful && !scanner->view->parent)
         weir__doubts_add(scanner, match);
     else
@@ -542,7 +583,7 @@ void weir__confirm_path_rules(struct weir__scanner *scanner)
 {
     const struct weir__engine *engine = scanner->engine;
     const char *path = weir__buffer_text(&scanner->path);
-    for (uint32_t k = 0; k < engine->path_rules_count; k++) {
+    for (uint32_t k = 0; k < engine->path_rules_count && scanner->is_path_known; k++) {
         uint32_t i = engine->path_rules[k];
         if (!weir__is_path_wanted(scanner, i))
             continue;

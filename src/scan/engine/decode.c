@@ -166,6 +166,16 @@ bool weir__decode_offer(struct weir__decode_work *work, const struct weir__decod
     return true;
 }
 
+/* What is left out has no say in what is found here, and the other way round, as long as the bytes
+ * of both are apart. */
+void weir__decode_touch(const struct weir__decode_work *work, size_t from, size_t until)
+{
+    const struct weir__spans *left = work->options->left;
+    uint32_t next = weir__spans_behind(left, from > 0 ? (uint32_t)(from - 1) : 0);
+    if (next < left->count && left->items[next].from <= until)
+        *work->options->ret_is_left_touched = true;
+}
+
 /* The survey. */
 
 static bool wants(const struct weir__decode_work *work, enum weir__encoding encoding)
@@ -173,29 +183,45 @@ static bool wants(const struct weir__decode_work *work, enum weir__encoding enco
     return work->options->encodings >> encoding & 1;
 }
 
-static void survey_marks(struct weir__decode_work *work, const struct weir__block *block, size_t at)
+/* Byte order marks, each at its second byte. */
+struct marks {
+    uint64_t little, big;
+};
+
+static struct marks find_marks(const struct weir__decode_work *work,
+                               const struct weir__block *block, size_t at)
 {
     uint8_t before = at > 0 ? (uint8_t)work->source[at - 1] : 0;
     uint64_t ff = WEIR__BLOCK_BITS(block, weir__v16_ff), fe = WEIR__BLOCK_BITS(block, weir__v16_fe);
-    uint64_t little = fe & (ff << 1 | (before == 0xff)), big = ff & (fe << 1 | (before == 0xfe));
-    for (; little && wants(work, WEIR__UTF16LE); little &= little - 1)
-        weir__decode_marked(work, WEIR__UTF16LE, at + (unsigned)__builtin_ctzll(little) + 1);
-    for (; big && wants(work, WEIR__UTF16BE); big &= big - 1)
-        weir__decode_marked(work, WEIR__UTF16BE, at + (unsigned)__builtin_ctzll(big) + 1);
+    return (struct marks){
+        .little = wants(work, WEIR__UTF16LE) ? fe & (ff << 1 | (before == 0xff)) & work->mask : 0,
+        .big = wants(work, WEIR__UTF16BE) ? ff & (fe << 1 | (before == 0xfe)) & work->mask : 0};
 }
 
 static void survey_quads(struct weir__decode_work *work, struct weir__bits2 text,
                          struct weir__bits2 nul, size_t at)
 {
-    for (uint64_t hits = eight_quads(text, nul); hits; hits &= hits - 1)
+    for (uint64_t hits = eight_quads(text, nul) & work->mask; hits; hits &= hits - 1)
         weir__decode_quads(work, at + (unsigned)__builtin_ctzll(hits) + 1 - 4 * WEIR__TEXT_UNITS);
+}
+
+/* Eight units of the big order whose last letter is the first byte of the next block, in which
+ * there is perhaps nothing that it would be looked at for. */
+static void survey_across(struct weir__decode_work *work, uint64_t text, uint64_t nul, size_t at)
+{
+    const uint64_t nuls = UINT64_C(0xaaaa) << 48, letters = UINT64_C(0x5554) << 48;
+    size_t end = at + WEIR__BLOCK;
+    if ((nul & nuls) == nuls && (text & letters) == letters && end < work->length &&
+        weir__decode_is(work->source[end], WEIR__IS_TEXT) && work->mask >> 63 &&
+        wants(work, WEIR__UTF16BE))
+        weir__decode_wide(work, WEIR__UTF16BE, end + 1 - (size_t)2 * WEIR__TEXT_UNITS);
 }
 
 static void survey_wide(struct weir__decode_work *work, const struct weir__block *block, size_t at)
 {
     struct weir__bits2 nul = {.bits = WEIR__BLOCK_BITS(block, weir__v16_nul)};
     struct weir__bits2 text = {.bits = WEIR__BLOCK_BITS(block, weir__v16_text)};
-    survey_marks(work, block, at);
+    struct marks marks = find_marks(work, block, at);
     if (at > 0) {
         struct weir__block last = weir__block_load(work->source + at - WEIR__BLOCK);
         nul.before = WEIR__BLOCK_BITS(&last, weir__v16_nul);
@@ -207,12 +233,22 @@ static void survey_wide(struct weir__decode_work *work, const struct weir__block
     struct weir__bits2 big = {text.before & nul.before << 1,
                               text.bits & weir__bits_back(nul.before, nul.bits, 1)};
     size_t back = (size_t)2 * WEIR__TEXT_UNITS - 1;
-    if (nul.bits & nul.bits << 1)
+    if (nul.bits & weir__bits_back(nul.before, nul.bits, 1))
         survey_quads(work, text, nul, at);
-    for (uint64_t hits = eight(little); hits && wants(work, WEIR__UTF16LE); hits &= hits - 1)
-        weir__decode_wide(work, WEIR__UTF16LE, at + (unsigned)__builtin_ctzll(hits) - back);
-    for (uint64_t hits = eight(big); hits && wants(work, WEIR__UTF16BE); hits &= hits - 1)
-        weir__decode_wide(work, WEIR__UTF16BE, at + (unsigned)__builtin_ctzll(hits) - back);
+    uint64_t littles = wants(work, WEIR__UTF16LE) ? eight(little) & work->mask : 0;
+    uint64_t bigs = wants(work, WEIR__UTF16BE) ? eight(big) & work->mask : 0;
+    /* Of both orders, with a mark or without, in order of their places: what one has passed the
+     * other may still need. */
+    for (uint64_t hits = littles | bigs | marks.little | marks.big; hits; hits &= hits - 1) {
+        uint64_t hit = hits & -hits;
+        size_t place = at + (unsigned)__builtin_ctzll(hits);
+        if (hit & (marks.little | marks.big))
+            weir__decode_marked(work, hit & marks.little ? WEIR__UTF16LE : WEIR__UTF16BE,
+                                place + 1);
+        else
+            weir__decode_wide(work, hit & littles ? WEIR__UTF16LE : WEIR__UTF16BE, place - back);
+    }
+    survey_across(work, text.bits, nul.bits, at);
 }
 
 /* Whether it is worth a closer look: not \n and \", which are everywhere, and no operator. */
@@ -247,7 +283,7 @@ static bool is_escape_likely(const struct weir__decode_work *work, size_t at)
 static void survey_escapes(struct weir__decode_work *work, const struct weir__block *block,
                            size_t at)
 {
-    uint64_t hits = WEIR__BLOCK_BITS(block, weir__v16_escape);
+    uint64_t hits = WEIR__BLOCK_BITS(block, weir__v16_escape) & work->mask;
     for (; hits; hits &= hits - 1) {
         size_t place = at + (unsigned)__builtin_ctzll(hits);
         if (work->source[place] == '%') {
@@ -273,25 +309,38 @@ static __attribute__((noinline)) void survey_rare(struct weir__decode_work *work
 }
 
 /* Places that are three to eight bytes behind another one. */
-static inline uint64_t steps(uint64_t bits)
+static inline struct weir__bits2 steps(struct weir__bits2 b)
 {
-    return bits & (bits << 3 | bits << 4 | bits << 5 | bits << 6 | bits << 7 | bits << 8);
+    uint64_t bits = 0, before = 0;
+    for (unsigned step = 3; step <= 8; step++) {
+        bits |= weir__bits_back(b.before, b.bits, step);
+        before |= b.before << step;
+    }
+    return (struct weir__bits2){b.before & before, b.bits & bits};
 }
 
-/* Text in hexadecimal has a decimal digit as the first of each two, six times in this block if
- * there are twelve bytes of it; and bytes that stand apart begin with one, whatever their notation.
+/* Text in hexadecimal has a decimal digit as the first of each two, six times in a row if there are
+ * twelve bytes of it; and bytes that stand apart begin with one, whatever their notation. Both are
+ * looked for across the edge of the block: none of what they depend on is farther back than that.
  */
 static __attribute__((noinline)) void survey_digits(struct weir__decode_work *work, uint64_t digits,
                                                     size_t at)
 {
-    uint64_t row = digits & digits << 2, starts = digits & ~(digits << 1);
-    row &= row << 4;
-    for (row &= row << 4; row && wants(work, WEIR__HEX); row &= row - 1) {
-        size_t place = at + (unsigned)__builtin_ctzll(row);
+    struct weir__bits2 both = {.bits = digits};
+    if (at > 0) {
+        struct weir__block last = weir__block_load(work->source + at - WEIR__BLOCK);
+        both.before = WEIR__BLOCK_BITS(&last, weir__v16_digit);
+    }
+    struct weir__bits2 row = weir__bits2_and(weir__bits2_and(weir__bits2_and(both, 2), 4), 4);
+    uint64_t hits = wants(work, WEIR__HEX) ? row.bits & work->mask : 0;
+    for (; hits; hits &= hits - 1) {
+        size_t place = at + (unsigned)__builtin_ctzll(hits);
         if (place >= work->done[WEIR__HEX])
             weir__decode_hex(work, place);
     }
-    for (uint64_t hits = steps(steps(steps(steps(starts)))); hits; hits &= hits - 1)
+    struct weir__bits2 starts = {both.before & ~(both.before << 1),
+                                 both.bits & ~weir__bits_back(both.before, both.bits, 1)};
+    for (hits = steps(steps(steps(steps(starts)))).bits & work->mask; hits; hits &= hits - 1)
         weir__decode_list(work, at + (unsigned)__builtin_ctzll(hits));
 }
 
@@ -304,8 +353,49 @@ static void survey(struct weir__decode_work *work, const struct weir__classes *c
         survey_digits(work, classes->digits, at);
     if (!wants(work, WEIR__BASE64) || at + WEIR__BLOCK <= work->done[WEIR__BASE64])
         return;
-    for (uint64_t hits = classes->base64; hits; hits &= hits - 1)
+    for (uint64_t hits = classes->base64 & work->mask; hits; hits &= hits - 1)
         weir__decode_base64(work, at + (unsigned)__builtin_ctzll(hits) - 12);
+}
+
+/* The places of the block here that are in [from, until). */
+static uint64_t mask_of(size_t at, size_t from, size_t until)
+{
+    uint64_t mask = from > at ? UINT64_MAX << (from - at) : UINT64_MAX;
+    return until - at < WEIR__BLOCK ? mask & ~(UINT64_MAX << (until - at)) : mask;
+}
+
+/* Runs for which there is a place in [from, until). */
+static void survey_part(struct weir__decode_work *work, size_t from, size_t until)
+{
+    const struct weir__classifier *classifier = weir__classifier();
+    struct weir__classes classes[WEIR__CLASSES_BATCH];
+    struct weir__classes_before before = {0};
+    uint8_t numbers[WEIR__CLASSES_BATCH];
+    size_t at = from / WEIR__BLOCK * WEIR__BLOCK;
+    if (at > 0)
+        classifier->survey(work->source + at - WEIR__BLOCK, 1, &before, classes, numbers);
+    while (at < until && work->length - at >= WEIR__BLOCK) {
+        size_t most = (work->length - at) / WEIR__BLOCK;
+        size_t blocks = (until - at + WEIR__BLOCK - 1) / WEIR__BLOCK;
+        blocks = blocks < most ? blocks : most;
+        blocks = blocks < WEIR__CLASSES_BATCH ? blocks : WEIR__CLASSES_BATCH;
+        size_t count = classifier->survey(work->source + at, blocks, &before, classes, numbers);
+        for (size_t i = 0; i < count; i++) {
+            size_t place = at + numbers[i] * (size_t)WEIR__BLOCK;
+            work->mask = mask_of(place, from, until);
+            survey(work, &classes[numbers[i]], work->source + place, place);
+        }
+        at += blocks * WEIR__BLOCK;
+    }
+    if (at < until) {
+        /* A blank is in no class that the survey asks for by itself. */
+        char rest[WEIR__BLOCK];
+        memset(rest, ' ', sizeof(rest));
+        memcpy(rest, work->source + at, work->length - at);
+        classifier->survey(rest, 1, &before, classes, numbers);
+        work->mask = mask_of(at, from, until);
+        survey(work, classes, rest, at);
+    }
 }
 
 size_t weir__decode(const char *source, size_t length, const struct weir__decode_options *options,
@@ -313,29 +403,12 @@ size_t weir__decode(const char *source, size_t length, const struct weir__decode
 {
     struct weir__decode_work work = {
         .source = source, .length = length, .options = options, .out = out, .runs = runs};
-    const struct weir__classifier *classifier = weir__classifier();
-    struct weir__classes classes[WEIR__CLASSES_BATCH];
-    struct weir__classes_before before = {0};
-    uint8_t numbers[WEIR__CLASSES_BATCH];
-    size_t at = 0;
-    while (length - at >= WEIR__BLOCK) {
-        size_t blocks = (length - at) / WEIR__BLOCK;
-        blocks = blocks < WEIR__CLASSES_BATCH ? blocks : WEIR__CLASSES_BATCH;
-        size_t count = classifier->survey(source + at, blocks, &before, classes, numbers);
-        for (size_t i = 0; i < count; i++) {
-            size_t place = at + numbers[i] * (size_t)WEIR__BLOCK;
-            survey(&work, &classes[numbers[i]], source + place, place);
-        }
-        at += blocks * WEIR__BLOCK;
-    }
-    if (at < length) {
-        /* A blank is in no class that the survey asks for by itself. */
-        char rest[WEIR__BLOCK];
-        memset(rest, ' ', sizeof(rest));
-        memcpy(rest, source + at, length - at);
-        classifier->survey(rest, 1, &before, classes, numbers);
-        survey(&work, classes, rest, at);
-    }
+    const struct weir__spans *parts = options->parts;
+    for (uint32_t i = 0; parts && i < parts->count; i++)
+        survey_part(&work, parts->items[i].from,
+                    parts->items[i].until < length ? parts->items[i].until : length);
+    if (!parts)
+        survey_part(&work, 0, length);
     *ret_is_truncated = work.is_truncated;
     return work.runs_count;
 }

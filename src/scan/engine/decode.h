@@ -28,6 +28,7 @@
 #define WEIR_SCAN_ENGINE_DECODE_H
 
 #include "buffer.h"
+#include "spans.h"
 
 enum weir__encoding {
     WEIR__BASE64,
@@ -66,15 +67,30 @@ struct weir__decoded {
     const struct weir__buffer *_marks;
 };
 
+/* Bytes beside a place by which it is known whether a run may be there. */
+#define WEIR__SURVEY_NEAR 64u
+
 struct weir__decode_options {
-    size_t runs_max;            /* of one call */
-    unsigned encodings;         /* 1u << encoding of each that is looked for */
+    size_t runs_max;                 /* of one call */
+    unsigned encodings;              /* 1u << encoding of each that is looked for */
+    const struct weir__spans *parts; /* that are looked at; NULL: all of it (see below) */
+    /* What was asked for a run, with all that the answers depend on, is added here. NULL: not. */
+    struct weir__spans *looked;
+    /* Of what was noted so of this text before, what is in none of the parts; and whether what is
+     * asked in them depends on it, so that all must be looked at. NULL: not. */
+    const struct weir__spans *left;
+    bool *ret_is_left_touched;
     bool has_walls;             /* behind each NUL what is half a character in any UTF-16 */
     struct weir__buffer *marks; /* of long runs; lives as long as these. NULL: none are kept */
 };
 
 /* Finds the runs and appends what they decode to, each followed by one NUL byte so that no match
- * spans two of them. The output's maximum is the budget. Returns the number of runs. */
+ * spans two of them. The output's maximum is the budget. Returns the number of runs.
+ *
+ * What is found does not depend on where in the source it stands. So parts that were looked at
+ * apart, each with all that was looked at for any place in it and with WEIR__SURVEY_NEAR bytes to
+ * either side of what is new in it, have the runs that they have in the whole; unless what is new
+ * has to do with what is left out (ret_is_left_touched). */
 size_t weir__decode(const char *source, size_t length, const struct weir__decode_options *options,
                     struct weir__buffer *out, struct weir__decoded *runs, bool *ret_is_truncated);
 
@@ -84,5 +100,9 @@ size_t weir__decode(const char *source, size_t length, const struct weir__decode
  * if there are marks. */
 void weir__decoded_place(const char *source, const struct weir__decoded *run, size_t from,
                          size_t until, size_t *ret_from, size_t *ret_until);
+
+/* Whether these bytes may be a value that was percent-encoded as a whole. Not so if a '%' begins no
+ * escape, or if there is a sign that would have been escaped: then the escapes in it are chance. */
+bool weir__decode_is_percent(const char *source, size_t from, size_t until);
 
 #endif

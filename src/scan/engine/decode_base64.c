@@ -7,8 +7,11 @@
  *
  * A stretch is cut where the alphabets would mix. It goes on in the next line if the lines are of
  * one width, with the same break and the same margin between them; a shorter line is the last. It
- * begins in the first line that holds text. Breaks that are written as escapes (\n in a JSON
- * string) are breaks, and so is what joins two strings.
+ * begins in the first line that holds text. Signs that are before it there, as in a diff or in a
+ * comment, are the margin of the others even if they could be base64: the phase has told. Breaks
+ * that are written as escapes (\n in a JSON string, &#13; in markup) are breaks, also before those
+ * that are none, and so is what joins two strings; one line between may be empty. What stands
+ * behind the last line makes no difference.
  *
  * Whether a line goes on in the next cannot always be told: the word that begins the next line may
  * be taken for the rest of the text, and a list for lines of one text. What is glued to a secret
@@ -17,16 +20,28 @@
  *
  * A stretch is located once; each place in it that the survey points at costs a fixed time.
  */
-#include "decode_mask.h"
 #include "decode_part.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "decode_mask.h"
 
 #include "banned.h"
 
 #define BLANKS_MAX    256u /* before a line */
+#define MARGIN_MAX    16u  /* blanks and signs before the first line */
+#define MARK_MAX      4u   /* signs in a row before a blank */
 #define FOLDED_LEAST  60u  /* characters of lines with a blank between them */
 #define WINDOW_BEFORE 24u  /* characters around a place in which text is looked for; by fours */
 #define WINDOW_BEHIND 40u
 #define QUICK         12u /* characters that are tried before anything is located */
+#define GAP_AHEAD     (BLANKS_MAX + 2u * WEIR__BACKSLASHES_MAX) /* bytes behind a gap that matter */
+/* And behind a line: its padding, and where the survey points at the last of its characters. */
+#define LINE_AHEAD 16u
+/* And before the first line: its margin, the break before that, and signs that turned out to be of
+ * it. */
+#define BEFORE (MARGIN_MAX + 8u)
 
 /* Nine bytes, each text or the NUL of UTF-16. */
 static bool is_quick_text(const char *characters)
@@ -76,77 +91,172 @@ static bool is_quote(char byte)
     return byte == '"' || byte == '\'' || byte == '`';
 }
 
-/* Behind blanks and the mark of a comment. */
-static size_t skip_margin(const char *source, size_t at, size_t length)
+static bool is_blank(char byte)
 {
-    static const char *const marks[] = {"# ", "* ", "> ", "// "};
+    return byte == ' ' || byte == '\t';
+}
+
+/* What comments, quotations and the lines of a diff begin with. */
+static bool is_mark(char byte)
+{
+    return byte != '\0' && strchr("#*>/;-+|!%<:", byte);
+}
+
+static size_t skip_blanks(const char *source, size_t at, size_t length)
+{
     size_t most = length - at > BLANKS_MAX ? at + BLANKS_MAX : length;
-    while (at < most && (source[at] == ' ' || source[at] == '\t'))
+    while (at < most && is_blank(source[at]))
         at++;
-    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+    return at;
+}
+
+/* Behind what stands before the first line as well; or behind blanks, and a mark with blanks behind
+ * it. */
+static size_t skip_margin(const char *source, size_t at, size_t length,
+                          const struct weir__stretch *stretch)
+{
+    size_t size = stretch->margin;
+    if (size > 0 && length - at >= size &&
+        memcmp(source + at, source + stretch->from - size, size) == 0)
+        return at + size;
+    size_t mark = at = skip_blanks(source, at, length);
+    while (mark < length && mark - at < MARK_MAX && is_mark(source[mark]))
+        mark++;
+    return mark > at && mark < length && is_blank(source[mark]) ? skip_blanks(source, mark, length)
+                                                                : at;
+}
+
+/* Bytes between the beginning of a line and this place in it, if they are marks and blanks. */
+static size_t margin_before(const char *source, size_t at)
+{
+    size_t from = at;
+    while (from > 0 && at - from < MARGIN_MAX &&
+           (is_blank(source[from - 1]) || is_mark(source[from - 1])))
+        from--;
+    return from == 0 || source[from - 1] == '\n' || source[from - 1] == '\r' ? at - from : 0;
+}
+
+/* Behind a line break that is written as an escape, with any number of backslashes or as markup has
+ * it; or where it began. */
+static size_t skip_written_break(const char *source, size_t at, size_t length)
+{
+    static const char *const marks[] = {"&#10;", "&#13;", "&#xa;", "&#xd;",
+                                        "<br>",  "<br/>", "<br />"};
+    size_t i = at;
+    while (i < length && i - at < WEIR__BACKSLASHES_MAX && source[i] == '\\')
+        i++;
+    if (i > at)
+        return i < length && (source[i] == 'n' || source[i] == 'r') ? i + 1 : at;
+    for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
         size_t size = strlen(marks[i]);
-        if (length - at >= size && memcmp(source + at, marks[i], size) == 0)
+        if (length - at >= size && strncasecmp(source + at, marks[i], size) == 0)
             return at + size;
     }
     return at;
 }
 
-/* Behind line breaks that are written as escapes, with any number of backslashes. */
 static size_t skip_written_breaks(const char *source, size_t at, size_t length)
 {
-    for (size_t i = at; i < length && source[i] == '\\'; i++) {
-        size_t first = i;
-        while (i < length && i - first < WEIR__BACKSLASHES_MAX && source[i] == '\\')
-            i++;
-        if (i == length || (source[i] != 'n' && source[i] != 'r'))
+    for (size_t end; at < length && source[at] != '\0' && strchr("\\&<", source[at]); at = end) {
+        end = skip_written_break(source, at, length);
+        if (end == at)
             break;
-        at = i + 1;
     }
     return at;
 }
 
+/* Behind a line break and the margin of the next line, or where it began. */
+static size_t skip_break(const char *source, size_t at, size_t length,
+                         const struct weir__stretch *stretch)
+{
+    size_t end = skip_blanks(source, at, length);
+    /* A backslash may stand before the break, in a script. */
+    if (length - end >= 2 && source[end] == '\\' && source[end + 1] == '\n')
+        end++;
+    size_t line = end;
+    if (line < length && source[line] == '\r')
+        line++;
+    if (line < length && source[line] == '\n')
+        line++;
+    return line > end ? skip_margin(source, line, length, stretch) : at;
+}
+
+static bool is_of_name(char byte)
+{
+    return (uint8_t)((byte | 0x20) - 'a') < 26 || (uint8_t)(byte - '0') < 10 ||
+           (byte != '\0' && strchr("_$.->[]", byte));
+}
+
+/* Of a string to which another one is added: x += "…" and $x .= "…" in the next statement. */
+static size_t skip_append(const char *source, size_t at, size_t length)
+{
+    char quote = source[at];
+    size_t most = length - at > BLANKS_MAX ? at + BLANKS_MAX : length, i = at + 1;
+    while (i < most && source[i] != '\0' && strchr("; \t\r\n", source[i]))
+        i++;
+    size_t name = i;
+    while (i < most && is_of_name(source[i]))
+        i++;
+    if (i == name)
+        return at;
+    i = skip_blanks(source, i, most);
+    if (i < most && (source[i] == '+' || source[i] == '.'))
+        i++;
+    if (i >= most || source[i] != '=' || (source[i - 1] != '+' && source[i - 1] != '.'))
+        return at;
+    i = skip_blanks(source, i + 1, most);
+    return i < most && source[i] == quote ? i + 1 : at;
+}
+
 /* From the quote that closes one part of a joined string to behind the one that opens the next, or
- * where it began: "…" + "…", '…' . '…', "…" "…". A comma makes a list of them. */
+ * where it began: "…" + "…", '…' . '…', "…" "…", "…" & _ "…". A comma makes a list of them. */
 static size_t skip_join(const char *source, size_t at, size_t length)
 {
     char quote = source[at];
     size_t most = length - at > BLANKS_MAX ? at + BLANKS_MAX : length, i = at + 1;
-    while (i < most && source[i] != '\0' && strchr(" \t\r\n+.&\\", source[i]))
+    while (i < most && source[i] != '\0' && strchr(" \t\r\n+.&\\_", source[i]))
         i++;
-    return i > at + 1 && i < most && source[i] == quote ? i + 1 : at;
+    return i > at + 1 && i < most && source[i] == quote ? i + 1 : skip_append(source, at, length);
 }
 
-/* Bytes between two lines; 0: the stretch ends here. */
-static unsigned gap_at(const char *source, size_t at, size_t length, size_t width)
+/* Bytes between the last line of the stretch and the next; 0: it ends here. */
+static unsigned gap_behind(const struct weir__decode_work *work,
+                           const struct weir__stretch *stretch)
 {
+    const char *source = work->source;
+    size_t at = stretch->until, length = work->length;
     size_t end = skip_written_breaks(source, at, length);
-    if (end < length && is_quote(source[end])) {
-        size_t joined = skip_join(source, end, length);
-        end = joined > end ? joined : end;
-        return (unsigned)(end - at);
-    }
-    if (end > at)
-        return (unsigned)(end - at);
-    if (end < length && source[end] == ' ')
-        return width >= FOLDED_LEAST && width % 4 == 0 ? 1 : 0;
-    /* A backslash may stand before the break, in a script. */
-    if (length - end >= 2 && source[end] == '\\' && source[end + 1] == '\n')
-        end++;
-    if (end < length && source[end] == '\r')
-        end++;
-    if (end == length || source[end] != '\n')
-        return 0;
-    return (unsigned)(skip_margin(source, end + 1, length) - at);
+    if (end < length && is_quote(source[end]))
+        return (unsigned)(skip_join(source, end, length) - at);
+    /* Both, in a string over several lines of a script; and one line may be empty. */
+    end = skip_break(source, end, length, stretch);
+    if (end == at && end < length && source[end] == ' ')
+        return stretch->width >= FOLDED_LEAST && stretch->width % 4 == 0 ? 1 : 0;
+    return (unsigned)(skip_break(source, end, length, stretch) - at);
 }
 
-/* Whether a line of base64 may end here; a name that something is assigned to does not. */
-static bool is_line_end(const char *source, size_t at, size_t length)
+/* Whether lines may be items rather: an empty one is between two, or what programs that break lines
+ * put there seldom. */
+static bool is_apart(const char *gap, size_t length)
 {
-    for (unsigned i = 0; i < 2 && at < length && source[at] == '='; i++)
-        at++;
-    /* Decoded texts have a NUL between them, or what was no text behind them. */
-    return at == length || source[at] == '\0' || (source[at] & 0x80) ||
-           strchr(" \t\r\n\"'`<,;)]}\\", source[at]);
+    unsigned breaks = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (is_mark(gap[i]) || (gap[i] == '\r' && (i + 1 == length || gap[i + 1] != '\n')))
+            return true;
+        breaks += gap[i] == '\n';
+    }
+    return breaks > 1 || (length > 1 && is_blank(gap[0]));
+}
+
+/* Whether so many characters of base64 may end here: anywhere, but what something is assigned to is
+ * a name. */
+static bool is_line_end(const char *source, size_t at, size_t length, size_t count)
+{
+    unsigned padding = 0;
+    for (; padding < 2 && at < length && source[at] == '='; at++)
+        padding++;
+    return padding == 0 || at == length || (count + padding) % 4 == 0 ||
+           !(source[at] == '=' || weir__decode_is(source[at], WEIR__IS_BASE64));
 }
 
 /* Lines of a width that four does not divide are one stretch if the next fits the phase that the
@@ -184,20 +294,33 @@ static bool is_word(const char *source, const struct weir__stretch *stretch, siz
     return false;
 }
 
+/* Whether it is the one between the lines so far. The answer of gap_behind(), and what the next
+ * line is, depends on no byte behind what is noted. */
+static bool has_gap(struct weir__stretch *stretch, unsigned gap)
+{
+    stretch->looked = stretch->until + gap + GAP_AHEAD + stretch->width + LINE_AHEAD;
+    return gap > 0 && gap == stretch->gap;
+}
+
 static void add_lines(const struct weir__decode_work *work, struct weir__stretch *stretch,
                       unsigned kind)
 {
     const char *source = work->source;
-    stretch->gap = gap_at(source, stretch->until, work->length, stretch->width);
-    for (unsigned gap = stretch->gap; gap > 0 && gap == stretch->gap;
-         gap = gap_at(source, stretch->until, work->length, stretch->width)) {
+    stretch->gap = gap_behind(work, stretch);
+    stretch->is_apart = is_apart(source + stretch->until, stretch->gap);
+    for (unsigned gap = stretch->gap; has_gap(stretch, gap); gap = gap_behind(work, stretch)) {
         size_t at = stretch->until + gap;
         unsigned next_kind = kind;
         /* A line that is longer belongs to something else; so much of it is enough to know. */
         size_t most = work->length - at > stretch->width ? at + stretch->width + 1 : work->length;
         size_t until = span(source, at, most, &next_kind);
+        if (until - at > stretch->width && kind == 0 && next_kind == WEIR__IS_URL_SAFE) {
+            /* A sign of the other alphabet may stand behind the last line, as in "-->". */
+            next_kind = WEIR__IS_STANDARD;
+            until = span(source, at, most, &next_kind);
+        }
         if (until == at || until - at > stretch->width ||
-            !is_line_end(source, until, work->length) ||
+            !is_line_end(source, until, work->length, stretch->count + until - at) ||
             (until - at >= 2 && source[at] == '-' && source[at + 1] == '-') ||
             !is_continued(source, at, until, stretch->count) || is_word(source, stretch, at, until))
             return;
@@ -228,10 +351,23 @@ static void locate(const struct weir__decode_work *work, size_t at, struct weir_
     /* The letter of an escape, as in "\nQUJD". */
     if (from > least && from < at && work->source[from - 1] == '\\')
         from++;
+    /* Signs before the phase of the text belong to the margin. */
+    unsigned signs = 0, skip = (unsigned)(at - from) % 4;
+    while (signs < skip &&
+           weir__decode_is(work->source[from + signs], WEIR__IS_STANDARD | WEIR__IS_URL_SAFE))
+        signs++;
+    if (signs > 0 && signs == skip) {
+        from += signs;
+        kind = 0;
+        span(work->source, from, until, &kind);
+    }
     *stretch = (struct weir__stretch){
         .from = from, .until = until, .width = until - from, .count = until - from};
+    stretch->looked = until + LINE_AHEAD;
+    stretch->margin = margin_before(work->source, from);
     if (stretch->width >= WEIR__BASE64_LEAST)
         add_lines(work, stretch, kind);
+    weir__decode_looked(work, from > BEFORE ? from - BEFORE : 0, stretch->looked);
 }
 
 static size_t bytes_of(size_t characters)
@@ -330,7 +466,8 @@ void weir__decode_base64(struct weir__decode_work *work, size_t at)
     size_t line = (at - stretch->from) / (stretch->width + stretch->gap);
     size_t index = at - stretch->from - line * stretch->gap;
     size_t full = full_of(work, stretch);
-    bool has_list = stretch->count > stretch->width && !is_usual(stretch->width);
+    bool has_list =
+        stretch->count > stretch->width && (!is_usual(stretch->width) || stretch->is_apart);
     if (!stretch->is_taken) {
         size_t until = take(work, 0, stretch->count, index);
         if (until == 0)
@@ -350,24 +487,33 @@ void weir__decode_base64(struct weir__decode_work *work, size_t at)
 
 /* Hexadecimal digits. */
 
+static bool is_letter(char byte)
+{
+    return weir__decode_is(byte, WEIR__IS_BASE64) &&
+           !weir__decode_is(byte, WEIR__IS_STANDARD | WEIR__IS_URL_SAFE);
+}
+
 static void add_hex_lines(const struct weir__decode_work *work, struct weir__stretch *stretch)
 {
     const char *source = work->source;
     for (;;) {
         size_t at = stretch->until;
-        if (at == work->length || source[at] == ' ')
+        unsigned gap = gap_behind(work, stretch);
+        /* Digits with a blank between them are numbers. */
+        if (gap == 1 && source[at] == ' ')
             return;
-        unsigned gap = gap_at(source, at, work->length, stretch->width);
-        stretch->gap = stretch->count == stretch->width ? gap : stretch->gap;
-        if (gap == 0 || gap != stretch->gap)
+        if (stretch->count == stretch->width) {
+            stretch->gap = gap;
+            stretch->is_apart = is_apart(source + at, gap);
+        }
+        if (!has_gap(stretch, gap))
             return;
         size_t from = at + gap, until = from;
         while (until < work->length && until - from <= stretch->width &&
                weir__decode_is(source[until], WEIR__IS_HEX))
             until++;
         if (until == from || until - from > stretch->width || (until - from) % 2 != 0 ||
-            (until < work->length && source[until] == '=') ||
-            !is_line_end(source, until, work->length))
+            (until < work->length && (source[until] == '=' || is_letter(source[until]))))
             return;
         stretch->count += until - from;
         stretch->until = until;
@@ -408,15 +554,18 @@ void weir__decode_hex(struct weir__decode_work *work, size_t at)
     while (*until < work->length && weir__decode_is(work->source[*until], WEIR__IS_HEX))
         ++*until;
     stretch.width = stretch.count = *until - *from;
+    stretch.looked = *until + LINE_AHEAD;
+    stretch.margin = margin_before(work->source, *from);
     if (stretch.width >= WEIR__HEX_LEAST && stretch.width % 2 == 0)
         add_hex_lines(work, &stretch);
+    weir__decode_looked(work, *from > BEFORE ? *from - BEFORE : 0, stretch.looked);
     work->done[WEIR__HEX] = *until;
     bool is_text = offer_hex(work, &stretch, 0, stretch.count);
     if (stretch.count == stretch.width)
         return;
     /* As with base64: the last line, and those of a list, may be something else. */
     size_t full = stretch.count / stretch.width * stretch.width;
-    size_t first = is_text && is_usual(stretch.width) ? full : 0;
+    size_t first = is_text && is_usual(stretch.width) && !stretch.is_apart ? full : 0;
     if (full < stretch.count && (first > 0 || full > stretch.width))
         offer_hex(work, &stretch, 0, full);
     for (; first < stretch.count; first += stretch.width)

@@ -25,9 +25,10 @@ static bool may_begin(enum weir__encoding encoding, char byte)
     return encoding == WEIR__PERCENT ? byte == '%' : byte == '\\' || byte == '&';
 }
 
-/* Where the run ends that has an escape here. *last is the end of its last escape. */
+/* Where the run ends that has an escape here. *last is the end of its last escape. *ret_looked: no
+ * byte from there on makes a difference. */
 static size_t find_end(const struct weir__decode_work *work, enum weir__encoding encoding,
-                       size_t at, size_t *last)
+                       size_t at, size_t *last, size_t *ret_looked)
 {
     const char *source = work->source;
     size_t stop = 0; /* where what is beside the word ends; 0 while in the word */
@@ -50,6 +51,7 @@ static size_t find_end(const struct weir__decode_work *work, enum weir__encoding
             break;
         at++;
     }
+    *ret_looked = at + WEIR__SURVEY_NEAR; /* what is no escape yet may become one */
     if (!is_cut)
         return at;
     /* In the middle of a word: before it, if that is not the one with the escape. */
@@ -58,8 +60,9 @@ static size_t find_end(const struct weir__decode_work *work, enum weir__encoding
     return at > *last ? at : stop;
 }
 
-/* Where it begins: no further back than the last escape before. */
-static size_t find_begin(const char *source, size_t at, size_t least)
+/* Where it begins: no further back than the last escape before. *ret_looked: no byte before that
+ * makes a difference. */
+static size_t find_begin(const char *source, size_t at, size_t least, size_t *ret_looked)
 {
     size_t begin = at;
     while (begin > least && at - begin < WEIR__ESCAPES_WORD && is_word(source[begin - 1]))
@@ -72,6 +75,7 @@ static size_t find_begin(const char *source, size_t at, size_t least)
     while (begin > least && beside - begin < WEIR__ESCAPES_WORD && is_word(source[begin - 1]) &&
            begin < word)
         begin--;
+    *ret_looked = begin > 0 ? begin - 1 : 0;
     if (begin > least && beside - begin == WEIR__ESCAPES_WORD)
         for (begin = beside; begin < word && is_word(source[begin]);)
             begin++;
@@ -123,11 +127,23 @@ static void decode_around(struct weir__decode_work *work, enum weir__encoding en
     if (length == 0 || is_quote_of_text(work, at, length, first) ||
         (!is_wanted(first) && !is_half_of_letter(work, encoding, at + length, first)))
         return;
-    size_t least = work->done[encoding];
+    size_t least = work->done[encoding], begin, end;
     struct weir__decoded run = {.encoding = encoding,
-                                .from = find_begin(work->source, at, least),
-                                .until = find_end(work, encoding, at, &work->done[encoding])};
+                                .from = find_begin(work->source, at, least, &begin)};
+    run.until = find_end(work, encoding, at, &work->done[encoding], &end);
+    weir__decode_looked(work, begin, end);
     weir__decode_offer(work, &run);
+}
+
+bool weir__decode_is_percent(const char *source, size_t from, size_t until)
+{
+    char first;
+    for (size_t at = from; at < until; at++)
+        if (!is_word(source[at]) || source[at] == '#' || source[at] == '@' ||
+            (source[at] == '%' &&
+             weir__escape_length(WEIR__PERCENT, source, at, until, &first) == 0))
+            return false;
+    return true;
 }
 
 void weir__decode_percent(struct weir__decode_work *work, size_t at)

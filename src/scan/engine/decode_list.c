@@ -95,6 +95,7 @@ void weir__decode_list(struct weir__decode_work *work, size_t at)
         return;
     while (at > *done && (is_between(source[at - 1]) || is_in_word(source[at - 1])))
         at--;
+    size_t begin = at;
     for (;;) {
         while (at < work->length && is_between(source[at]))
             at++;
@@ -109,5 +110,6 @@ void weir__decode_list(struct weir__decode_work *work, size_t at)
     }
     for (int i = 0; i < NOTATIONS; i++)
         offer(work, i, &rows[i]);
+    weir__decode_looked(work, begin > 1 ? begin - 2 : 0, at + 2);
     *done = at;
 }

@@ -96,6 +96,11 @@ static inline weir__v16 weir__v16_fe(weir__v16 v)
     return (weir__v16)(v == 0xfe);
 }
 
+static inline weir__v16 weir__v16_digit(weir__v16 v)
+{
+    return (weir__v16)((v - '0') < 10);
+}
+
 /* Printable ASCII, TAB, LF, CR. */
 static inline weir__v16 weir__v16_text(weir__v16 v)
 {

@@ -62,9 +62,12 @@ static inline bool weir__decode_is(char byte, unsigned class)
 /* A stretch of base64 or hexadecimal that was looked at, and perhaps is no run. */
 struct weir__stretch {
     size_t from, until; /* until is behind the padding */
+    size_t looked;      /* and how far behind that it depends on what is there */
     size_t width;       /* characters of a line */
     size_t count;       /* characters altogether */
     unsigned gap;       /* bytes between lines */
+    size_t margin;      /* bytes before the first line, if it has none but signs and blanks */
+    bool is_apart;      /* lines may be items: an empty one or signs are between them */
     bool is_taken;      /* the run of all lines is in the list */
 };
 
@@ -79,7 +82,22 @@ struct weir__decode_work {
     size_t done[WEIR__ENCODINGS];
     size_t done_mark[WEIR__ENCODINGS]; /* of text behind a byte order mark */
     struct weir__stretch stretch;
+    uint64_t mask; /* of the block at hand: the places that are asked for */
 };
+
+void weir__decode_touch(const struct weir__decode_work *work, size_t from, size_t until);
+
+/* Whether there is a run here depends on these bytes, and those that the survey sees beside the
+ * place that it points at: WEIR__SURVEY_NEAR at most. Also if there is none. And the places that
+ * are not asked for because of what was found here are among them: so much is added behind. */
+static inline void weir__decode_looked(const struct weir__decode_work *work, size_t from,
+                                       size_t until)
+{
+    if (work->options->looked)
+        weir__spans_add(work->options->looked, from, until < work->length ? until : work->length);
+    if (work->options->left)
+        weir__decode_touch(work, from, until);
+}
 
 /* The stretches around a place, found by the survey. */
 

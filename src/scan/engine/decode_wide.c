@@ -14,6 +14,11 @@
 
 #include "banned.h"
 
+#define UNIT_BESIDE 4u /* bytes beside what is text that are looked at */
+/* Bytes behind it, with those that the survey sees before it points at the last of it. */
+#define UNITS_AHEAD (UNIT_BESIDE + 2u * WEIR__TEXT_UNITS)
+#define QUADS_AHEAD (UNIT_BESIDE + 4u * WEIR__TEXT_UNITS)
+
 static uint32_t unit_at(enum weir__encoding encoding, const char *source, size_t at)
 {
     uint32_t first = (uint8_t)source[at], second = (uint8_t)source[at + 1];
@@ -28,7 +33,7 @@ static bool is_ascii(uint32_t unit)
 static bool is_likely(uint32_t unit)
 {
     return is_ascii(unit) || (unit >= 0xa0 && unit < 0x250) || (unit >= 0x370 && unit < 0x590) ||
-           (unit >= 0x2010 && unit < 0x2045) || unit == 0x20ac;
+           (unit >= 0x2000 && unit < 0x2045) || unit == 0x20ac;
 }
 
 /* Bytes of what Unicode allows in a text; 0: nothing. */
@@ -56,11 +61,15 @@ static void keep(struct weir__decode_work *work, enum weir__encoding encoding, s
     struct weir__decoded run = {.encoding = encoding, .from = from, .until = until};
     for (size_t at = from; at < until; at += 2)
         run.out_until += utf8_length(unit_at(encoding, work->source, at));
-    /* What is ASCII in one order is so in the other, a byte further on. */
+    weir__decode_keep(work, &run);
+}
+
+/* What is ASCII in one order is so in the other, a byte further on. */
+static void pass(struct weir__decode_work *work, size_t until)
+{
     size_t *little = &work->done[WEIR__UTF16LE], *big = &work->done[WEIR__UTF16BE];
     *little = until > *little ? until : *little;
     *big = until > *big ? until : *big;
-    weir__decode_keep(work, &run);
 }
 
 struct likely {
@@ -92,10 +101,21 @@ static bool is_text_at(const struct weir__decode_work *work, size_t at)
     return at < work->length && weir__decode_is(work->source[at], WEIR__IS_TEXT);
 }
 
+/* How many ASCII units a stretch has where the one of the other order is. */
+static size_t ascii_within(const struct weir__decode_work *work, enum weir__encoding encoding,
+                           const struct likely *l, const struct likely *o)
+{
+    size_t ascii = 0, at = o->from > l->from ? l->from + (o->from - l->from) / 2 * 2 : l->from;
+    for (; at < l->until && at < o->until; at += 2)
+        ascii += unit_at(encoding, work->source, at) < 0x80;
+    return ascii;
+}
+
 /* Eight units are seven of the other order as well, a byte further on: it is the one that has more
  * of them. But a letter that stands before all, or behind, is the first letter of one order or the
  * last one of the other, and which of them it belongs to cannot be seen: both are decoded where
- * there is such a one. */
+ * there is such a one. And what is two texts in one order may be one in the other, which joins them
+ * by what is between them: then both are decoded, if in none of the two texts it has more. */
 void weir__decode_wide(struct weir__decode_work *work, enum weir__encoding encoding, size_t at)
 {
     enum weir__encoding other = encoding == WEIR__UTF16LE ? WEIR__UTF16BE : WEIR__UTF16LE;
@@ -112,13 +132,25 @@ void weir__decode_wide(struct weir__decode_work *work, enum weir__encoding encod
         other = encoding;
         encoding = encoding == WEIR__UTF16LE ? WEIR__UTF16BE : WEIR__UTF16LE;
     }
+    size_t first = o.until > 0 && o.from < l.from ? o.from : l.from;
+    weir__decode_looked(work, first > UNIT_BESIDE ? first - UNIT_BESIDE : 0,
+                        (o.until > l.until ? o.until : l.until) + UNITS_AHEAD);
     bool is_beside_text = (l.from > 0 && is_text_at(work, l.from - 1)) || is_text_at(work, l.until);
     bool has_other = o.ascii == l.ascii || (o.ascii + 1 >= l.ascii && is_beside_text);
+    bool is_joined = !has_other && o.ascii > 0 && ascii_within(work, encoding, &l, &o) <= o.ascii;
     work->done[encoding] = l.until;
-    if (l.until - l.from >= (size_t)2 * WEIR__WIDE_LEAST)
+    if (l.until - l.from >= (size_t)2 * WEIR__WIDE_LEAST) {
         keep(work, encoding, l.from, l.until);
-    if (has_other && o.until - o.from >= (size_t)2 * WEIR__WIDE_LEAST)
+        if (!is_joined)
+            pass(work, l.until);
+    }
+    if ((has_other || is_joined) && o.until - o.from >= (size_t)2 * WEIR__WIDE_LEAST) {
         keep(work, other, o.from, o.until);
+        if (!is_joined)
+            pass(work, o.until);
+    }
+    if (is_joined && o.until > work->done[other])
+        work->done[other] = o.until; /* the next text is looked at as well */
 }
 
 void weir__decode_marked(struct weir__decode_work *work, enum weir__encoding encoding, size_t at)
@@ -141,8 +173,11 @@ void weir__decode_marked(struct weir__decode_work *work, enum weir__encoding enc
         units++;
     }
     work->done_mark[encoding] = until;
-    if (units >= WEIR__WIDE_LEAST && longest >= WEIR__TEXT_UNITS)
+    weir__decode_looked(work, at - 2, until + UNITS_AHEAD);
+    if (units >= WEIR__WIDE_LEAST && longest >= WEIR__TEXT_UNITS) {
         keep(work, encoding, at, until);
+        pass(work, until);
+    }
 }
 
 /* UTF-32. */
@@ -172,22 +207,33 @@ static struct likely quads_around(const struct weir__decode_work *work, bool is_
     return l;
 }
 
-/* The NULs of the first letter are behind it, or before it: in the order that has more of them, or
- * that begins where units mostly do. */
+static void offer_quads(struct weir__decode_work *work, bool is_big, const struct likely *l)
+{
+    enum weir__encoding encoding = is_big ? WEIR__UTF32BE : WEIR__UTF32LE;
+    size_t *done = &work->done[WEIR__UTF32LE];
+    *done = l->until > *done ? l->until : *done;
+    if (l->until - l->from >= (size_t)4 * WEIR__WIDE_LEAST &&
+        work->options->encodings >> encoding & 1)
+        weir__decode_offer(work, &(struct weir__decoded){
+                                     .encoding = encoding, .from = l->from, .until = l->until});
+}
+
+/* The NULs of the first letter are behind it, or before it: in the order that has more of them; if
+ * that is neither, in both. */
 void weir__decode_quads(struct weir__decode_work *work, size_t at)
 {
     if (at < work->done[WEIR__UTF32LE])
         return;
-    struct likely little = quads_around(work, false, at), big = little;
-    if (at >= work->done[WEIR__UTF32LE] + 3)
-        big = quads_around(work, true, at - 3);
-    bool is_big = big.ascii > little.ascii ||
-                  (big.ascii == little.ascii && big.from % 4 == 0 && little.from % 4 != 0);
-    struct likely l = is_big ? big : little;
-    enum weir__encoding encoding = is_big ? WEIR__UTF32BE : WEIR__UTF32LE;
-    work->done[WEIR__UTF32LE] = l.until;
-    if (l.until - l.from >= (size_t)4 * WEIR__WIDE_LEAST &&
-        work->options->encodings >> encoding & 1)
-        weir__decode_offer(
-            work, &(struct weir__decoded){.encoding = encoding, .from = l.from, .until = l.until});
+    struct likely little = quads_around(work, false, at);
+    /* The letter may be the half of a sign that is no text: then the next one is the first. */
+    bool has_first =
+        at >= work->done[WEIR__UTF32LE] + 3 && is_likely(quad_at(true, work->source, at - 3));
+    struct likely big = quads_around(work, true, has_first ? at - 3 : at + 1);
+    size_t first = big.from < little.from ? big.from : little.from;
+    weir__decode_looked(work, first > UNIT_BESIDE ? first - UNIT_BESIDE : 0,
+                        (big.until > little.until ? big.until : little.until) + QUADS_AHEAD);
+    if (big.ascii >= little.ascii)
+        offer_quads(work, true, &big);
+    if (little.ascii >= big.ascii)
+        offer_quads(work, false, &little);
 }

@@ -17,12 +17,14 @@
 #define BITS     64u
 #define NEAR_MAX 8u /* places that one is moved before they are sorted anew */
 
-void weir__doubts_open(struct weir__scanner *scanner, size_t from)
+void weir__doubts_open(struct weir__scanner *scanner, size_t from, size_t until)
 {
     struct weir__doubts *doubts = &scanner->doubts;
     doubts->is_open = true;
     doubts->from = from;
-    memset(doubts->covered, 0, sizeof(doubts->covered));
+    size_t words = (until - from) / BITS + 1;
+    doubts->words = words < WEIR__DOUBTS_WORDS ? words : WEIR__DOUBTS_WORDS;
+    memset(doubts->covered, 0, doubts->words * sizeof(*doubts->covered));
 }
 
 /* Those of [at, end) in the word that at is in. */
@@ -38,7 +40,7 @@ void weir__doubts_cover(struct weir__scanner *scanner, size_t from, size_t until
     if (!doubts->is_open || from < doubts->from)
         return;
     size_t at = from - doubts->from, end = until - doubts->from;
-    for (; at < end && at / BITS < WEIR__DOUBTS_WORDS; at += BITS - at % BITS)
+    for (; at < end && at / BITS < doubts->words; at += BITS - at % BITS)
         doubts->covered[at / BITS] |= bits_of_word(at, end);
 }
 
@@ -47,7 +49,7 @@ static bool is_covered(const struct weir__doubts *doubts, const struct weir__mat
     if (match->secret_from < doubts->from)
         return false;
     size_t at = match->secret_from - doubts->from, end = match->secret_until - doubts->from;
-    for (; at < end && at / BITS < WEIR__DOUBTS_WORDS; at += BITS - at % BITS)
+    for (; at < end && at / BITS < doubts->words; at += BITS - at % BITS)
         if (doubts->covered[at / BITS] & bits_of_word(at, end))
             return true;
     return false;

@@ -90,7 +90,7 @@ static struct weir__match moved(const struct weir__match *match, uint64_t distan
 
 /* Bytes before the first start that make a difference: what is looked behind, and the end of a line
  * or of a word. */
-static uint64_t before_of(const struct weir__scanner *scanner, uint32_t rule)
+uint64_t weir__echo_before(const struct weir__scanner *scanner, uint32_t rule)
 {
     const struct weir__rule *read = scanner->engine->prepared[rule].rule;
     return (uint64_t)scanner->matchers[rule].lookbehind + 2 +
@@ -104,7 +104,8 @@ int weir__echo_find(struct weir__scanner *scanner, uint32_t rule, size_t from, s
         return -1;
     const struct weir__echo *echo = echo_of(scanner, rule);
     uint64_t base = scanner->view->offset, distance = base + to - echo->to;
-    uint64_t before = before_of(scanner, rule), width = scanner->engine->prepared[rule].width;
+    uint64_t before = weir__echo_before(scanner, rule),
+             width = scanner->engine->prepared[rule].width;
     /* The same searches, which do not come to an end of the text. */
     if (!echo->is_set || to - from != echo->back || base + from < before ||
         scanner->view->length - to <= width ||
@@ -123,7 +124,7 @@ bool weir__echo_keep(struct weir__scanner *scanner, uint32_t rule, size_t from, 
     if (scanner->level > 0)
         return false;
     struct weir__echo *echo = echo_of(scanner, rule);
-    echo->is_set = from > before_of(scanner, rule) &&
+    echo->is_set = from > weir__echo_before(scanner, rule) &&
                    view->length - to > scanner->engine->prepared[rule].width;
     echo->to = view->offset + to;
     echo->back = to - from;
@@ -161,7 +162,7 @@ void weir__idle_note(struct weir__scanner *scanner, uint32_t anchor, uint32_t nu
     struct weir__idle *idle = &scanner->idle[anchor];
     const struct weir__engine *engine = scanner->engine;
     uint32_t rule = engine->anchor_rules[engine->anchors[anchor].first_rule + number];
-    uint64_t before = back + before_of(scanner, rule), width = engine->prepared[rule].width;
+    uint64_t before = back + weir__echo_before(scanner, rule), width = engine->prepared[rule].width;
     if (back < engine->prepared[rule].reach && back + 1 < idle->gap_max)
         idle->gap_max = back + 1;
     idle->before = before > idle->before ? before : idle->before;

@@ -399,6 +399,21 @@ static bool is_wanted(const struct weir__engine_options *options, const struct w
     return false;
 }
 
+/* How wide the patterns are in each database, and matches near stretches. */
+static void measure_looks(struct weir__engine *engine)
+{
+    for (unsigned i = 0; i < WEIR__LOOKS; i++)
+        engine->look_widths[i] = WEIR__EXPRESSION_LITERAL;
+    for (uint32_t i = 0; i < engine->count; i++) {
+        const struct weir__prepared *prepared = &engine->prepared[i];
+        uint32_t *width = &engine->look_widths[prepared->look];
+        if (prepared->has_expression && !prepared->is_by_literals && prepared->width > *width)
+            *width = prepared->width;
+        if (prepared->look != WEIR__LOOK_EVERYWHERE && prepared->width > engine->near_width)
+            engine->near_width = prepared->width;
+    }
+}
+
 static int study_all(struct making *making)
 {
     struct weir__engine *engine = making->engine;
@@ -449,7 +464,10 @@ static int make(struct making *making)
     if (result < 0)
         return result;
     engine->is_cached = weir__kept_get(engine, making->options->cache);
-    return engine->is_cached ? 0 : study_all(making);
+    if (!engine->is_cached)
+        result = study_all(making);
+    measure_looks(engine);
+    return result;
 }
 
 int weir__engine_new(struct weir__engine **ret_engine, const struct weir__rules *rules,

@@ -47,6 +47,7 @@
 
 struct weir__engine;
 struct weir__scanner;
+struct weir__brought;
 
 /* Where the compiled form of the rules is kept; nothing here touches a file. */
 struct weir__engine_cache {
@@ -91,7 +92,11 @@ bool weir__engine_look(const struct weir__engine *engine, const char *id,
 
 /* What is scanned. */
 struct weir__object {
-    const char *path;   /* with '!' between an archive and its member; never NULL */
+    /* With '!' between an archive and its member. NULL: not known yet. Rules that ask for a path
+     * apply then, allow lists do not by path or commit, and rules that are about the path alone are
+     * left out. So if there is a finding in the bytes under any path and any commit there is one
+     * under none: perhaps another, since rules give way to each other. */
+    const char *path;
     const char *commit; /* hexadecimal, or NULL: for allow lists of commits */
     unsigned decode_depth;
     uint64_t decode_bytes; /* budget; 0: WEIR__DECODE_BYTES and _RATIO */
@@ -122,6 +127,7 @@ struct weir__finding {
     bool is_in_name;        /* found in the path, which is the line; not in the object */
     bool is_beside;         /* found in a container itself, beside its members */
     bool is_around;         /* found in what may hold such members, as it came */
+    const struct weir__brought *brought; /* into a repository; NULL: it is not of one */
 };
 
 /* Called with a segment of the object, for what nothing behind it can change, or before that by
@@ -139,6 +145,7 @@ struct weir__scan_result {
     uint64_t allowed;         /* dropped by allow lists or comments */
     uint64_t rejected;        /* dropped by entropy, keywords, checks or requirements */
     uint64_t gave_up;         /* matches that reached a limit of the matcher */
+    bool is_in_part;          /* only what is new was looked at (whole.h) */
     bool is_decode_truncated; /* the budget left encoded text undecoded */
     bool is_judged_early;     /* more matches waited for the rest than there is room for: they were
                                * judged by what came before it */
@@ -177,5 +184,7 @@ WEIR_MUST_USE int weir__scanner_end(struct weir__scanner *scanner,
 
 /* Whether the path alone keeps every rule away (global allow lists of paths): need not be read. */
 bool weir__scanner_skips(struct weir__scanner *scanner, const char *path);
+/* Whether a path that ends with this name may be what a rule without an expression looks for. */
+bool weir__scanner_may_name(struct weir__scanner *scanner, const char *name);
 
 #endif

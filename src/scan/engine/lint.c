@@ -455,6 +455,9 @@ static void check_rule(struct lint *lint, const struct weir__rule *rule)
         pcre2_code_free(compile(lint, rule->path, "path"));
     check_regex(lint);
     check_keywords(lint);
+    for (size_t i = 0; i < rule->required_count; i++)
+        if (weir__rule_is_named(rule, rule->required[i].rule))
+            tell(lint, "requires itself: a match by itself is never reported");
     if (rule->check && !weir__check_find(rule->check))
         tell(lint, "there is no check '%s'", WEIR__CLIPPED(rule->check));
     check_allows(lint, rule->allows, rule->allows_count);

@@ -3,11 +3,11 @@
  * Told are: two rules with one id, a missing description, expressions that PCRE2 does not take or
  * that can match the empty text or more than WEIR__WIDTH_MAX, a group that the expression does not
  * have, examples without a match and negatives with one, keywords that are nowhere and examples
- * without any, checks that there are none of, and all notes of the loader, required rules that are
- * not there among them. Told are also expressions of rules and allow lists that match nearly
- * everything: a few texts that have little in common. Examples and negatives are put to the rule's
- * expression, its entropy, its check, and the expressions and stop words of allow lists;
- * requirements, paths and commits are not asked.
+ * without any, checks that there are none of, rules that require themselves, and all notes of the
+ * loader, required rules that are not there among them. Told are also expressions of rules and
+ * allow lists that match nearly everything: a few texts that have little in common. Examples and
+ * negatives are put to the rule's expression, its entropy, its check, and the expressions and stop
+ * words of allow lists; requirements, paths and commits are not asked.
  *
  * Cost: each expression is compiled once and run on its examples within limits of the matcher; one
  * that reaches them is told.

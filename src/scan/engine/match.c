@@ -105,12 +105,14 @@ static void confirm_all(struct weir__scanner *scanner, uint32_t id, size_t at)
         uint32_t rule = engine->anchor_rules[anchor->first_rule + i];
         if (i < WEIR__IDLE_MAX && (idle >> i & 1)) {
             weir__confirm_none(scanner, rule, at);
-            continue;
+        } else {
+            size_t back = weir__confirm(scanner, rule, at);
+            if (i < WEIR__IDLE_MAX && is_new && back != WEIR__NOT_IDLE)
+                weir__idle_note(scanner, id, i, back);
         }
-        size_t back = weir__confirm(scanner, rule, at);
-        if (i < WEIR__IDLE_MAX && is_new && back != WEIR__NOT_IDLE)
-            weir__idle_note(scanner, id, i, back);
     }
+    if (scanner->trace && is_object)
+        weir__text_hit(scanner, id, at);
 }
 
 /* Whether the rule itself is looked for, and no literal of it. */
@@ -177,15 +179,28 @@ static void look(struct hits *hits, enum weir__look where, const char *text, siz
 
 /* --- blocks --- */
 
-static void look_near(struct hits *hits, const char *text, size_t length, size_t from, size_t until)
+/* What the library has to see for hits that end in (from, until], of patterns of a width. */
+static void see(const struct hits *hits, size_t length, size_t width, size_t *ret_from,
+                size_t *ret_until)
+{
+    *ret_from = hits->from > width + 1 ? hits->from - width - 1 : 0;
+    *ret_until = length - hits->until > BLOCK_AHEAD ? hits->until + BLOCK_AHEAD : length;
+}
+
+static void look_near(struct hits *hits, const char *text, size_t length)
 {
     static const enum weir__look looks[WEIR__NEAR_KINDS] = {
         [WEIR__NEAR_ANY] = WEIR__LOOK_NEAR, [WEIR__NEAR_LONG] = WEIR__LOOK_NEAR_LONG};
     const struct weir__engine *engine = hits->scanner->engine;
     struct weir__near near;
+    size_t from, until;
+    if (!engine->databases[WEIR__LOOK_NEAR] && !engine->databases[WEIR__LOOK_NEAR_LONG])
+        return;
+    see(hits, length, engine->pattern_width, &from, &until);
     weir__near_find(&near, text, length, from, until);
     for (unsigned kind = 0; kind < WEIR__NEAR_KINDS; kind++) {
-        size_t at = from, first;
+        size_t at, first;
+        see(hits, length, engine->look_widths[looks[kind]], &at, &until);
         while (engine->databases[looks[kind]] && weir__near_next(&near, kind, at, &first, &at))
             look(hits, looks[kind], text, first, at);
     }
@@ -212,24 +227,75 @@ void weir__match_text(struct weir__scanner *scanner, const char *text, size_t le
 {
     const struct weir__engine *engine = scanner->engine;
     struct hits hits = {.scanner = scanner};
-    size_t next_run = 0;
+    size_t next_run = 0, from, until;
     for (size_t block = 0; block < length && scanner->error == 0; block += BLOCK_SIZE) {
-        size_t before = (size_t)engine->pattern_width + 1;
-        size_t from = block > before ? block - before : 0;
-        size_t until =
-            length - block > BLOCK_SIZE + BLOCK_AHEAD ? block + BLOCK_SIZE + BLOCK_AHEAD : length;
         hits.from = block;
         hits.until = length - block > BLOCK_SIZE ? block + BLOCK_SIZE : length;
+        see(&hits, length, engine->pattern_width, &from, &until);
         weir__pending_make_room(scanner);
         if (scanner->level == 0)
-            weir__doubts_open(scanner, from);
+            weir__doubts_open(scanner, from, until);
         if (engine->databases[WEIR__LOOK_EVERYWHERE])
             look(&hits, WEIR__LOOK_EVERYWHERE, text, from, until);
-        if (engine->databases[WEIR__LOOK_NEAR] || engine->databases[WEIR__LOOK_NEAR_LONG])
-            look_near(&hits, text, length, from, until);
+        look_near(&hits, text, length);
         if (engine->databases[WEIR__LOOK_RUNS] && scanner->level > 0)
             look_in_runs(&hits, text, from, until, &next_run);
         if (scanner->level == 0)
             weir__doubts_close(scanner);
     }
+}
+
+/* --- places --- */
+
+/* Hits of what is looked for everywhere, or of what is looked for near stretches, in one place. */
+static void match_place(struct hits *hits, const char *text, size_t length,
+                        const struct weir__span *place, bool is_near)
+{
+    struct weir__scanner *scanner = hits->scanner;
+    const struct weir__engine *engine = scanner->engine;
+    for (size_t at = place->from; at < place->until && scanner->error == 0; at = hits->until) {
+        hits->from = at;
+        hits->until = place->until - at > BLOCK_SIZE ? at + BLOCK_SIZE : place->until;
+        weir__pending_make_room(scanner);
+        if (is_near) {
+            look_near(hits, text, length);
+        } else if (engine->databases[WEIR__LOOK_EVERYWHERE]) {
+            size_t from, until;
+            see(hits, length, engine->look_widths[WEIR__LOOK_EVERYWHERE], &from, &until);
+            look(hits, WEIR__LOOK_EVERYWHERE, text, from, until);
+        }
+    }
+}
+
+/* Hits of before, from this one on, that end at `end` at the latest. Returns the next. */
+static uint32_t match_old(struct weir__scanner *scanner, const struct weir__look_list *list,
+                          uint32_t next, size_t end)
+{
+    for (; next < list->hits_count && scanner->error == 0; next++) {
+        const struct weir__look_hit *one = &list->hits[next];
+        if (one->hit.to > end)
+            break;
+        if (one->is_again)
+            confirm_all(scanner, one->hit.anchor, one->hit.to);
+        else if (scanner->trace)
+            weir__trace_hit(scanner->trace, one->hit);
+    }
+    return next;
+}
+
+/* Each rule sees its hits in order, those of before between the new ones. */
+void weir__match_places(struct weir__scanner *scanner, const char *text, size_t length,
+                        const struct weir__look_list *list)
+{
+    struct hits hits = {.scanner = scanner};
+    uint32_t next = 0;
+    weir__doubts_open(scanner, 0, length);
+    for (uint32_t i = 0; i < list->places.count; i++) {
+        next = match_old(scanner, list, next, list->places.items[i].from);
+        match_place(&hits, text, length, &list->places.items[i], false);
+    }
+    match_old(scanner, list, next, length);
+    for (uint32_t i = 0; i < list->near.count; i++)
+        match_place(&hits, text, length, &list->near.items[i], true);
+    weir__doubts_close(scanner);
 }

@@ -12,11 +12,15 @@
  *   confirm.c     from a match to a candidate: every gate; binding.h: whose value it is
  *   echo.c        what repeats itself is searched and judged once
  *   doubts.c      matches of generic rules until the end of their block
- *   pending.c     candidates of an object until it is complete: keywords, requirements, overlaps
+ *   pending.c     candidates of an object until it is complete: their room, and telling them
+ *   standing.c    which of them are told: keywords, requirements, overlaps
  *   required.c    what candidates require of each other
+ *   reading.c     one secret in several readings: plain and decoded, cut or whole
  *   match.c       a text through the databases
  *   settle.c      what is certain in a text of which more may come
  *   scanner.c     an object in segments; encoded text
+ *   whole.c       a text as a whole, by what is known of the one that it was made from
+ *   trace.c       what is known of a text; spans.c: parts of one
  *   describe.c    tells how a rule is looked for
  *
  * Ownership: an engine owns all that it points to but the rules; a scanner all but the engine.
@@ -31,6 +35,7 @@
 #include "check.h"
 #include "engine.h"
 #include "expression.h"
+#include "trace.h"
 
 #define WEIR__SEGMENT_SIZE (1u << 20) /* bytes that are scanned at once */
 #define WEIR__CONTEXT_BYTES                                                                        \
@@ -123,7 +128,9 @@ struct weir__engine {
     uint32_t path_rules_count;
     hs_database_t *databases[WEIR__LOOKS]; /* NULL where no rule is looked for */
     uint32_t width;
-    uint32_t pattern_width; /* of the widest pattern in a database */
+    uint32_t pattern_width;            /* of the widest pattern in a database */
+    uint32_t look_widths[WEIR__LOOKS]; /* the same for each */
+    uint32_t near_width;               /* of the widest rule that is looked for near stretches */
     char identity[33];
     bool is_cached;
     bool ignore_allow_comments;
@@ -195,6 +202,8 @@ struct weir__progress {
 
 /* What is known of whether a candidate is told. */
 enum weir__standing { WEIR__FALLS, WEIR__WAITS, WEIR__STANDS };
+/* And of whether another reading of the same bytes is told instead. */
+enum weir__reading { WEIR__READING_OPEN, WEIR__READING_STAYS, WEIR__READING_FALLS };
 
 /* A match that passed its own gates, until the object is complete. */
 struct weir__candidate {
@@ -215,11 +224,21 @@ struct weir__candidate {
     bool is_allowed;   /* will not be told either, and others give way to it as if it were */
     bool is_commented; /* allowed by a comment: somebody knows these bytes, whichever rule has them
                         */
-    uint8_t standing;
+    bool is_misread; /* decoded from what is not encoded as a whole: as it is, it is read better */
+    uint8_t standing, reading;
     uint64_t required; /* those that were met, a bit for each of the first 64 */
     uint64_t ends_max; /* where it ends, or one that comes before it in order: the last of them */
     double entropy;
 };
+
+/* Of the secret, in the object. */
+static inline uint64_t weir__candidate_end(const struct weir__candidate *candidate)
+{
+    return candidate->place.offset + candidate->place.length;
+}
+
+/* In order of their places, so many before one may have bytes in common with it. */
+#define WEIR__REACH 64u
 
 /* Room for them: at first, and at most. */
 #define WEIR__CANDIDATES_LEAST     4096u
@@ -253,6 +272,7 @@ struct weir__pending {
     size_t text_room; /* WEIR__CANDIDATE_TEXT at most */
     unsigned again;   /* so many, or so much text, before room is made again */
     size_t text_again;
+    uint64_t missed_until;    /* the last line whose candidates may require what was forgotten */
     bool has_decoded;         /* some of them */
     bool has_required;        /* some require others */
     struct weir__buffer text; /* of all of them */
@@ -277,6 +297,7 @@ struct weir__doubts {
     unsigned count;
     bool is_open;                         /* a block is at hand */
     size_t from;                          /* place of the first bit in the segment */
+    size_t words;                         /* that are used */
     uint64_t covered[WEIR__DOUBTS_WORDS]; /* bytes that are secrets of other rules */
 };
 
@@ -349,6 +370,13 @@ struct weir__lately {
     uint64_t asked, allowed; /* by global allow list: a bit for each that was asked; its answer */
 };
 
+/* Bytes before the end of a hit, and behind it, that make a difference (trace.h). */
+struct weir__window {
+    uint16_t before, behind;
+    bool is_found; /* else it is found out when first needed */
+    bool is_everywhere;
+};
+
 struct weir__allow_state; /* matchers of the allow lists */
 struct weir__settle;      /* what was told before its segment was complete */
 
@@ -376,9 +404,11 @@ struct weir__scanner {
     bool is_decode_by_size; /* there is more for more bytes */
     struct weir__scan_result result;
     bool is_open, is_path_allowed;
+    bool is_path_known; /* else the path is "" */
     /* its bytes */
-    char *bytes; /* of the segment */
+    const char *bytes; /* of the segment: the room, or a text that was handed in */
     size_t length, capacity;
+    char *room;
     uint64_t offset;           /* of bytes[0] */
     uint64_t line, line_start; /* of bytes[0]: its number, and where it starts in the object */
     /* the view at hand */
@@ -401,6 +431,13 @@ struct weir__scanner {
     uint64_t same_work;                      /* bytes that were compared in the object */
     struct weir__uncommented uncommented[2]; /* of the object, and of the decoded run at hand */
     struct weir__lately lately;
+    /* of a text that was handed in as a whole: */
+    struct weir__trace *trace;          /* what is found out about it, or NULL */
+    struct weir__look_list look;        /* where it is looked at */
+    const struct weir__look_list *only; /* that, or NULL: everywhere */
+    struct weir__window *windows;       /* by anchor */
+    bool is_any_enough;                 /* nothing is told */
+    bool has_any;                       /* and nothing more is to be judged */
 };
 
 /* --- allow.c --- */
@@ -410,7 +447,7 @@ void weir__allow_state_free(struct weir__allow_state *state);
 bool weir__allow_path(struct weir__scanner *scanner, const char *path);
 struct weir__allow_subject {
     uint32_t rule;
-    const char *path, *commit;
+    const char *path, *commit; /* NULL: not known, or none */
     const char *secret, *match, *line;
     size_t secret_length, match_length, line_length;
 };
@@ -424,9 +461,22 @@ double weir__lately_entropy(struct weir__scanner *scanner, const char *secret, s
 bool weir__lately_check(struct weir__scanner *scanner, weir__check *check, const char *secret,
                         size_t length);
 
+/* --- scanner.c --- */
+/* The segment: 0 or an error, after which the object is dropped. */
+int weir__scanner_process(struct weir__scanner *scanner, bool is_last);
+
+/* --- whole.c --- */
+/* Into the trace: a match in the view at hand, a hit in the text that its rules were searched for.
+ */
+void weir__text_match(struct weir__scanner *scanner, const struct weir__match *match);
+void weir__text_hit(struct weir__scanner *scanner, uint32_t anchor, size_t to);
+
 /* --- match.c --- */
 /* A text of the level at hand: every hit in it goes to weir__confirm(). */
 void weir__match_text(struct weir__scanner *scanner, const char *text, size_t length);
+/* The same for what is in the list, in the text as a whole. */
+void weir__match_places(struct weir__scanner *scanner, const char *text, size_t length,
+                        const struct weir__look_list *look);
 
 /* --- confirm.c --- */
 /* A hit of the database that ends at `to` in the view at hand: looks for matches of the rule. If
@@ -453,6 +503,8 @@ void weir__show(struct weir__scanner *scanner, const struct weir__match *match,
                 const struct weir__facts *facts, struct weir__finding *ret_finding);
 
 /* --- echo.c --- */
+/* Bytes before the first start of a search that make a difference. */
+uint64_t weir__echo_before(const struct weir__scanner *scanner, uint32_t rule);
 void weir__echo_begin(struct weir__scanner *scanner);
 /* What the searches of a rule from `from` for a hit that ends at `to` give, if the text is the same
  * as at its last hit: 1 and a match, 0, or -1: not known. *ret_next: where the next one begins. */
@@ -473,8 +525,8 @@ void weir__echo_judge(struct weir__scanner *scanner, const struct weir__match *m
                       enum weir__verdict verdict, const struct weir__facts *facts);
 
 /* --- doubts.c --- */
-/* A block of the segment begins at this place, or ends. */
-void weir__doubts_open(struct weir__scanner *scanner, size_t from);
+/* A block of the segment is at hand, or ends. */
+void weir__doubts_open(struct weir__scanner *scanner, size_t from, size_t until);
 void weir__doubts_close(struct weir__scanner *scanner);
 /* A match of a doubtful rule in the segment. */
 void weir__doubts_add(struct weir__scanner *scanner, const struct weir__match *match);
@@ -490,13 +542,34 @@ void weir__required_place(struct weir__scanner *scanner, const struct weir__matc
 /* Whether all that it requires is there: WEIR__STANDS; cannot come any more: WEIR__FALLS. */
 enum weir__standing weir__required_met(struct weir__scanner *scanner,
                                        struct weir__candidate *candidate);
+/* Whether it was missing something when that was last asked. */
+bool weir__required_is_open(const struct weir__scanner *scanner,
+                            const struct weir__candidate *candidate);
 /* Finds out which rules others require, and from how far: 0 or NoMemory. */
 WEIR_MUST_USE int weir__required_prepare(struct weir__scanner *scanner);
+/* The last line in which one may be that requires it to be near; 0: none does. Prepared. */
+uint64_t weir__required_until(const struct weir__scanner *scanner,
+                              const struct weir__candidate *candidate);
 /* Whether one that waits or is still to come may require it. is_forced: only at any distance. */
 bool weir__required_is_asked(struct weir__scanner *scanner, const struct weir__candidate *candidate,
                              bool is_forced);
 
+/* --- standing.c --- */
+/* Puts them in order of their places. */
+void weir__standing_sort(struct weir__pending *pending);
+/* Puts them in order, and finds out how each stands. is_end: nothing is to come. */
+void weir__standing_find(struct weir__scanner *scanner, bool is_end);
+
+/* --- reading.c --- */
+/* Decides which of the readings of one secret is told. They are in order. is_judged: it is known
+ * how each of them stands, and what falls is not told instead of another. Uses pending->order. */
+void weir__reading_find(struct weir__scanner *scanner, bool is_judged);
+/* Whether another candidate is the same secret and told instead. */
+bool weir__reading_is_other(const struct weir__scanner *scanner, unsigned index);
+
 /* --- pending.c --- */
+/* Whether a candidate waits for a keyword. */
+bool weir__pending_lacks_keyword(const struct weir__scanner *scanner);
 WEIR_MUST_USE int weir__pending_init(struct weir__pending *pending);
 void weir__pending_fini(struct weir__pending *pending);
 /* Another object is begun. */
@@ -514,6 +587,9 @@ static inline bool weir__is_independent(const struct weir__prepared *prepared)
 {
     return !prepared->rule->is_hidden && prepared->rank == 0 && prepared->rule->required_count == 0;
 }
+/* Whether a keyword of the rule was seen, or it has none. */
+bool weir__pending_has_keyword(const struct weir__scanner *scanner,
+                               const struct weir__prepared *prepared);
 /* Whether what is still to come keeps a match of the rule from being told only by having the bytes
  * of it. */
 bool weir__pending_asks_nothing(const struct weir__scanner *scanner, uint32_t rule);

@@ -245,6 +245,18 @@ static bool has_one_of(struct weir__scanner *scanner, const struct weir__require
     return false;
 }
 
+/* Whether one of the rules that are meant is about the path alone, which is not known. */
+static bool may_be_path(struct weir__scanner *scanner, const struct weir__required *required)
+{
+    const struct weir__engine *engine = scanner->engine;
+    const struct weir__pending_name name = rules_of(scanner, required);
+    for (uint32_t rule = name.rule; rule <= name.last && rule < engine->count; rule++)
+        if (!scanner->is_path_known && !engine->prepared[rule].has_expression &&
+            weir__rule_is_named(engine->prepared[rule].rule, required->rule))
+            return true;
+    return false;
+}
+
 /* What was there is remembered, as it may be forgotten before the candidate is. A run that goes on
  * in the next segment is there from its beginning, so its first line has not been passed. */
 enum weir__standing weir__required_met(struct weir__scanner *scanner,
@@ -258,7 +270,7 @@ enum weir__standing weir__required_met(struct weir__scanner *scanner,
         if (candidate->required >> i & 1)
             continue;
         if ((candidate->run != 0 && has_one_of(scanner, required, candidate, true)) ||
-            has_one_of(scanner, required, candidate, false))
+            has_one_of(scanner, required, candidate, false) || may_be_path(scanner, required))
             candidate->required |= UINT64_C(1) << i;
         else if (bounds_of(&spot, required).last.line < scanner->line)
             return WEIR__FALLS;
@@ -266,6 +278,16 @@ enum weir__standing weir__required_met(struct weir__scanner *scanner,
             standing = WEIR__WAITS;
     }
     return standing;
+}
+
+bool weir__required_is_open(const struct weir__scanner *scanner,
+                            const struct weir__candidate *candidate)
+{
+    size_t count = scanner->engine->prepared[candidate->rule].rule->required_count;
+    for (size_t i = 0; i < count; i++)
+        if (!(candidate->required >> i & 1))
+            return true;
+    return false;
 }
 
 int weir__required_prepare(struct weir__scanner *scanner)
@@ -295,17 +317,25 @@ int weir__required_prepare(struct weir__scanner *scanner)
     return 0;
 }
 
+uint64_t weir__required_until(const struct weir__scanner *scanner,
+                              const struct weir__candidate *candidate)
+{
+    const struct weir__pending_asked *asked = &scanner->pending.asked[candidate->rule];
+    if (!asked->is_near || candidate->is_allowed)
+        return 0;
+    return asked->lines > UINT64_MAX - candidate->match_line ? UINT64_MAX
+                                                             : candidate->match_line + asked->lines;
+}
+
 /* Whether one that is still to come, or waits, may require it. At any distance two are enough: it
  * may be one of them itself. */
 bool weir__required_is_asked(struct weir__scanner *scanner, const struct weir__candidate *candidate,
                              bool is_forced)
 {
     struct weir__pending_asked *asked = &scanner->pending.asked[candidate->rule];
-    uint64_t line = candidate->match_line;
     if (candidate->is_allowed)
         return false;
-    if (asked->is_near && !is_forced &&
-        (asked->lines > UINT64_MAX - line || line + asked->lines >= scanner->line))
+    if (!is_forced && weir__required_until(scanner, candidate) >= scanner->line)
         return true;
     if (!asked->is_anywhere || asked->kept == 2)
         return false;

@@ -112,11 +112,21 @@ struct weir__rules {
     struct weir__strings notes; /* what was not understood and passed over, one line each */
 };
 
+/* The built-in rules as they are, and as they were written (rules_pack.h). Outlives what is loaded.
+ */
+struct weir__rules_packed {
+    const char *rules, *written;
+    size_t rules_length, written_length;
+};
+
 /* Answers `[extend]`: the text of a path as it is written there, or of the built-in rules for a
- * path of NULL. The text is freed by weir__base_free(). 0 or a negative error. */
+ * path of NULL. The text is freed by weir__base_free(). 0 or a negative error. The built-in rules
+ * are not asked for as a text, which takes longest of all, where they are given packed; then they
+ * have no examples. */
 struct weir__rules_reader {
     int (*read)(void *arg, const char *path, char **ret_text, size_t *ret_length);
     void *arg;
+    const struct weir__rules_packed *packed; /* NULL: none */
 };
 
 struct weir__rules_error {

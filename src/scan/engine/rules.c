@@ -58,21 +58,55 @@ static int add_file(struct weir__load *load, const char *file)
     return 0;
 }
 
+static const char *name_of(const struct weir__extend *extend)
+{
+    return extend->path ? extend->path : BUILT_IN;
+}
+
+/* Whether there may be one file more. */
+static int check_depth(const struct weir__load *load, const struct weir__extend *extend)
+{
+    if (load->set->rules.files.count >= WEIR__EXTEND_DEPTH)
+        return weir__rules_refuse(load, extend->line,
+                                  "[extend]: '%s' would be more than %u files deep",
+                                  WEIR__CLIPPED(name_of(extend)), WEIR__EXTEND_DEPTH);
+    if (!load->reader)
+        return weir__rules_refuse(load, extend->line, "[extend]: nothing can be extended here");
+    return 0;
+}
+
 /* The text that a file extends. */
 static int fetch(const struct weir__load *load, const struct weir__extend *extend, char **ret_text,
                  size_t *ret_length)
 {
-    const char *name = extend->path ? extend->path : BUILT_IN;
-    if (load->set->rules.files.count >= WEIR__EXTEND_DEPTH)
-        return weir__rules_refuse(load, extend->line,
-                                  "[extend]: '%s' would be more than %u files deep",
-                                  WEIR__CLIPPED(name), WEIR__EXTEND_DEPTH);
-    if (!load->reader)
-        return weir__rules_refuse(load, extend->line, "[extend]: nothing can be extended here");
     int error = load->reader->read(load->reader->arg, extend->path, ret_text, ret_length);
     if (error)
         (void)weir__rules_refuse(load, extend->line, "[extend]: cannot read '%s': %s",
-                                 WEIR__CLIPPED(name), weir_error_text(error));
+                                 WEIR__CLIPPED(name_of(extend)), weir_error_text(error));
+    return error;
+}
+
+static int load_file(struct weir__load *load, const char *file, const char *text, size_t length,
+                     struct weir__drafts *ret_drafts);
+
+/* What a file extends, with everything below it. */
+static int load_base(struct weir__load *load, const struct weir__extend *extend,
+                     struct weir__drafts *ret_base)
+{
+    char *text = NULL;
+    size_t length = 0;
+    int error = check_depth(load, extend);
+    if (error)
+        return error;
+    if (!extend->path && load->reader->packed) {
+        error = add_file(load, BUILT_IN);
+        return error ? error : weir__drafts_unpack(load, load->reader->packed, ret_base);
+    }
+    error = fetch(load, extend, &text, &length);
+    if (error)
+        return error;
+    error = load_file(load, name_of(extend), text, length, ret_base);
+    weir__base_free(text);
     return error;
 }
 
@@ -82,8 +116,6 @@ static int load_file(struct weir__load *load, const char *file, const char *text
 {
     struct weir__extend extend = {0};
     struct weir__drafts base = {0};
-    char *base_text = NULL;
-    size_t base_length = 0;
     int error = add_file(load, file);
     if (!error)
         error = read_document(load, text, length, ret_drafts, &extend);
@@ -91,12 +123,8 @@ static int load_file(struct weir__load *load, const char *file, const char *text
         return error;
     if (!extend.path && !extend.use_default)
         return weir__aliases_apply(load, ret_drafts);
-    error = fetch(load, &extend, &base_text, &base_length);
-    if (error)
-        return error;
     char *own = load->file;
-    error = load_file(load, extend.path ? extend.path : BUILT_IN, base_text, base_length, &base);
-    weir__base_free(base_text);
+    error = load_base(load, &extend, &base);
     if (error)
         return error;
     load->file = own;
@@ -246,11 +274,21 @@ static int finish(struct weir__load *load, struct weir__drafts *drafts)
     struct weir__rules *rules = &load->set->rules;
     rules->rules = weir__rules_alloc(load->set, drafts->count, sizeof(*rules->rules));
     rules->title = drafts->title ? drafts->title : weir__rules_text(load->set, "", 0);
-    int error = rules->rules && rules->title ? 0 : -WEIR_E_NO_MEMORY;
+    struct weir__written *written =
+        weir__rules_alloc(load->set, drafts->count, sizeof(*load->set->written));
+    load->set->written = written;
+    int error = rules->rules && rules->title && written ? 0 : -WEIR_E_NO_MEMORY;
     for (size_t i = 0; i < drafts->count && !error; i++) {
-        error = finish_rule(load, &drafts->items[i]);
-        if (!error && !drafts->items[i].is_dropped)
-            rules->rules[rules->rules_count++] = drafts->items[i].rule;
+        struct weir__draft *draft = &drafts->items[i];
+        written[rules->rules_count] =
+            (struct weir__written){.context = draft->context,
+                                   .secret_group = draft->rule.secret_group,
+                                   .has_secret_group = draft->rule.has_secret_group,
+                                   .has_keywords = draft->rule.keywords.count > 0,
+                                   .is_context = !draft->rule.regex};
+        error = finish_rule(load, draft);
+        if (!error && !draft->is_dropped)
+            rules->rules[rules->rules_count++] = draft->rule;
     }
     rules->allows = drafts->allows;
     rules->allows_count = drafts->allows_count;

@@ -131,6 +131,25 @@ int weir__rules_pack_content(const struct weir__rules *rules, struct weir__buffe
     return pack(rules, out, false);
 }
 
+int weir__rules_pack_written(const struct weir__rules *rules, struct weir__buffer *out)
+{
+    const struct weir__rules_set *set = (const struct weir__rules_set *)rules;
+    int result = 0;
+    for (size_t i = 0; i < rules->rules_count && result == 0; i++) {
+        const struct weir__written *written = &set->written[i];
+        result = put_number(
+            out, (uint64_t)written->is_context | (uint64_t)written->has_secret_group << 1 |
+                     (uint64_t)written->has_keywords << 2 | (uint64_t)written->secret_group << 8);
+        if (result == 0 && written->is_context)
+            result = put_strings(out, &written->context.words);
+        if (result == 0 && written->is_context)
+            result = put_strings(out, &written->context.names);
+        if (result == 0 && written->is_context)
+            result = put_text(out, written->context.value);
+    }
+    return result;
+}
+
 /* --- unpacking --- */
 
 struct reader {
@@ -256,12 +275,10 @@ static void get_rule(struct reader *reader, struct weir__rule *rule)
     }
 }
 
-int weir__rules_unpack(struct weir__rules **ret_rules, const char *bytes, size_t length)
+/* Into the memory of a set. */
+static int unpack(struct weir__rules_set *set, struct weir__rules *rules, const char *bytes,
+                  size_t length)
 {
-    struct weir__rules_set *set = weir__base_alloc(1, sizeof(*set));
-    if (!set)
-        return -WEIR_E_NO_MEMORY;
-    struct weir__rules *rules = &set->rules;
     struct reader reader = {.set = set, .at = bytes, .left = length};
     rules->title = get_text(&reader);
     get_strings(&reader, &rules->files);
@@ -269,10 +286,60 @@ int weir__rules_unpack(struct weir__rules **ret_rules, const char *bytes, size_t
     rules->rules = get_room(&reader, sizeof(*rules->rules), &rules->rules_count);
     for (size_t i = 0; i < rules->rules_count && reader.error == 0; i++)
         get_rule(&reader, &rules->rules[i]);
-    if (reader.error < 0) {
-        weir__rules_free(rules);
-        return reader.error;
+    return reader.error;
+}
+
+int weir__rules_unpack(struct weir__rules **ret_rules, const char *bytes, size_t length)
+{
+    struct weir__rules_set *set = weir__base_alloc(1, sizeof(*set));
+    if (!set)
+        return -WEIR_E_NO_MEMORY;
+    int result = unpack(set, &set->rules, bytes, length);
+    if (result < 0) {
+        weir__rules_free(&set->rules);
+        return result;
     }
-    *ret_rules = rules;
+    *ret_rules = &set->rules;
     return 0;
+}
+
+/* Takes from the rule what it got with the expression of its context. */
+static void get_written(struct reader *reader, struct weir__draft *draft)
+{
+    struct weir__rule *rule = &draft->rule;
+    uint64_t numbers = get_number(reader);
+    if (!(numbers & 1))
+        return;
+    get_strings(reader, &draft->context.words);
+    get_strings(reader, &draft->context.names);
+    draft->context.value = get_text(reader);
+    rule->regex = NULL;
+    rule->is_bound = false;
+    rule->has_secret_group = numbers & 2;
+    rule->secret_group = (unsigned)(numbers >> 8);
+    rule->keywords.count = numbers & 4 ? rule->keywords.count : 0;
+}
+
+int weir__drafts_unpack(const struct weir__load *load, const struct weir__rules_packed *packed,
+                        struct weir__drafts *ret_drafts)
+{
+    struct weir__rules rules = {.title = NULL};
+    int result = unpack(load->set, &rules, packed->rules, packed->rules_length);
+    if (result < 0)
+        return result;
+    struct weir__draft *items = weir__rules_alloc(load->set, rules.rules_count, sizeof(*items));
+    if (!items)
+        return -WEIR_E_NO_MEMORY;
+    struct reader reader = {
+        .set = load->set, .at = packed->written, .left = packed->written_length};
+    for (size_t i = 0; i < rules.rules_count; i++) {
+        items[i].rule = rules.rules[i];
+        get_written(&reader, &items[i]);
+    }
+    *ret_drafts = (struct weir__drafts){.title = rules.title,
+                                        .items = items,
+                                        .count = rules.rules_count,
+                                        .allows = rules.allows,
+                                        .allows_count = rules.allows_count};
+    return reader.error < 0 ? reader.error : weir__drafts_index(load, ret_drafts);
 }

@@ -6,6 +6,7 @@
  *   rules_read.c    rules, allow lists and [extend] of one file
  *   rules_alias.c   other names of rules
  *   rules_merge.c   rules of a file laid over those that it extends
+ *   rules_pack.c    rules as bytes
  *
  * Ownership: everything that is made while a set is loaded, also what is thrown away again, is
  * memory of the set and goes with it.
@@ -24,7 +25,16 @@ struct weir__rules_set {
     struct weir__rules rules;
     struct weir__rules_block *blocks;
     size_t notes_left_out;
-    struct weir__strings gone; /* rules of extended files that were disabled or replaced */
+    struct weir__strings gone;     /* rules of extended files that were disabled or replaced */
+    struct weir__written *written; /* of each rule; NULL: it was unpacked */
+};
+
+/* What a rule was before it got the expression of its context. */
+struct weir__written {
+    struct weir__context context;
+    unsigned secret_group;
+    bool has_secret_group, has_keywords;
+    bool is_context; /* and not an expression */
 };
 
 /* One call of weir__rules_load(). */
@@ -133,6 +143,13 @@ WEIR_MUST_USE int weir__rules_read(const struct weir__load *load,
                                    const struct weir__toml_node *root,
                                    struct weir__drafts *ret_drafts,
                                    struct weir__extend *ret_extend);
+
+/* --- rules_pack.c --- */
+
+/* The rules of a pack as if their file had been read. */
+WEIR_MUST_USE int weir__drafts_unpack(const struct weir__load *load,
+                                      const struct weir__rules_packed *packed,
+                                      struct weir__drafts *ret_drafts);
 
 /* --- rules_merge.c --- */
 

@@ -39,7 +39,7 @@ static int allocate(struct weir__scanner *scanner)
 {
     const struct weir__engine *engine = scanner->engine;
     scanner->capacity = WEIR__SEGMENT_SIZE + overlap(engine) + WEIR__RUN_BYTES;
-    scanner->bytes = weir__base_alloc(1, scanner->capacity);
+    scanner->bytes = scanner->room = weir__base_alloc(1, scanner->capacity);
     scanner->matchers = weir__base_alloc((size_t)engine->count + 1, sizeof(*scanner->matchers));
     scanner->paths = weir__base_alloc((size_t)engine->count + 1, sizeof(*scanner->paths));
     scanner->progress = weir__base_alloc((size_t)engine->count * 2 + 1, sizeof(*scanner->progress));
@@ -48,12 +48,15 @@ static int allocate(struct weir__scanner *scanner)
     scanner->rule_state = weir__base_alloc((size_t)engine->count + 1, 1);
     scanner->has_keyword = weir__base_alloc((size_t)engine->keywords_count + 1, sizeof(bool));
     scanner->is_dropped = weir__base_alloc((size_t)engine->count + 1, sizeof(bool));
+    scanner->windows =
+        weir__base_alloc((size_t)engine->anchors_count + 1, sizeof(*scanner->windows));
     scanner->data = pcre2_match_data_create(GROUPS_MAX, NULL);
     scanner->context = pcre2_match_context_create(NULL);
     scanner->stack = pcre2_jit_stack_create(STACK_START, STACK_MAX, NULL);
     if (!scanner->bytes || !scanner->echoes || !scanner->idle || !scanner->matchers ||
         !scanner->paths || !scanner->progress || !scanner->rule_state || !scanner->has_keyword ||
-        !scanner->is_dropped || !scanner->data || !scanner->context || !scanner->stack)
+        !scanner->is_dropped || !scanner->windows || !scanner->data || !scanner->context ||
+        !scanner->stack)
         return -WEIR_E_NO_MEMORY;
     pcre2_jit_stack_assign(scanner->context, NULL, scanner->stack);
     pcre2_set_match_limit(scanner->context, MATCH_LIMIT);
@@ -117,7 +120,8 @@ void weir__scanner_free(struct weir__scanner *scanner)
     weir__buffer_fini(&scanner->path);
     weir__buffer_fini(&scanner->inside);
     weir__base_free(scanner->commit);
-    weir__base_free(scanner->bytes);
+    weir__base_free(scanner->room);
+    weir__look_fini(&scanner->look);
     weir__base_free(scanner->matchers);
     weir__base_free(scanner->paths);
     weir__base_free(scanner->progress);
@@ -126,6 +130,7 @@ void weir__scanner_free(struct weir__scanner *scanner)
     weir__base_free(scanner->rule_state);
     weir__base_free(scanner->has_keyword);
     weir__base_free(scanner->is_dropped);
+    weir__base_free(scanner->windows);
     weir__base_free(scanner);
 }
 
@@ -151,20 +156,31 @@ static bool grow(struct weir__scanner *scanner, struct weir__level *level)
 static bool decode(struct weir__scanner *scanner, struct weir__level *level, const char *text,
                    size_t length)
 {
-    bool is_truncated = false;
+    bool is_truncated = false, is_left_touched = false;
+    bool is_first = level == &scanner->levels[1];
+    const struct weir__look_list *only = is_first ? scanner->only : NULL;
     level->cursor = 0;
     do {
         if ((level->runs_max == 0 || is_truncated) && !grow(scanner, level))
             return false;
-        struct weir__decode_options options = {.runs_max = level->runs_max,
-                                               .encodings = ALL_ENCODINGS,
-                                               .has_walls = true,
-                                               .marks = &level->marks};
+        if (is_left_touched)
+            only = NULL;
+        is_left_touched = false;
+        struct weir__decode_options options = {
+            .runs_max = level->runs_max,
+            .encodings = ALL_ENCODINGS,
+            .has_walls = true,
+            .parts = only ? &only->encodings : NULL,
+            .left = only ? &only->units : NULL,
+            .ret_is_left_touched = &is_left_touched,
+            .looked = is_first && scanner->trace ? &scanner->trace->units : NULL,
+            .marks = &level->marks};
         weir__buffer_truncate(&level->text, 0);
         weir__buffer_truncate(&level->marks, 0);
         level->count =
             weir__decode(text, length, &options, &level->text, level->runs, &is_truncated);
-    } while (is_truncated && level->count == level->runs_max && level->count < WEIR__RUNS_MAX);
+    } while (is_left_touched ||
+             (is_truncated && level->count == level->runs_max && level->count < WEIR__RUNS_MAX));
     size_t decoded = weir__buffer_length(&level->text);
     if (decoded > scanner->decode_left) {
         level->count = 0;
@@ -265,14 +281,14 @@ static void move_on(struct weir__scanner *scanner)
     size_t at = scanner->length > kept ? scanner->length - kept : 0;
     at = set_in(scanner, at);
     pass_lines(scanner, at);
-    memmove(scanner->bytes, scanner->bytes + at, scanner->length - at);
+    memmove(scanner->room, scanner->room + at, scanner->length - at);
     scanner->length -= at;
     scanner->offset += at;
     rewind_lines(scanner);
     weir__settle_move_on(scanner);
 }
 
-static int process(struct weir__scanner *scanner, bool is_last)
+int weir__scanner_process(struct weir__scanner *scanner, bool is_last)
 {
     const struct weir__engine *engine = scanner->engine;
     size_t behind = is_last ? 0 : (size_t)engine->width + WEIR__CONTEXT_BYTES + 1;
@@ -289,7 +305,10 @@ static int process(struct weir__scanner *scanner, bool is_last)
     scanner->view = &scanner->views[0];
     scanner->level = 0;
     rewind_lines(scanner);
-    weir__match_text(scanner, scanner->bytes, scanner->length);
+    if (scanner->only)
+        weir__match_places(scanner, scanner->bytes, scanner->length, scanner->only);
+    else
+        weir__match_text(scanner, scanner->bytes, scanner->length);
     scanner->levels[1].count = 0;
     if (scanner->decode_depth > 0)
         match_levels(scanner);
@@ -326,8 +345,9 @@ int weir__scanner_begin(struct weir__scanner *scanner, const struct weir__object
 {
     scanner->is_open = false;
     weir__buffer_truncate(&scanner->path, 0);
-    if (weir__buffer_puts(&scanner->path, object->path) < 0 ||
-        copy_commit(scanner, object->commit) < 0)
+    scanner->is_path_known = object->path != NULL;
+    if (weir__buffer_puts(&scanner->path, object->path ? object->path : "") < 0 ||
+        copy_commit(scanner, object->path ? object->commit : NULL) < 0)
         return -WEIR_E_NO_MEMORY;
     memset(scanner->rule_state, 0, scanner->engine->count);
     memset(scanner->has_keyword, 0, scanner->engine->keywords_count * sizeof(bool));
@@ -337,7 +357,11 @@ int weir__scanner_begin(struct weir__scanner *scanner, const struct weir__object
                                                                           : WEIR__DECODE_DEPTH_MAX;
     scanner->is_decode_by_size = object->decode_bytes == 0;
     scanner->decode_left = object->decode_bytes ? object->decode_bytes : WEIR__DECODE_BYTES;
-    scanner->is_path_allowed = weir__allow_path(scanner, object->path);
+    scanner->is_path_allowed = object->path && weir__allow_path(scanner, object->path);
+    scanner->bytes = scanner->room;
+    scanner->trace = NULL;
+    scanner->only = NULL;
+    scanner->is_any_enough = scanner->has_any = false;
     scanner->length = 0;
     scanner->offset = scanner->accept_from = 0;
     scanner->line = 1;
@@ -365,7 +389,7 @@ static size_t room_of(const struct weir__scanner *scanner)
 char *weir__scanner_room(struct weir__scanner *scanner, size_t *ret_size)
 {
     *ret_size = room_of(scanner);
-    return scanner->bytes + scanner->length;
+    return scanner->room + scanner->length;
 }
 
 int weir__scanner_feed(struct weir__scanner *scanner, const char *bytes, size_t length)
@@ -378,12 +402,12 @@ int weir__scanner_feed(struct weir__scanner *scanner, const char *bytes, size_t 
     while (length > 0 && !scanner->is_path_allowed) {
         size_t room = room_of(scanner);
         size_t part = length < room ? length : room;
-        if (bytes != scanner->bytes + scanner->length)
-            memcpy(scanner->bytes + scanner->length, bytes, part);
+        if (bytes != scanner->room + scanner->length)
+            memcpy(scanner->room + scanner->length, bytes, part);
         scanner->length += part;
         bytes += part;
         length -= part;
-        if (part == room && process(scanner, false) < 0) {
+        if (part == room && weir__scanner_process(scanner, false) < 0) {
             scanner->is_open = false;
             return scanner->error;
         }
@@ -397,7 +421,7 @@ int weir__scanner_skip(struct weir__scanner *scanner, uint64_t length)
         return -WEIR_E_INVALID;
     if (length == 0)
         return 0;
-    if (!scanner->is_path_allowed && process(scanner, true) < 0) {
+    if (!scanner->is_path_allowed && weir__scanner_process(scanner, true) < 0) {
         scanner->is_open = false;
         return scanner->error;
     }
@@ -424,7 +448,7 @@ int weir__scanner_end(struct weir__scanner *scanner, struct weir__scan_result *r
     if (!scanner->is_open)
         return -WEIR_E_INVALID;
     scanner->is_open = false;
-    int result = scanner->is_path_allowed ? 0 : process(scanner, true);
+    int result = scanner->is_path_allowed ? 0 : weir__scanner_process(scanner, true);
     if (result == 0 && !scanner->is_path_allowed) {
         weir__confirm_path_rules(scanner);
         weir__pending_flush(scanner);

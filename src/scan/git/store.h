@@ -139,4 +139,21 @@ WEIR_MUST_USE int weir__git_store_stream(struct weir__git_store *store,
 /* 0, NotFound, or what kept it from being looked for. */
 WEIR_MUST_USE int weir__git_store_has(struct weir__git_store *store, const struct weir__git_id *id);
 
+/* `begin_with` of struct weir__git_names, with the store as arg: the ids that begin with so many
+ * digits, in packs, loose files and alternates, each once, at most max of them; returns how many
+ * that were. An index or a folder that cannot be read has none. */
+size_t weir__git_store_begin_with(void *store, const char *digits, size_t count,
+                                  struct weir__git_id *ids, size_t max);
+
+/* --- where a shallow clone ends --- */
+
+#define WEIR__GIT_SHALLOW_BYTES_MAX ((size_t)64 << 20)
+
+/* The commits whose parents are not there, sorted, each once; freed by weir__base_free(). NULL and
+ * 0 when there are none. Lines that are no ids are told as one. TooLarge, Io, NoMemory. */
+WEIR_MUST_USE int weir__git_store_shallow(struct weir__git_store *store,
+                                          void (*problem)(void *arg, const char *text),
+                                          void *problem_arg, struct weir__git_id **ret_ids,
+                                          size_t *ret_count);
+
 #endif

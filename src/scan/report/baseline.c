@@ -1,7 +1,12 @@
 /* baseline.c - earlier reports: ours (JSON, JSON Lines) and gitleaks' (a JSON array).
  *
- * A report may be large, so it is not parsed as a whole: the outer object or array is walked here,
- * and the parser gets one finding at a time. What is kept of it are digests.
+ * A report may be large, so it is neither read nor parsed as a whole: the outer object or array is
+ * walked here, in a window that moves over the text, and the parser gets one finding at a time.
+ * What is kept of it are digests.
+ *
+ * The parser asks for more as it goes on, and has taken more than it needed when it is done, at
+ * most what it asks for at once (TAIL). So when the window moves on meanwhile, so much of what was
+ * there stays in it, and the cursor can be put back to where the value ended.
  *
  * Ours are matched by fingerprint; a finding of which not all places are listed has one that knows
  * the secret everywhere. Those of gitleaks by rule, path and secret; if the secret was
@@ -16,41 +21,77 @@
 
 #include <weir/error.h>
 
+#include "alloc.h"
 #include "buffer.h"
 
 #include "banned.h"
 
 #define FINGERPRINT_LENGTH 32u
+#define FORMAT_VERSION     1
+/* Of what the parser was given, so much at most is behind the value; it asks for less at once. */
+#define TAIL 4096u
+/* What a value takes in memory, about: its text, and something for each sign that may begin one. */
+#define SIGN_COST 96u
 
 struct cursor {
     struct weir__known *known;
-    const char *start, *at, *end;
+    const struct weir__report_in *in;
+    char *window;
+    size_t at, used;      /* in the window: what is next, and what there is */
+    bool is_over;         /* there is no more than that */
+    int error;            /* that reading failed with */
+    uint64_t lines;       /* before the window */
+    uint64_t cost, given; /* of the value that is parsed: memory, bytes of text */
     char *reason;
     size_t reason_size;
-    uint64_t findings; /* understood */
 };
 
-static unsigned line_of(const struct cursor *cursor, const char *at)
+static uint64_t count_lines(const char *text, size_t length)
 {
-    unsigned line = 1;
-    for (const char *p = cursor->start; p < at; p++)
-        line += *p == '\n';
-    return line;
+    uint64_t lines = 0;
+    for (size_t i = 0; i < length; i++)
+        lines += text[i] == '\n';
+    return lines;
 }
 
 static int refuse(struct cursor *cursor, const char *what)
 {
+    if (cursor->error)
+        return cursor->error;
     if (cursor->reason_size > 0)
-        snprintf(cursor->reason, cursor->reason_size, "line %u: %s", line_of(cursor, cursor->at),
-                 what);
+        snprintf(cursor->reason, cursor->reason_size, "line %" PRIu64 ": %s",
+                 cursor->lines + count_lines(cursor->window, cursor->at) + 1, what);
     return -WEIR_E_INVALID;
+}
+
+/* Moves the window on, but for so many bytes before the cursor, and fills it. */
+static void fill(struct cursor *cursor, size_t kept)
+{
+    size_t gone = cursor->at > kept ? cursor->at - kept : 0;
+    cursor->lines += count_lines(cursor->window, gone);
+    memmove(cursor->window, cursor->window + gone, cursor->used - gone);
+    cursor->at -= gone;
+    cursor->used -= gone;
+    while (cursor->used < WEIR__REPORT_WINDOW && !cursor->is_over) {
+        ssize_t n = cursor->in->read(cursor->in->arg, cursor->window + cursor->used,
+                                     WEIR__REPORT_WINDOW - cursor->used);
+        cursor->is_over = n <= 0;
+        cursor->error = n < 0 ? (int)n : 0;
+        cursor->used += n > 0 ? (size_t)n : 0;
+    }
 }
 
 static char next(struct cursor *cursor)
 {
-    while (cursor->at < cursor->end && memchr(" \t\r\n", *cursor->at, 4))
-        cursor->at++;
-    return cursor->at < cursor->end ? *cursor->at : '\0';
+    for (;;) {
+        while (cursor->at < cursor->used && memchr(" \t\r\n", cursor->window[cursor->at], 4))
+            cursor->at++;
+        if (cursor->at < cursor->used)
+            return cursor->window[cursor->at];
+        if (cursor->is_over)
+            return '\0';
+        fill(cursor, 0);
+    }
 }
 
 /* Steps over the sign, if it is the next one. */
@@ -62,24 +103,49 @@ static bool skip(struct cursor *cursor, char sign)
     return true;
 }
 
+/* What the parser gets next; none when the value costs too much. */
+static size_t give(void *bytes, size_t size, void *arg)
+{
+    struct cursor *cursor = arg;
+    if (cursor->at == cursor->used && !cursor->is_over)
+        fill(cursor, TAIL);
+    size_t left = cursor->used - cursor->at;
+    size_t count = left < size ? left : size;
+    if (count > TAIL)
+        count = TAIL;
+    const char *from = cursor->window + cursor->at;
+    cursor->cost += count;
+    for (size_t i = 0; i < count; i++)
+        if (from[i] == ',' || from[i] == '[' || from[i] == '{')
+            cursor->cost += SIGN_COST;
+    if (cursor->cost > WEIR__REPORT_VALUE_COST)
+        return 0;
+    memcpy(bytes, from, count);
+    cursor->at += count;
+    cursor->given += count;
+    return count;
+}
+
 /* One value, whatever comes behind it. */
 static int parse(struct cursor *cursor, json_t **ret_value)
 {
     json_error_t error;
     next(cursor);
-    json_t *value = json_loadb(cursor->at, (size_t)(cursor->end - cursor->at),
-                               JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
-    if (!value) {
-        if (json_error_code(&error) == json_error_out_of_memory)
-            return -WEIR_E_NO_MEMORY;
-        size_t left = (size_t)(cursor->end - cursor->at);
-        if (error.position > 0)
-            cursor->at += (size_t)error.position < left ? (size_t)error.position : left;
-        return refuse(cursor, "not JSON, or cut off");
+    cursor->cost = cursor->given = 0;
+    json_t *value = json_load_callback(
+        give, cursor, JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+    size_t ahead = (size_t)(cursor->given - (uint64_t)error.position);
+    cursor->at -= ahead < cursor->at ? ahead : cursor->at;
+    if (value) {
+        *ret_value = value;
+        return 0;
     }
-    cursor->at += error.position;
-    *ret_value = value;
-    return 0;
+    if (json_error_code(&error) == json_error_out_of_memory)
+        return -WEIR_E_NO_MEMORY;
+    const char *what = cursor->cost > WEIR__REPORT_VALUE_COST
+                           ? "a single finding is too large: take it out of the report"
+                           : "not JSON, or cut off";
+    return refuse(cursor, what);
 }
 
 static bool get_text(const json_t *object, const char *key, struct weir__known_part *ret_part)
@@ -112,7 +178,6 @@ static int take_ours(struct cursor *cursor, const json_t *finding)
     /* Not all of its places are listed. */
     if (error == 0 && json_object_get(finding, "everywhere"))
         error = take_fingerprint(cursor, finding, "everywhere");
-    cursor->findings++;
     return error;
 }
 
@@ -152,7 +217,6 @@ static int take_gitleaks(struct cursor *cursor, const json_t *finding)
     const char *plain = weir__path_plain(parts[1].text);
     parts[1].length -= (size_t)(plain - parts[1].text);
     parts[1].text = plain;
-    cursor->findings++;
     get_text(finding, "Secret", &secret);
     if (!is_redacted(&secret)) {
         parts[2] = secret;
@@ -187,7 +251,9 @@ static int walk_array(struct cursor *cursor, int (*take)(struct cursor *, const 
     return skip(cursor, ']') ? 0 : refuse(cursor, "not JSON, or cut off");
 }
 
-static int walk_key(struct cursor *cursor, bool *ret_is_findings)
+enum key { KEY_OTHER, KEY_FINDINGS, KEY_VERSION };
+
+static int walk_key(struct cursor *cursor, enum key *ret_key)
 {
     json_t *key = NULL;
     if (next(cursor) != '"')
@@ -195,9 +261,41 @@ static int walk_key(struct cursor *cursor, bool *ret_is_findings)
     int error = parse(cursor, &key);
     if (error != 0)
         return error;
-    *ret_is_findings = strcmp(json_string_value(key), "findings") == 0;
+    const char *text = json_string_value(key);
+    *ret_key = strcmp(text, "findings") == 0         ? KEY_FINDINGS
+               : strcmp(text, "format_version") == 0 ? KEY_VERSION
+                                                     : KEY_OTHER;
     json_decref(key);
     return skip(cursor, ':') ? 0 : refuse(cursor, "not JSON, or cut off");
+}
+
+/* In another version a finding may be named in other ways: what is not understood would be told
+ * again, or worse. */
+static int check_version(struct cursor *cursor, const json_t *version)
+{
+    return json_is_integer(version) && json_integer_value(version) == FORMAT_VERSION
+               ? 0
+               : refuse(cursor,
+                        "a report of another version of weir (its format_version is not 1): "
+                        "make it anew");
+}
+
+static int walk_member(struct cursor *cursor, bool *ret_has_findings)
+{
+    enum key key = KEY_OTHER;
+    json_t *value = NULL;
+    int error = walk_key(cursor, &key);
+    if (error != 0)
+        return error;
+    if (key == KEY_FINDINGS) {
+        *ret_has_findings = true;
+        return walk_array(cursor, take_ours);
+    }
+    error = parse(cursor, &value);
+    if (error == 0 && key == KEY_VERSION)
+        error = check_version(cursor, value);
+    json_decref(value);
+    return error;
 }
 
 /* Our JSON: an object of which one member matters. */
@@ -209,15 +307,9 @@ static int walk_object(struct cursor *cursor)
     if (skip(cursor, '}'))
         return refuse(cursor, "not a report of weir: it has no 'findings'");
     do {
-        bool is_findings = false;
-        json_t *value = NULL;
-        int error = walk_key(cursor, &is_findings);
-        if (error == 0)
-            error = is_findings ? walk_array(cursor, take_ours) : parse(cursor, &value);
-        json_decref(value);
+        int error = walk_member(cursor, &has_findings);
         if (error != 0)
             return error;
-        has_findings |= is_findings;
     } while (skip(cursor, ','));
     if (!skip(cursor, '}'))
         return refuse(cursor, "not JSON, or cut off");
@@ -236,7 +328,11 @@ static int walk_lines(struct cursor *cursor)
             error = refuse(cursor, "a line without its type");
         if (error == 0 && strcmp(type.text, "finding") == 0)
             error = take_ours(cursor, value);
-        has_summary |= strcmp(type.text, "summary") == 0;
+        bool is_summary = strcmp(type.text, "summary") == 0;
+        const json_t *version = is_summary ? json_object_get(value, "format_version") : NULL;
+        if (error == 0 && version)
+            error = check_version(cursor, version);
+        has_summary |= is_summary;
         json_decref(value);
         if (error != 0)
             return error;
@@ -244,40 +340,53 @@ static int walk_lines(struct cursor *cursor)
     return has_summary ? 0 : refuse(cursor, "cut off: the summary at the end is missing");
 }
 
-/* Whether the first member of the object is "type". */
+/* Whether the first member of the object is "type": a look into the window, which has just been
+ * filled. */
 static bool begins_with_type(const struct cursor *cursor)
 {
-    struct cursor ahead = *cursor;
     static const char type[] = "\"type\"";
-    return skip(&ahead, '{') && next(&ahead) == '"' &&
-           (size_t)(ahead.end - ahead.at) >= sizeof(type) - 1 &&
-           memcmp(ahead.at, type, sizeof(type) - 1) == 0;
+    const char *text = cursor->window;
+    size_t at = cursor->at + 1;
+    while (at < cursor->used && memchr(" \t\r\n", text[at], 4))
+        at++;
+    return cursor->used - at >= sizeof(type) - 1 && memcmp(text + at, type, sizeof(type) - 1) == 0;
 }
 
-int weir__known_read_report(struct weir__known *known, const char *text, size_t length,
+static int walk(struct cursor *cursor)
+{
+    fill(cursor, 0);
+    if (cursor->used >= 3 && memcmp(cursor->window, "\xef\xbb\xbf", 3) == 0)
+        cursor->at += 3;
+    char first = next(cursor);
+    fill(cursor, 0);
+    int error = 0;
+    if (first == '[')
+        error = walk_array(cursor, take_gitleaks);
+    else if (first == '{')
+        error = begins_with_type(cursor) ? walk_lines(cursor) : walk_object(cursor);
+    else
+        error =
+            refuse(cursor, first == '\0' && cursor->at == cursor->used ? "it is empty"
+                                                                       : "not a report in JSON");
+    if (error != 0)
+        return error;
+    next(cursor);
+    if (cursor->error)
+        return cursor->error;
+    return cursor->at == cursor->used ? 0 : refuse(cursor, "more than one report");
+}
+
+int weir__known_read_report(struct weir__known *known, const struct weir__report_in *in,
                             char *ret_reason, size_t reason_size)
 {
     struct cursor cursor = {.known = known,
-                            .start = text,
-                            .at = text,
-                            .end = text + length,
+                            .in = in,
+                            .window = weir__base_alloc(1, WEIR__REPORT_WINDOW),
                             .reason = ret_reason,
                             .reason_size = reason_size};
-    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        cursor.at += 3;
-    char first = next(&cursor);
-    if (first == '[') {
-        int error = walk_array(&cursor, take_gitleaks);
-        if (error != 0)
-            return error;
-    } else if (first == '{') {
-        int error = begins_with_type(&cursor) ? walk_lines(&cursor) : walk_object(&cursor);
-        if (error != 0)
-            return error;
-    } else {
-        return refuse(&cursor, first == '\0' ? "it is empty" : "not a report in JSON");
-    }
-    return next(&cursor) == '\0' && cursor.at == cursor.end
-               ? 0
-               : refuse(&cursor, "more than one report");
+    if (!cursor.window)
+        return -WEIR_E_NO_MEMORY;
+    int error = walk(&cursor);
+    weir__base_free(cursor.window);
+    return error;
 }

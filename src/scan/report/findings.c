@@ -30,6 +30,7 @@
 #include "report_parts.h"
 #include "require.h"
 #include "secrets.h"
+#include "versions.h"
 
 #include "banned.h"
 
@@ -101,10 +102,39 @@ int weir__findings_ignore_found(struct weir__findings *findings, const char *tex
     return weir__known_read(&findings->known[1], text, length, ret_line);
 }
 
-int weir__findings_baseline(struct weir__findings *findings, const char *text, size_t length,
+int weir__findings_baseline(struct weir__findings *findings, const struct weir__report_in *in,
                             char *ret_reason, size_t reason_size)
 {
-    return weir__known_read_report(&findings->known[0], text, length, ret_reason, reason_size);
+    return weir__known_read_report(&findings->known[0], in, ret_reason, reason_size);
+}
+
+static ssize_t read_text(void *arg, char *bytes, size_t size)
+{
+    struct weir__known_part *left = arg;
+    size_t count = left->length < size ? left->length : size;
+    if (count > 0)
+        memcpy(bytes, left->text, count);
+    left->text += count;
+    left->length -= count;
+    return (ssize_t)count;
+}
+
+int weir__findings_baseline_text(struct weir__findings *findings, const char *text, size_t length,
+                                 char *ret_reason, size_t reason_size)
+{
+    struct weir__known_part left = {text, length};
+    struct weir__report_in in = {.read = read_text, .arg = &left};
+    return weir__findings_baseline(findings, &in, ret_reason, reason_size);
+}
+
+uint64_t weir__findings_known_bytes(const struct weir__findings *findings)
+{
+    return weir__known_bytes(&findings->known[0]) + weir__known_bytes(&findings->known[1]);
+}
+
+void weir__findings_limit(struct weir__findings *findings, uint64_t bytes_max)
+{
+    findings->bytes_max = bytes_max ? bytes_max : WEIR__FINDINGS_BYTES;
 }
 
 static void put_digits(const struct weir__digest *digest, char ret_text[WEIR__FINGERPRINT_SIZE])
@@ -610,6 +640,7 @@ void weir__findings_finish(struct weir__findings *findings)
         if (!findings->is_shown)
             hide_others(&findings->veil, findings->records[i]);
         weir__beside_settle(found); /* the match may be that of a place which goes */
+        weir__versions_join(found);
         if (findings->is_shown)
             continue;
         hide_elsewhere(&findings->secrets, found);

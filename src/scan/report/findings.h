@@ -30,6 +30,11 @@ struct weir__findings;
 struct weir__found_place {
     char *path;
     char *commit; /* or NULL */
+    /* Of what is in the history of a repository, else NULL: brought.h. */
+    char *object, *author, *mail, *date, *subject;
+    char *by; /* or NULL: by a branch or a tag, or of no repository */
+    int64_t time;
+    uint64_t versions; /* of the file that have it, once finished; 0: it is of no repository */
     struct weir__place place;
     char *encodings; /* "base64, hex", outermost first; "" when it was plain */
     char *line;      /* cut around the secret, which is redacted unless it is shown */
@@ -84,9 +89,19 @@ WEIR_MUST_USE int weir__findings_ignore(struct weir__findings *findings, const c
 /* Those of a file that was found. */
 WEIR_MUST_USE int weir__findings_ignore_found(struct weir__findings *findings, const char *text,
                                               size_t length, unsigned *ret_line);
-/* A report of ours (JSON or JSON Lines) or of gitleaks: what is in it is not told again. */
-WEIR_MUST_USE int weir__findings_baseline(struct weir__findings *findings, const char *text,
-                                          size_t length, char *ret_reason, size_t reason_size);
+/* A report of ours (JSON or JSON Lines) or of gitleaks: what is in it is not told again. Read as it
+ * comes (known.h). 0, Invalid with a reason for people, TooLarge, NoMemory, or what reading failed
+ * with. */
+struct weir__report_in;
+WEIR_MUST_USE int weir__findings_baseline(struct weir__findings *findings,
+                                          const struct weir__report_in *in, char *ret_reason,
+                                          size_t reason_size);
+/* The same of a text. */
+WEIR_MUST_USE int weir__findings_baseline_text(struct weir__findings *findings, const char *text,
+                                               size_t length, char *ret_reason, size_t reason_size);
+/* Then, and before the first finding: what is kept to know them, and the memory for the rest. */
+uint64_t weir__findings_known_bytes(const struct weir__findings *findings);
+void weir__findings_limit(struct weir__findings *findings, uint64_t bytes_max);
 
 /* An enum weir__added, or NoMemory. */
 int weir__findings_add(struct weir__findings *findings, const char *path, const char *commit,

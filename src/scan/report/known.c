@@ -86,6 +86,11 @@ void weir__known_fini(struct weir__known *known)
     *known = (struct weir__known){0};
 }
 
+uint64_t weir__known_bytes(const struct weir__known *known)
+{
+    return (uint64_t)known->_capacity * sizeof(*known->_slots) + known->masks._bytes;
+}
+
 static bool is_empty(const struct weir__digest *digest)
 {
     static const struct weir__digest nothing;

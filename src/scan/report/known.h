@@ -12,6 +12,8 @@
 #ifndef WEIR_SCAN_REPORT_KNOWN_H
 #define WEIR_SCAN_REPORT_KNOWN_H
 
+#include <sys/types.h>
+
 #include "hash.h"
 #include "masks.h"
 
@@ -69,8 +71,22 @@ bool weir__known_has_line_name(const struct weir__known *known, const char *comm
 /* The lines of an ignore file. Good lines are taken even when others are bad. */
 WEIR_MUST_USE int weir__known_read(struct weir__known *known, const char *text, size_t length,
                                    unsigned *ret_line);
-/* A report; Invalid with a reason for people. */
-WEIR_MUST_USE int weir__known_read_report(struct weir__known *known, const char *text,
-                                          size_t length, char *ret_reason, size_t reason_size);
+
+/* Where a report comes from, piece by piece: as many bytes as there are up to size, 0 at the end,
+ * or a negative code, which is handed on. */
+struct weir__report_in {
+    ssize_t (*read)(void *arg, char *bytes, size_t size);
+    void *arg;
+};
+/* A report; Invalid with a reason for people. Of its text WEIR__REPORT_WINDOW bytes are in memory
+ * at a time, and one finding of it, which may take WEIR__REPORT_VALUE_COST. */
+#define WEIR__REPORT_WINDOW     65536u
+#define WEIR__REPORT_VALUE_COST (UINT64_C(32) << 20)
+WEIR_MUST_USE int weir__known_read_report(struct weir__known *known,
+                                          const struct weir__report_in *in, char *ret_reason,
+                                          size_t reason_size);
+
+/* What it has allocated. */
+uint64_t weir__known_bytes(const struct weir__known *known);
 
 #endif

@@ -7,6 +7,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "brought.h"
 
 #include "banned.h"
 
@@ -48,9 +49,13 @@ void weir__place_fini(struct weir__found_place *place)
 
 size_t weir__place_bytes(const struct weir__found_place *place)
 {
-    return sizeof(struct weir__digest) + strlen(place->path) + 1 +
-           (place->commit ? strlen(place->commit) + 1 : 0) + strlen(place->encodings) + 1 +
-           place->line_length + 1;
+    const char *const texts[] = {place->commit, place->object,  place->author, place->mail,
+                                 place->date,   place->subject, place->by};
+    size_t bytes = sizeof(struct weir__digest) + strlen(place->path) + 1 +
+                   strlen(place->encodings) + 1 + place->line_length + 1;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        bytes += texts[i] ? strlen(texts[i]) + 1 : 0;
+    return bytes;
 }
 
 static int compare_u64(uint64_t a, uint64_t b)
@@ -62,6 +67,11 @@ int weir__place_compare(const void *a, const void *b)
 {
     const struct weir__found_place *left = a, *right = b;
     int order = strcmp(left->path, right->path);
+    /* What lies there now, then what the history has, the oldest first. */
+    if (order == 0)
+        order = (left->object != NULL) - (right->object != NULL);
+    if (order == 0)
+        order = (left->time > right->time) - (left->time < right->time);
     if (order == 0)
         order = compare_u64(left->place.offset, right->place.offset);
     if (order == 0)
@@ -131,6 +141,26 @@ void weir__hide_in_path(char *path, const struct weir__finding *finding)
                           weir__ends_of(finding));
 }
 
+static size_t brought_length(const struct weir__brought *b)
+{
+    return !b ? 0
+              : strlen(b->object) + strlen(b->author) + strlen(b->mail) + strlen(b->date) +
+                    strlen(b->subject) + (b->by ? strlen(b->by) : 0) + 6;
+}
+
+static void put_brought(struct weir__found_place *place, char **at, const struct weir__brought *b)
+{
+    if (!b)
+        return;
+    place->object = put(at, b->object, strlen(b->object));
+    place->author = put(at, b->author, strlen(b->author));
+    place->mail = put(at, b->mail, strlen(b->mail));
+    place->date = put(at, b->date, strlen(b->date));
+    place->subject = put(at, b->subject, strlen(b->subject));
+    place->by = b->by ? put(at, b->by, strlen(b->by)) : NULL;
+    place->time = b->time;
+}
+
 static int place_init(struct weir__found_place *place, const struct weir__newcomer *newcomer,
                       bool is_shown)
 {
@@ -145,7 +175,8 @@ static int place_init(struct weir__found_place *place, const struct weir__newcom
     const char *shown = is_shown || !finding->shown_path ? path : finding->shown_path;
     size_t path_length = strlen(shown), commit_length = commit ? strlen(commit) : 0;
     char *block = weir__base_alloc(1, sizeof(struct weir__digest) + path_length + commit_length +
-                                          encodings_length(finding) + kept + 4);
+                                          encodings_length(finding) + kept + 4 +
+                                          brought_length(finding->brought));
     if (!block)
         return -WEIR_E_NO_MEMORY;
     memcpy(block, &newcomer->object, sizeof(newcomer->object));
@@ -159,6 +190,7 @@ static int place_init(struct weir__found_place *place, const struct weir__newcom
                                         .line_until = until - cut < kept ? until - cut : kept};
     place->path = put(&at, shown, path_length);
     place->commit = commit ? put(&at, commit, commit_length) : NULL;
+    put_brought(place, &at, finding->brought);
     place->line = put(&at, finding->line_length ? finding->line + cut : "", kept);
     place->encodings = at;
     put_encodings(at, finding);

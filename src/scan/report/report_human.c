@@ -180,6 +180,23 @@ static void put_also(struct weir__writer *writer, const struct weir__found *foun
     weir__write(writer, "\n");
 }
 
+/* Who brought it into the history, and when. */
+static void put_brought(struct weir__writer *writer, const struct weir__found_place *place)
+{
+    if (place->author[0]) {
+        weir__write(writer, " by ");
+        weir__write_shown(writer, place->author);
+    }
+    if (place->date[0]) {
+        weir__write(writer, ", ");
+        weir__write_shown(writer, place->date);
+    }
+    if (place->by) {
+        weir__write(writer, ", ");
+        weir__write_shown(writer, place->by);
+    }
+}
+
 static void put_details(struct weir__writer *writer, const struct weir__found *found)
 {
     const struct weir__found_place *place = &found->places[0];
@@ -189,6 +206,8 @@ static void put_details(struct weir__writer *writer, const struct weir__found *f
         weir__write(writer, ", commit ");
         weir__write_shown(writer, place->commit);
     }
+    if (place->object)
+        put_brought(writer, place);
     if (place->encodings[0]) {
         weir__write(writer, ", encoded: ");
         weir__write_shown(writer, place->encodings);

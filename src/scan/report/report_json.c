@@ -35,6 +35,11 @@
  *                      something like \xff in it, is written with such bytes as \xff and
  *                      backslashes as \\
  *   commit             only if it was found in one
+ *   object, author, email, date, subject   only of what is in the history of a repository: the id
+ *                      of the blob, commit or tag, and who made the commit, and when
+ *   versions           of the file at this path that have the secret; the oldest is told
+ *   by                 only if no branch or tag leads to it: "stash", "notes", "reflog", "staged",
+ *                      "unreachable", or the name of a ref
  *   line, column, end_line, end_column   from 1, in bytes; the end is behind the last byte
  *   offset, length     bytes in the file
  *   encodings          ["base64", ...], outermost first
@@ -48,16 +53,18 @@
  *   unlisted_places          of those, the ones that are not listed
  *   allowed, ignored, unlisted   found and not told, the last ones for want of memory
  *   files, bytes, archives, members   scanned
- *   special, symlinks, allowed_paths, ignored_paths, submodules   skipped
- *   failed, truncated        could not be scanned, or only in part
- *   unscanned                the first of those: [{path, reason}, ...]
- *   configs, rules, engine   files that were used, number of rules, identity of the engine
- *   seconds
+ *   repositories, objects    histories, and the blobs, commits and tags that were looked at in
+ * them; bytes has those of both files and objects special, symlinks, allowed_paths, ignored_paths,
+ * submodules   skipped failed, truncated        could not be scanned, or only in part unscanned the
+ * first of those: [{path, reason}, ...] configs, rules, engine   files that were used, number of
+ * rules, identity of the engine seconds
  *
  * Elsewhere bytes that are not UTF-8 become U+FFFD. Members may be added; format_version changes
  * when one changes its meaning.
  */
 #include "report_parts.h"
+
+#include <string.h>
 
 #include <weir/error.h>
 
@@ -99,6 +106,18 @@ static void put_name(struct weir__writer *writer, struct weir__json *json, const
     weir__buffer_fini(&written);
 }
 
+static void put_brought(struct weir__json *json, const struct weir__found_place *place)
+{
+    put_text(json, "object", place->object);
+    put_text(json, "author", place->author);
+    put_text(json, "email", place->mail);
+    put_text(json, "date", place->date);
+    put_text(json, "subject", place->subject);
+    put_u64(json, "versions", place->versions);
+    if (place->by)
+        put_text(json, "by", place->by);
+}
+
 static void put_place(struct weir__writer *writer, struct weir__json *json,
                       const struct weir__found_place *place, bool is_first)
 {
@@ -106,6 +125,8 @@ static void put_place(struct weir__writer *writer, struct weir__json *json,
     put_name(writer, json, "path", place->path);
     if (place->commit)
         put_text(json, "commit", place->commit);
+    if (place->object)
+        put_brought(json, place);
     put_u64(json, "line", place->place.line);
     put_u64(json, "column", place->place.column);
     put_u64(json, "end_line", place->place.end_line);
@@ -194,6 +215,8 @@ static void put_summary(struct weir__writer *writer, struct weir__json *json)
     put_u64(json, "bytes", summary->bytes);
     put_u64(json, "archives", summary->archives);
     put_u64(json, "members", summary->members);
+    put_u64(json, "repositories", summary->repositories);
+    put_u64(json, "objects", summary->objects);
     put_u64(json, "special", summary->special);
     put_u64(json, "symlinks", summary->symlinks);
     put_u64(json, "allowed_paths", summary->allowed_paths);
@@ -277,6 +300,43 @@ void weir__report_jsonl(struct weir__writer *writer)
     weir__write_note(writer, weir__json_finish(&json));
 }
 
+/* Whether a line of an ignore file would be read as something else than the name that it is. */
+static bool is_misread(const char *name)
+{
+    for (const char *p = name; *p; p++)
+        if (*p == '\n' || *p == '\r' || ((*p == ' ' || *p == '\t') && p[1] == '#'))
+            return true;
+    return strchr("\"# \t", name[0]) != NULL;
+}
+
+/* In quotation marks and with escapes, as ignore files have it. */
+static int quote(struct weir__buffer *quoted, const char *name)
+{
+    int error = weir__buffer_putc(quoted, '"');
+    for (const char *p = name; *p && error == 0; p++)
+        error = *p == '"' || *p == '\\'   ? weir__buffer_printf(quoted, "\\%c", *p)
+                : (unsigned char)*p < ' ' ? weir__buffer_printf(quoted, "\\x%02x", (unsigned)*p)
+                                          : weir__buffer_putc(quoted, *p);
+    return error ? error : weir__buffer_putc(quoted, '"');
+}
+
+/* What may be put into an ignore file as it stands there. */
+static void put_line_name(struct weir__writer *writer, struct weir__json *json, const char *name)
+{
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer written, quoted;
+    weir__buffer_init(&written, WEIR__NAME_MAX);
+    weir__buffer_init(&quoted, 4 * WEIR__NAME_MAX);
+    const char *text = weir__name_written(name, &written);
+    int error = text ? 0 : -WEIR_E_NO_MEMORY;
+    if (text && is_misread(text)) {
+        error = quote(&quoted, text);
+        text = weir__buffer_text(&quoted);
+    }
+    weir__write_note(writer, error);
+    put_text(json, "Fingerprint", text);
+}
+
 /* As gitleaks writes it: one object for each place; columns are from 1 and the last one counts. */
 static void put_gitleaks(struct weir__writer *writer, struct weir__json *json,
                          const struct weir__found *found, const struct weir__found_place *place)
@@ -297,17 +357,17 @@ static void put_gitleaks(struct weir__writer *writer, struct weir__json *json,
     put_text(json, "Commit", place->commit);
     weir__json_key(json, "Entropy");
     weir__json_real(json, found->entropy);
-    put_text(json, "Author", "");
-    put_text(json, "Email", "");
-    put_text(json, "Date", "");
-    put_text(json, "Message", "");
+    put_text(json, "Author", place->author);
+    put_text(json, "Email", place->mail);
+    put_text(json, "Date", place->date);
+    put_text(json, "Message", place->subject);
     weir__json_key(json, "Tags");
     weir__json_strings(json, &found->rule->tags);
     weir__buffer_init(&name, 1u << 20);
     int error = weir__buffer_printf(&name, "%s%s%s:%s:%llu", place->commit ? place->commit : "",
                                     place->commit ? ":" : "", place->path, found->rule->id,
                                     (unsigned long long)place->place.line);
-    put_name(writer, json, "Fingerprint", weir__buffer_text(&name));
+    put_line_name(writer, json, weir__buffer_text(&name));
     weir__buffer_fini(&name);
     weir__json_end(json);
     weir__write_note(writer, error);

@@ -18,8 +18,9 @@
 #define ZIP_END_BYTES   22u
 #define SEVEN_HEAD      32u
 /* In the first descriptor of an image of a disk. */
-#define ISO_BLOCKS_AT     (32768u + 80u)
-#define ISO_BLOCK_SIZE_AT (32768u + 128u)
+#define ISO_BEGINS        32768u
+#define ISO_BLOCKS_AT     (ISO_BEGINS + 80u)
+#define ISO_BLOCK_SIZE_AT (ISO_BEGINS + 128u)
 
 size_t weir__archive_look(struct weir__archive_input *input, uint64_t at, const char **ret_bytes)
 {
@@ -81,31 +82,44 @@ void weir__archive_find_zip(struct weir__archive_level *level)
         level->zip_from = at;
 }
 
-const struct weir__archive_format *weir__archive_find_at(struct weir__archive_level *level,
-                                                         uint64_t at, uint64_t *ret_at)
+/* The part of an input that begins at that place, which is in it. */
+static struct weir__archive_input rest_of(const struct weir__archive_input *input, uint64_t at)
 {
-    struct weir__archive_input rest = level->input;
-    const char *bytes = NULL;
-    uint64_t hidden_at = 0;
-    size_t near_at = 0;
-    if (at >= rest.size)
-        return NULL;
+    struct weir__archive_input rest = *input;
     rest.size -= at;
     if (rest.memory)
         rest.memory += at;
     else
         rest.base += at;
-    size_t length = weir__archive_look(&rest, 0, &bytes);
+    return rest;
+}
+
+const struct weir__archive_format *weir__archive_find_at(struct weir__archive_level *level,
+                                                         uint64_t end, uint64_t at,
+                                                         uint64_t *ret_at)
+{
+    char head[WEIR__ARCHIVE_HEAD];
+    const char *bytes = NULL;
+    uint64_t hidden_at = 0;
+    size_t length = weir__archive_look(&level->input, at, &bytes);
     const struct weir__archive_format *format =
         length > 0 ? weir__archive_format_of(bytes, length) : NULL;
-    if (!format && length > 0) {
-        format = weir__archive_hidden_near(bytes, length, &near_at);
-        hidden_at = near_at;
+    if (format || length == 0) {
+        *ret_at = at;
+        return format;
     }
-    if (!format && length > 0)
+    /* The first 32 KiB of an image of a disk may be zeros. */
+    uint64_t from = at - end < ISO_BEGINS ? end : at - ISO_BEGINS;
+    struct weir__archive_input rest = rest_of(&level->input, from);
+    struct weir__archive_source source = source_of(&rest, head);
+    format = weir__archive_hidden_behind(&source, &hidden_at);
+    if (!format) {
+        from = at;
+        rest = rest_of(&level->input, from);
         format = weir__archive_find_hidden(&rest, &hidden_at);
+    }
     if (format)
-        *ret_at = at + hidden_at;
+        *ret_at = from + hidden_at;
     return format;
 }
 
@@ -161,7 +175,7 @@ void weir__archive_find_frames(struct weir__archive_level *level)
         at += left;
         blocks.left -= left;
     }
-    if (weir__archive_blocks_is_over(&blocks) && between > level->start)
+    if (weir__archive_blocks_has_rest(&blocks) && between > level->start)
         level->frames_end = between;
 }
 
@@ -188,7 +202,11 @@ uint64_t weir__archive_end_of(struct weir__archive_level *level)
             end = SEVEN_HEAD + size;
         break;
     case WEIR__ARCHIVE_ISO:
+        /* Its members are read in the order in which they lie. Behind the last of them it is
+         * padding, of which it says how long it is, and which may be missing, or something else. */
         end = number_at(level, ISO_BLOCKS_AT, 4) * number_at(level, ISO_BLOCK_SIZE_AT, 2);
+        size = level->consumed - level->start;
+        end = size < end ? size : end;
         break;
     case WEIR__ARCHIVE_CAB:
         end = number_at(level, 8, 4);
@@ -211,7 +229,7 @@ uint64_t weir__archive_end_of(struct weir__archive_level *level)
     return end == 0 || end > level->input.size ? UINT64_MAX : level->start + end;
 }
 
-bool weir__archive_behind(struct weir__archive_level *level, uint64_t *ret_at)
+bool weir__archive_behind(struct weir__archive_level *level, uint64_t *ret_end, uint64_t *ret_at)
 {
     struct weir__archive_input *input = &level->input;
     const char *bytes = NULL;
@@ -219,6 +237,7 @@ bool weir__archive_behind(struct weir__archive_level *level, uint64_t *ret_at)
     uint64_t at = weir__archive_end_of(level);
     if (at == UINT64_MAX)
         return false;
+    *ret_end = at;
     while ((length = weir__archive_look(input, at, &bytes)) > 0) {
         size_t zeros = zeros_in(bytes, length);
         at += zeros;
@@ -255,12 +274,12 @@ static unsigned le16(const char *bytes)
 
 bool weir__archive_is_empty(struct weir__archive_level *level)
 {
-    uint64_t at;
+    uint64_t end, at;
     if (level->format->id == WEIR__ARCHIVE_ZIP)
         return level->is_listed_empty;
     /* An rpm without files has a list of none; one without even that is cut off. */
     return weir__archive_is_end_known(level) && level->format->id != WEIR__ARCHIVE_RPM &&
-           !weir__archive_behind(level, &at) && !has_more(level);
+           !weir__archive_behind(level, &end, &at) && !has_more(level);
 }
 
 void weir__archive_zip_count(struct weir__archive_level *level)
@@ -270,6 +289,8 @@ void weir__archive_zip_count(struct weir__archive_level *level)
     if (level->format->id != WEIR__ARCHIVE_ZIP || input->member)
         return;
     uint64_t end = weir__archive_zip_end(input);
+    if (end < level->start) /* of another one, before it */
+        end = UINT64_MAX;
     size_t length = end == UINT64_MAX ? 0 : weir__archive_look(input, end + ZIP_COUNT_AT, &bytes);
     uint64_t met = level->entries_count - level->entries_before;
     if (end == UINT64_MAX && met > 0)

@@ -171,6 +171,11 @@ bool weir__archive_blocks_is_between(const struct weir__archive_blocks *blocks)
     return is_ended || (blocks->state == MAGIC && blocks->few_length == 0);
 }
 
+bool weir__archive_blocks_has_rest(const struct weir__archive_blocks *blocks)
+{
+    return blocks->state == UNKNOWN || (blocks->state == MAGIC && blocks->few_length > 0);
+}
+
 bool weir__archive_blocks_is_over(const struct weir__archive_blocks *blocks)
 {
     return blocks->state == UNKNOWN;

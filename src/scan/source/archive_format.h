@@ -52,6 +52,9 @@ struct weir__archive_format {
 /* NULL: none. */
 const struct weir__archive_format *weir__archive_format_of(const char *bytes, size_t length);
 
+/* Whether they begin with the header of a member of a tar that is whole. */
+bool weir__archive_has_tar_sum(const char *bytes, size_t length);
+
 /* The memory that unpacking what begins with these bytes needs, where they say so; else 0. */
 uint64_t weir__archive_format_need(const struct weir__archive_format *format, const char *bytes,
                                    size_t length);

@@ -4,14 +4,16 @@
  * off, are known by their beginning, which is looked for only where somebody is likely to have put
  * one, and in a form that does not come about by chance: where a program ends; in the first MiB of
  * one a 7z or a rar, whose headers have checksums; behind a script, at the beginning of a line,
- * what such scripts unpack; and the entry of a zip of which every field makes sense.
+ * what such scripts unpack; and the entry of a zip of which every field makes sense. Behind the end
+ * of an archive all of them are looked for, to the end: whoever put one archive there may have put
+ * two.
  */
 #include "archive_hidden.h"
 
-#include <libdeflate.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "archive_begin.h"
 
 #include "banned.h"
 
@@ -19,13 +21,9 @@
 #define ZIP_END64_BYTES  (56u + 20u)
 #define ZIP_ENTRY_BYTES  30u
 #define ZIP_LISTED_BYTES 46u
-#define ZIP_NAME_MAX     1024u
 #define TAIL_BYTES       WEIR__ARCHIVE_TAIL_MAX
 #define LARGE32          0xffffffffu
 #define PIECE            (64u << 10)
-#define SEVEN_HEAD       32u
-#define RAR_HEAD         20u
-#define TAR_MAGIC_AT     257u
 #define BINARY_WITHIN    1024u
 #define ENDS_MAX         16u
 #define PADDING_MAX      4096u /* of zeros behind a program */
@@ -57,6 +55,24 @@ static bool is_program(const char *bytes)
     return memcmp(bytes, "MZ", 2) == 0 || is_elf(bytes);
 }
 
+/* Pictures, sounds, films, and documents to be printed. */
+static bool is_media(const char *bytes, size_t length)
+{
+    static const struct {
+        size_t at, length;
+        const char *magic;
+    } magics[] = {
+        {0, 4, "\x89PNG"}, {0, 3, "\xff\xd8\xff"}, {0, 4, "GIF8"},  {0, 4, "RIFF"},
+        {0, 5, "%PDF-"},   {0, 4, "II*\0"},        {0, 4, "MM\0*"}, {4, 4, "ftyp"},
+        {0, 3, "ID3"},     {0, 4, "OggS"},         {0, 4, "fLaC"},
+    };
+    for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
+        if (length >= magics[i].at + magics[i].length &&
+            memcmp(bytes + magics[i].at, magics[i].magic, magics[i].length) == 0)
+            return true;
+    return false;
+}
+
 bool weir__archive_is_run(const char *bytes, size_t length)
 {
     return length >= 4 && (is_program(bytes) || is_script(bytes));
@@ -69,6 +85,8 @@ enum weir__archive_front weir__archive_front(const char *bytes, size_t length)
                                                             : WEIR__ARCHIVE_BINARY;
     if (length >= 4 && is_script(bytes))
         return WEIR__ARCHIVE_SCRIPT;
+    if (is_media(bytes, length))
+        return WEIR__ARCHIVE_MEDIA;
     return memchr(bytes, '\0', length < BINARY_WITHIN ? length : BINARY_WITHIN)
                ? WEIR__ARCHIVE_BINARY
                : WEIR__ARCHIVE_TEXT;
@@ -186,183 +204,39 @@ static bool is_zip(struct search *search, uint64_t *ret_at)
 
 /* --- beginnings --- */
 
-/* Whether these bytes are the head of an entry, every field of which makes sense: programs that
- * know zip have its mark in them. */
-static bool is_entry(const unsigned char *bytes, size_t length)
+uint64_t weir__archive_search_max(enum weir__archive_front front)
 {
-    static const unsigned char methods[] = {0, 1, 6, 8, 9, 12, 14, 19, 93, 95, 96, 97, 98, 99};
-    if (length < ZIP_ENTRY_BYTES)
-        return false;
-    size_t name = (size_t)little(bytes + 26, 2), extra = (size_t)little(bytes + 28, 2);
-    unsigned method = (unsigned)little(bytes + 8, 2), date = (unsigned)little(bytes + 12, 2);
-    bool has_later_sizes = bytes[6] & 8;
-    if (bytes[4] < 10 || bytes[4] >= 100 || bytes[7] & 0xd0 || method > 99 ||
-        !memchr(methods, (int)method, sizeof(methods)) || name == 0 || name > ZIP_NAME_MAX ||
-        name > length - ZIP_ENTRY_BYTES)
-        return false;
-    if (date != 0 && ((date >> 5 & 15) > 12 || (date & 31) > 31))
-        return false;
-    /* What is stored has one size. */
-    if (method == 0 && !has_later_sizes && !(bytes[6] & 1) &&
-        little(bytes + 18, 4) != little(bytes + 22, 4))
-        return false;
-    for (size_t i = 0; i < name; i++)
-        if (bytes[ZIP_ENTRY_BYTES + i] < ' ' || bytes[ZIP_ENTRY_BYTES + i] == 0x7f)
-            return false;
-    return extra < 4 ? extra == 0 || has_later_sizes
-                     : ZIP_ENTRY_BYTES + name + 4 > length ||
-                           little(bytes + ZIP_ENTRY_BYTES + name + 2, 2) <= extra - 4;
-}
-
-static bool is_7z(const unsigned char *bytes, size_t length)
-{
-    return length >= SEVEN_HEAD &&
-           libdeflate_crc32(0, bytes + 12, 20) == (uint32_t)little(bytes + 8, 4);
-}
-
-/* By the sum of its first header, whose length is in it. */
-static bool is_rar(const unsigned char *bytes, size_t length)
-{
-    if (length < RAR_HEAD)
-        return false;
-    if (bytes[6] == 0) {
-        size_t size = (size_t)little(bytes + 12, 2);
-        return size >= 7 && size <= length - 7 &&
-               (libdeflate_crc32(0, bytes + 9, size - 2) & 0xffff) == little(bytes + 7, 2);
-    }
-    size_t size = bytes[12]; /* a first header is short: its length is one byte */
-    return bytes[6] == 1 && size < 0x80 && size + 1 <= length - 12 &&
-           libdeflate_crc32(0, bytes + 12, size + 1) == (uint32_t)little(bytes + 8, 4);
-}
-
-static bool is_any(const unsigned char *bytes, size_t length)
-{
-    return weir__archive_format_of((const char *)bytes, length) != NULL;
-}
-
-struct beginning {
-    const char *magic;
-    size_t length;
-    size_t at; /* of the magic in the archive */
-    bool begins_line;
-    bool (*is_it)(const unsigned char *bytes, size_t length);
-};
-
-#define MAGIC(text) text, sizeof(text) - 1
-
-static const struct beginning behind_script[] = {
-    {MAGIC("\x1f\x8b\x08"), 0, true, is_any},
-    {MAGIC("\xfd"
-           "7zXZ"),
-     0, true, is_any},
-    {MAGIC("\x28\xb5\x2f\xfd"), 0, true, is_any},
-    {MAGIC("BZh"), 0, true, is_any},
-    {MAGIC("7z\xbc\xaf\x27\x1c"), 0, true, is_any},
-    {MAGIC("ustar"), TAR_MAGIC_AT, true, is_any},
-    {MAGIC("PK\3\4"), 0, true, is_any},
-    {NULL, 0, 0, false, NULL},
-};
-/* The second is for programs that do not say where they end, and for other binaries. */
-static const struct beginning behind_program[] = {
-    {MAGIC("7z\xbc\xaf\x27\x1c"), 0, false, is_7z},
-    {MAGIC("Rar!\x1a\x07"), 0, false, is_rar},
-    {NULL, 0, 0, false, NULL},
-};
-/* Behind the end of another archive, where few bytes lie between them if any. */
-static const struct beginning behind_archive[] = {
-    {MAGIC("\x1f\x8b\x08"), 0, false, is_any},
-    {MAGIC("\xfd"
-           "7zXZ"),
-     0, false, is_any},
-    {MAGIC("\x28\xb5\x2f\xfd"), 0, false, is_any},
-    {MAGIC("\x04\x22\x4d\x18"), 0, false, is_any},
-    {MAGIC("BZh"), 0, false, is_any},
-    {MAGIC("7z\xbc\xaf\x27\x1c"), 0, false, is_7z},
-    {MAGIC("Rar!\x1a\x07"), 0, false, is_rar},
-    {MAGIC("ustar"), TAR_MAGIC_AT, false, is_any},
-    {MAGIC("PK\3\4"), 0, false, is_entry},
-    {NULL, 0, 0, false, NULL},
-};
-static const struct beginning behind_binary[] = {
-    {MAGIC("7z\xbc\xaf\x27\x1c"), 0, false, is_7z},
-    {MAGIC("Rar!\x1a\x07"), 0, false, is_rar},
-    {MAGIC("PK\3\4"), 0, false, is_entry},
-    {NULL, 0, 0, false, NULL},
-};
-
-/* The first of these in the bytes, or NULL. */
-static const unsigned char *find_one(const struct beginning *one, const unsigned char *bytes,
-                                     size_t length)
-{
-    const unsigned char *end = bytes + length, *found = bytes;
-    for (; (found = memmem(found, (size_t)(end - found), one->magic, one->length)); found++) {
-        if ((size_t)(found - bytes) < one->at)
-            continue;
-        const unsigned char *start = found - one->at;
-        bool is_placed = !one->begins_line || (start > bytes && start[-1] == '\n');
-        if (is_placed && one->is_it(start, (size_t)(end - start)))
-            return start;
-    }
-    return NULL;
-}
-
-static const unsigned char *find_first(const struct beginning *ones, const unsigned char *bytes,
-                                       size_t length)
-{
-    const unsigned char *best = NULL;
-    for (; ones->magic; ones++) {
-        const unsigned char *found = find_one(ones, bytes, length);
-        best = found && (!best || found < best) ? found : best;
-    }
-    return best;
-}
-
-/* What is looked for behind such a front; or NULL. */
-static const struct beginning *beginnings_of(enum weir__archive_front front)
-{
-    switch (front) {
-    case WEIR__ARCHIVE_SCRIPT:
-        return behind_script;
-    case WEIR__ARCHIVE_PROGRAM:
-        return behind_program;
-    case WEIR__ARCHIVE_BINARY:
-        return behind_binary;
-    case WEIR__ARCHIVE_TEXT:
-        break;
-    }
-    return NULL;
+    return front == WEIR__ARCHIVE_MEDIA ? UINT64_MAX : WEIR__ARCHIVE_SEARCH_MAX;
 }
 
 const struct weir__archive_format *weir__archive_hidden_begins(enum weir__archive_front front,
                                                                const char *bytes, size_t length)
 {
-    const struct beginning *ones = beginnings_of(front);
+    const struct weir__archive_beginning *ones = weir__archive_begin_of(front);
     const char *found =
-        ones ? (const char *)find_first(ones, (const unsigned char *)bytes, length) : NULL;
+        ones ? (const char *)weir__archive_begin_first(ones, (const unsigned char *)bytes, length)
+             : NULL;
     return found ? weir__archive_format_of(found, length - (size_t)(found - bytes)) : NULL;
 }
 
-const struct weir__archive_format *weir__archive_hidden_near(const char *bytes, size_t length,
-                                                             size_t *ret_at)
+bool weir__archive_hidden_between(const char *bytes, size_t length)
 {
-    length = length < WEIR__ARCHIVE_NEAR ? length : WEIR__ARCHIVE_NEAR;
-    const char *found =
-        (const char *)find_first(behind_archive, (const unsigned char *)bytes, length);
-    if (!found)
-        return NULL;
-    *ret_at = (size_t)(found - bytes);
-    return weir__archive_format_of(found, length - *ret_at);
+    return weir__archive_begin_first(weir__archive_begin_any, (const unsigned char *)bytes,
+                                     length) != NULL;
 }
 
+/* The first of these that begins before `most`. Pieces have so many bytes in common. */
 static const struct weir__archive_format *find_begin(struct search *search,
-                                                     const struct beginning *ones, uint64_t *ret_at)
+                                                     const struct weir__archive_beginning *ones,
+                                                     uint64_t most, size_t overlap,
+                                                     uint64_t *ret_at)
 {
     uint64_t size = search->source->size;
-    uint64_t most = size < WEIR__ARCHIVE_SEARCH_MAX ? size : WEIR__ARCHIVE_SEARCH_MAX;
-    for (uint64_t at = 0; at < most; at += PIECE - WEIR__ARCHIVE_SEARCH_OVERLAP) {
+    most = size < most ? size : most;
+    for (uint64_t at = 0; at < most; at += PIECE - overlap) {
         size_t length = size - at < PIECE ? (size_t)(size - at) : PIECE;
         const unsigned char *bytes = get(search, at, length);
-        const unsigned char *found = bytes ? find_first(ones, bytes, length) : NULL;
+        const unsigned char *found = bytes ? weir__archive_begin_first(ones, bytes, length) : NULL;
         if (!bytes)
             return NULL;
         if (found) {
@@ -371,6 +245,16 @@ static const struct weir__archive_format *find_begin(struct search *search,
         }
     }
     return NULL;
+}
+
+const struct weir__archive_format *
+weir__archive_hidden_behind(const struct weir__archive_source *source, uint64_t *ret_at)
+{
+    struct search search = {.source = source};
+    const struct weir__archive_format *format = find_begin(
+        &search, weir__archive_begin_any, UINT64_MAX, WEIR__ARCHIVE_BEHIND_OVERLAP, ret_at);
+    weir__base_free(search.buffer);
+    return format;
 }
 
 /* --- where a program ends --- */
@@ -444,13 +328,6 @@ uint64_t weir__archive_program_end(const char *bytes, size_t length)
     return length < 4 ? 0 : is_elf(bytes) ? end_of_elf(bytes, length) : end_of_pe(bytes, length);
 }
 
-/* Whether chance could have made it: those that have next to no magic. */
-static bool is_weak(const struct weir__archive_format *format)
-{
-    return format->id == WEIR__ARCHIVE_LZMA || format->id == WEIR__ARCHIVE_LHA ||
-           format->id == WEIR__ARCHIVE_COMPRESS;
-}
-
 /* What begins where the program ends, perhaps behind zeros. */
 static const struct weir__archive_format *find_behind(struct search *search, uint64_t *ret_at)
 {
@@ -466,7 +343,16 @@ static const struct weir__archive_format *find_behind(struct search *search, uin
     const struct weir__archive_format *format =
         bytes ? weir__archive_format_of((const char *)bytes + padding, length - padding) : NULL;
     *ret_at = end + padding;
-    return format && !is_weak(format) ? format : NULL;
+    /* The zeros may be the first of an image of a disk. */
+    const unsigned char *disk =
+        bytes && (!format || format->id == WEIR__ARCHIVE_ISO)
+            ? weir__archive_begin_first(weir__archive_begin_disk, bytes, length)
+            : NULL;
+    if (disk) {
+        format = weir__archive_format_of((const char *)disk, length - (size_t)(disk - bytes));
+        *ret_at = end + (uint64_t)(disk - bytes);
+    }
+    return format;
 }
 
 /* --- all of them --- */
@@ -481,12 +367,13 @@ const struct weir__archive_format *weir__archive_hidden(const struct weir__archi
     if (source->size < ZIP_END_BYTES)
         return NULL;
     enum weir__archive_front front = weir__archive_front(source->head, source->head_length);
-    const struct beginning *ones = beginnings_of(front);
+    const struct weir__archive_beginning *ones = weir__archive_begin_of(front);
     bool has_zip = is_zip(&search, &zip_at);
     if (front == WEIR__ARCHIVE_PROGRAM)
         format = find_behind(&search, &at);
     if (!format && ones)
-        format = find_begin(&search, ones, &at);
+        format = find_begin(&search, ones, weir__archive_search_max(front),
+                            WEIR__ARCHIVE_BEHIND_OVERLAP, &at);
     /* One that stands before the zip would be taken for a part of what is in front of it. */
     if (has_zip && (!format || format->id == WEIR__ARCHIVE_ZIP || at >= zip_at)) {
         format = weir__archive_format_of(zip, sizeof(zip));

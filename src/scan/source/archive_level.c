@@ -46,8 +46,10 @@ static size_t without_padding(struct weir__archive_level *level, const char *byt
         used += weir__archive_blocks_next(frames, bytes + used, length - used, &is_packed);
     }
     static const unsigned char zeros[sizeof(frames->few)];
-    bool is_padding =
-        weir__archive_blocks_is_over(frames) && memcmp(frames->few, zeros, sizeof(zeros)) == 0;
+    size_t few = weir__archive_blocks_is_over(frames) ? sizeof(zeros) : frames->few_length;
+    /* No frame begins with a zero: what is left out of those is nothing that the rest could need.
+     */
+    bool is_padding = weir__archive_blocks_has_rest(frames) && memcmp(frames->few, zeros, few) == 0;
     return is_padding ? end : length;
 }
 
@@ -209,6 +211,7 @@ void weir__archive_level_close(struct weir__archive_level *level)
         weir__archive_gzip_close(level);
         weir__archive_xz_close(level);
         level->wrong_sums += level->cpio.wrong;
+        level->is_header_lost = level->is_header_lost || level->cpio.is_lost;
         level->cpio = (struct weir__archive_cpio){0};
     }
     level->archive = NULL;

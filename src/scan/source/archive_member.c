@@ -101,6 +101,12 @@ static void fetch(struct weir__archive_member *member)
         size_t length = 0;
         la_int64_t at = 0;
         int answer = archive_read_data_block(level->archive, &bytes, &length, &at);
+        if (answer == ARCHIVE_EOF && member->is_sparse && member->offset < member->size) {
+            /* The last hole has no block behind it. */
+            member->zeros = member->size - member->offset;
+            member->offset = member->size;
+            return;
+        }
         if (answer == ARCHIVE_EOF) {
             member->is_ended = true;
             if (member->offset < member->size && !member->reason[0])

@@ -23,6 +23,7 @@
 #include "buffer.h"
 
 struct weir__archive_level;
+struct weir__archive_trip;
 
 /* The lines before a place in an input: how many, and where the one at hand begins. */
 struct weir__archive_lines {
@@ -37,10 +38,6 @@ struct weir__archive_extent {
     uint64_t from, until;
     struct weir__archive_lines lines; /* that end in it; behind the last of them, if any */
 };
-/* By their beginnings. In place: the library's way to sort asks the system for its memory, which is
- * not allowed here. */
-void weir__archive_extents_sort(struct weir__archive_extent *extents, size_t count);
-
 /* --- archive_text.c --- */
 
 #define WEIR__ARCHIVE_TEXT_MIN 12u
@@ -88,13 +85,13 @@ size_t weir__archive_blocks_next(struct weir__archive_blocks *blocks, const char
 
 /* Whether the next byte begins a frame, or would if there were one. */
 bool weir__archive_blocks_is_between(const struct weir__archive_blocks *blocks);
-/* Whether something came that is no frame. */
+/* Whether something came behind the last frame that is none, as far as it came: fewer bytes than a
+ * frame begins with are none if they are all. */
+bool weir__archive_blocks_has_rest(const struct weir__archive_blocks *blocks);
+/* Whether something came that is no frame, whatever follows. */
 bool weir__archive_blocks_is_over(const struct weir__archive_blocks *blocks);
 
-/* --- archive_own.c --- */
-
-/* So many bytes are enough to know what begins with them, but an image of a disk. */
-#define WEIR__ARCHIVE_AFTER 1024u
+/* --- what a level keeps of all this --- */
 
 struct weir__archive_own {
     struct weir__archive_text text;
@@ -112,24 +109,67 @@ struct weir__archive_own {
      * was read, and behind that. */
     uint64_t content_at, content_unmarked;
     struct weir__archive_lines content_lines, block_lines, read_lines;
-    bool is_sorted;
-    bool is_open;                    /* texts are given as they come */
-    bool is_lost;                    /* some were not */
-    size_t after_length;             /* of the bytes behind the last frame of zstd or lz4 */
-    char after[WEIR__ARCHIVE_AFTER]; /* the first of them, but zeros */
-    bool has_archive;                /* behind the end of an input that has passed by */
-    bool has_behind;                 /* or anything but zeros */
+    bool is_sorted;            /* the extents are */
+    bool is_open;              /* texts are given as they come */
+    bool is_lost;              /* some were not */
+    struct weir__buffer after; /* what stands behind the end, but zeros before it: the last of it */
+    size_t after_zeros;        /* the first of these */
+    bool has_after;            /* there was something there */
+    bool is_after_known;       /* its beginning was looked at */
+    bool begins_archive;       /* which may be the beginning of one */
+    bool has_archive;          /* there is one behind the end of an input that has passed by */
+    bool has_behind;           /* or anything but zeros */
 };
+
+/* --- archive_extents.c --- */
+
+void weir__archive_extents_init(struct weir__archive_own *own);
+/* By their beginnings. In place: the library's way to sort asks the system for its memory, which is
+ * not allowed here. */
+void weir__archive_extents_sort(struct weir__archive_extent *extents, size_t count);
+/* Before the places that are asked for begin anew; then, for places that only grow: the extent that
+ * one is in, or the next one; or NULL. */
+void weir__archive_extents_start(struct weir__archive_own *own);
+const struct weir__archive_extent *weir__archive_extents_at(struct weir__archive_own *own,
+                                                            uint64_t at);
+void weir__archive_extents_forget(struct weir__archive_own *own);
+
+/* --- archive_kept.c --- */
+
+void weir__archive_kept_init(struct weir__archive_own *own);
+/* Whether the parent can take something now. What earlier children may have given is kept until it
+ * is known: what is given twice is told once. */
+bool weir__archive_kept_may_give(const struct weir__archive_trip *trip);
+/* Texts are given as they come from here on, and no more. */
+void weir__archive_kept_open(struct weir__archive_level *level);
+void weir__archive_kept_close(struct weir__archive_level *level);
+/* The sink of texts; arg is the level. */
+void weir__archive_kept_put(void *arg, uint64_t at, const struct weir__archive_lines *before,
+                            const char *bytes, size_t length);
+/* Gives what was kept; or only if it is much and can be given. */
+void weir__archive_kept_give(struct weir__archive_level *level);
+void weir__archive_kept_give_much(struct weir__archive_level *level);
+
+/* --- archive_after.c --- */
+
+void weir__archive_after_init(struct weir__archive_own *own);
+/* The next bytes behind the end. */
+void weir__archive_after_add(struct weir__archive_own *own, const char *bytes, size_t length);
+/* There are no more: has_archive and has_behind are known. */
+void weir__archive_after_end(struct weir__archive_level *level);
+
+/* --- archive_own.c --- */
 
 void weir__archive_own_init(struct weir__archive_level *level);
 void weir__archive_own_fini(struct weir__archive_level *level);
-/* A block of the input, before it is read. */
+/* archive_extents.c: a block of the input, before it is read. */
 void weir__archive_own_see(struct weir__archive_level *level, uint64_t at, const char *bytes,
                            size_t length);
-/* Places are counted from where the outer one begins if its content is as it is in its file. */
+/* The same: places are counted from where the outer one begins if its content is as it is in its
+ * file. */
 void weir__archive_own_follow(struct weir__archive_level *level,
                               const struct weir__archive_level *outer);
-/* A block of a member. */
+/* The same: a block of a member. */
 void weir__archive_own_mark(struct weir__archive_level *level, const char *bytes, size_t length);
 /* Before the next block of an input that passes by is read. */
 void weir__archive_own_tap(struct weir__archive_level *level);

@@ -34,8 +34,37 @@ static bool walk_zip(struct weir__archive_level *level)
 }
 
 static bool walk_archives(struct weir__archive_level *level);
+static uint64_t walk_behind(struct weir__archive_level *level, bool is_more, uint64_t end,
+                            uint64_t at);
 
-/* Entries of a zip that its directory does not list, or another zip: members of this one. */
+/* Entries at that place, of which no directory knows. Returns where the search for something else
+ * goes on. What is wrong with them is told at once. In a gap another entry follows the last one,
+ * behind an archive a directory is missing. */
+static uint64_t walk_unlisted(struct weir__archive_level *level, uint64_t at, bool is_gap)
+{
+    static const char zip[PROBE_BYTES] = "PK\3\4";
+    uint64_t end = at;
+    bool makes_sense = weir__archive_zip_pass(level, at, &end);
+    level->format = weir__archive_format_of(zip, sizeof(zip));
+    level->start = level->input.at = at;
+    level->is_streamed = true;
+    level->is_raw = false;
+    if (!makes_sense)
+        snprintf(level->reason, sizeof(level->reason),
+                 "broken: what begins as an entry of a zip makes no sense");
+    else if (weir__archive_trip_walk(level) && level->entries_count > level->entries_before &&
+             is_gap)
+        /* Behind the last one the reader looks for a directory, and there is none. */
+        level->reason[0] = '\0';
+    if (level->reason[0] && !level->trip->is_stopped)
+        weir__archive_trip_tell(level->trip, level->reason);
+    level->reason[0] = '\0';
+    /* Where it goes on is known all the same. */
+    level->is_given_up = level->is_end_lost = false;
+    return end;
+}
+
+/* Entries of a zip that its directory does not list, or another archive: members of this one. */
 static void walk_gap(struct weir__archive_level *outer, const struct weir__archive_extent *gap)
 {
     struct weir__archive_trip *trip = outer->trip;
@@ -56,13 +85,21 @@ static void walk_gap(struct weir__archive_level *outer, const struct weir__archi
         input->memory += gap->from;
     else
         input->base += gap->from;
-    if (weir__archive_zip_has_end(&level)) {
+    const char *bytes = NULL;
+    size_t length = weir__archive_look(input, 0, &bytes);
+    const struct weir__archive_format *format =
+        length > 0 ? weir__archive_format_of(bytes, length) : NULL;
+    if (format && format->way == WEIR__ARCHIVE_OPAQUE) {
+        snprintf(level.reason, sizeof(level.reason), "no decoder for %s between its entries",
+                 format->name);
+    } else if (format && format->id != WEIR__ARCHIVE_ZIP) {
+        level.format = format;
+        walk_archives(&level);
+    } else if (weir__archive_zip_has_end(&level, 0)) {
         walk_archives(&level);
     } else {
-        level.is_streamed = true;
-        /* Behind the last one the reader looks for a directory, and there is none. */
-        if (weir__archive_trip_walk(&level) && level.entries_count > 0)
-            level.reason[0] = '\0';
+        uint64_t end = walk_unlisted(&level, 0, true);
+        walk_behind(&level, end < input->size, end, end);
     }
     if (level.reason[0] && !trip->is_stopped)
         weir__archive_trip_tell(trip, level.reason);
@@ -117,31 +154,59 @@ static void walk_last_zip(struct weir__archive_level *level, uint64_t passed)
         memcpy(level->reason, reason, sizeof(reason));
 }
 
-/* The same for an archive, and for those that stand behind it in the same file or memory. */
-static bool walk_archives(struct weir__archive_level *level)
+/* Of what was given up, nobody knows where it ends. */
+static bool can_go_on(const struct weir__archive_level *level)
 {
-    bool is_walked = walk_zip(level);
+    return !level->is_given_up && !level->is_end_lost && !level->reason[0] &&
+           !level->trip->is_stopped;
+}
+
+/* All that stands behind an end, one after the other. Returns where the last of it was looked for.
+ */
+static uint64_t walk_behind(struct weir__archive_level *level, bool is_more, uint64_t end,
+                            uint64_t at)
+{
     uint64_t passed = 0;
-    if (is_walked && !level->trip->is_stopped)
-        walk_gaps(level);
-    /* Of what was given up, nobody knows where it ends. */
-    while (is_walked && !level->is_given_up && !level->is_end_lost && !level->reason[0] &&
-           !level->trip->is_stopped) {
-        uint64_t at = 0;
-        bool is_more = weir__archive_behind(level, &at);
+    for (unsigned unlisted = 0; can_go_on(level);) {
         passed = is_more ? at : level->input.size;
         const struct weir__archive_format *format =
-            is_more ? weir__archive_find_at(level, at, &at) : NULL;
+            is_more ? weir__archive_find_at(level, end, at, &at) : NULL;
         /* What is no archive is the container's own. */
         level->own.has_behind = is_more;
         if (!format || at <= level->start)
             break;
-        walk_next(level, format, at);
+        if (format->id != WEIR__ARCHIVE_ZIP || weir__archive_zip_has_end(level, at)) {
+            walk_next(level, format, at);
+            is_more = can_go_on(level) && weir__archive_behind(level, &end, &at);
+        } else if (unlisted++ < PARTS_MAX) {
+            end = at = walk_unlisted(level, at, false);
+            is_more = at < level->input.size;
+        } else {
+            snprintf(level->reason, sizeof(level->reason),
+                     "more entries that no directory lists than are looked for");
+        }
+    }
+    return passed;
+}
+
+/* The same for an archive, and for those that stand behind it in the same file or memory. */
+static bool walk_archives(struct weir__archive_level *level)
+{
+    bool is_walked = walk_zip(level);
+    uint64_t passed = 0, end = 0, at = 0;
+    if (is_walked && !level->trip->is_stopped)
+        walk_gaps(level);
+    if (is_walked && can_go_on(level)) {
+        bool is_more = weir__archive_behind(level, &end, &at);
+        passed = walk_behind(level, is_more, end, at);
     }
     walk_last_zip(level, level->is_end_lost ? 0 : passed);
     if (!level->reason[0] && level->wrong_sums > 0)
         snprintf(level->reason, sizeof(level->reason),
                  "broken: it unpacks to something else than was packed (wrong checksum)");
+    if (!level->reason[0] && level->is_header_lost)
+        snprintf(level->reason, sizeof(level->reason),
+                 "broken: a header is damaged: members may be missing");
     return is_walked || level->entries_count > 0;
 }
 

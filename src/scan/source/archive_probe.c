@@ -14,6 +14,7 @@
 
 #define TAR_BLOCK     512u
 #define TAR_SUM_AT    148u
+#define TAR_MARK_AT   257u
 #define TAR_SUM_BYTES 8u
 #define ISO_AT        32769u
 
@@ -49,10 +50,20 @@ static bool is_gzip(struct look look)
     return HAS(0, "\x1f\x8b\x08") && look.length >= 10 && (look.bytes[3] & 0xe0) == 0;
 }
 
+/* One whose mark is damaged in one byte is still one, and told. */
+static bool is_nearly(struct look look, size_t at, const char *magic, size_t length)
+{
+    size_t same = 0;
+    for (size_t i = 0; i < length && at + i < look.length; i++)
+        same += look.bytes[at + i] == (unsigned char)magic[i];
+    return same + 1 >= length;
+}
+
 static bool is_bzip2(struct look look)
 {
     return HAS(0, "BZh") && look.length >= 10 && look.bytes[3] >= '1' && look.bytes[3] <= '9' &&
-           (HAS(4, "\x31\x41\x59\x26\x53\x59") || HAS(4, "\x17\x72\x45\x38\x50\x90"));
+           (is_nearly(look, 4, "\x31\x41\x59\x26\x53\x59", 6) ||
+            is_nearly(look, 4, "\x17\x72\x45\x38\x50\x90", 6));
 }
 
 static bool is_xz(struct look look)
@@ -170,14 +181,15 @@ static bool is_lha(struct look look)
            look.bytes[20] <= 3;
 }
 
+/* All of them, but for one that is damaged. */
 static bool are_hex(const unsigned char *bytes, size_t length)
 {
+    size_t others = 0;
     for (size_t i = 0; i < length; i++) {
         unsigned char c = bytes[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')))
-            return false;
+        others += !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'));
     }
-    return true;
+    return others <= 1;
 }
 
 static bool is_cpio(struct look look)
@@ -199,8 +211,7 @@ static bool is_cpio(struct look look)
     return (mode & 0170000) != 0 && name > 1 && name <= 1024;
 }
 
-/* By its checksum, which the oldest tar had already. */
-static bool is_tar(struct look look)
+static bool has_tar_sum(struct look look)
 {
     if (look.length < TAR_BLOCK)
         return false;
@@ -223,7 +234,24 @@ static bool is_tar(struct look look)
         sum += look.bytes[i];
         sum_signed += (unsigned)(signed char)look.bytes[i];
     }
-    return has_digit && look.bytes[0] != '\0' && (wanted == sum || wanted == sum_signed);
+    /* A name may be missing where there is a mark. */
+    bool has_name = look.bytes[0] != '\0' || HAS(TAR_MARK_AT, "ustar");
+    return has_digit && has_name && (wanted == sum || wanted == sum_signed);
+}
+
+bool weir__archive_has_tar_sum(const char *bytes, size_t length)
+{
+    return has_tar_sum((struct look){(const unsigned char *)bytes, length});
+}
+
+/* By its checksum, which the oldest tar had already; one whose first header is damaged, by the mark
+ * that newer ones have in it. */
+static bool is_tar(struct look look)
+{
+    return has_tar_sum(look) || (look.length >= TAR_BLOCK && look.bytes[0] != '\0' &&
+                                 (HAS(TAR_MARK_AT, "ustar\0"
+                                                   "00") ||
+                                  HAS(TAR_MARK_AT, "ustar  \0")));
 }
 
 #define ROW(constant, name, way)                                                                   \

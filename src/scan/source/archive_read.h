@@ -75,11 +75,11 @@ struct weir__archive_input {
     size_t given_length;
 };
 
-/* Of a cpio archive whose members have sums: where in it the next byte is. */
+/* Of a cpio archive of one of the forms in letters: where in it the next byte is. */
 #define WEIR__ARCHIVE_CPIO_HEAD 110u
 struct weir__archive_cpio {
     enum {
-        WEIR__ARCHIVE_CPIO_OVER, /* or it has none */
+        WEIR__ARCHIVE_CPIO_OVER, /* or it is of another form */
         WEIR__ARCHIVE_CPIO_IN_HEAD,
         WEIR__ARCHIVE_CPIO_IN_NAME,
         WEIR__ARCHIVE_CPIO_IN_DATA,
@@ -90,8 +90,12 @@ struct weir__archive_cpio {
     uint64_t size; /* of the member */
     uint64_t wrong;
     uint32_t sum, wanted;
-    bool is_jumped; /* not all of the member was seen */
-    char head[WEIR__ARCHIVE_CPIO_HEAD];
+    unsigned align;
+    bool has_form; /* a header was whole */
+    bool has_sum;
+    bool is_lost;                       /* one was not */
+    bool is_jumped;                     /* not all of the member was seen */
+    char head[WEIR__ARCHIVE_CPIO_HEAD]; /* or the first bytes of the name */
 };
 
 struct weir__archive_level {
@@ -104,6 +108,7 @@ struct weir__archive_level {
     struct weir__archive_cpio cpio;
     uint64_t wrong_sums; /* that libarchive does not look at */
     uint64_t lost_bytes; /* of a tar: where a header should be and is none */
+    bool is_header_lost; /* the same of a cpio */
     unsigned depth;      /* 1: that in the file */
     size_t path_length;
     uint64_t entries_count;
@@ -145,6 +150,7 @@ struct weir__archive_member {
     char *spill_block;     /* WEIR__ARCHIVE_BLOCK, with the first spilled byte */
     bool is_holding;
     bool is_ended;
+    bool is_sparse;                 /* it may end with a hole */
     bool is_replayable;             /* everything given so far is held */
     bool is_unseen;                 /* too large to be looked into before it is given */
     enum weir__archive_front front; /* of one that is unseen */
@@ -276,11 +282,14 @@ void weir__archive_find_frames(struct weir__archive_level *level);
 /* Where the archive ends that was read and closed, by what it says or by what was read of it;
  * UINT64_MAX: nobody knows. */
 uint64_t weir__archive_end_of(struct weir__archive_level *level);
-/* What begins at that place of the level's input, or is hidden behind it; *ret_at is where. */
+/* What begins at that place of the level's input, which only zeros are between and the end of what
+ * is before it, or somewhere behind that; *ret_at is where. */
 const struct weir__archive_format *weir__archive_find_at(struct weir__archive_level *level,
-                                                         uint64_t at, uint64_t *ret_at);
-/* Whether, and where in such an input, something follows that is not zeros. */
-bool weir__archive_behind(struct weir__archive_level *level, uint64_t *ret_at);
+                                                         uint64_t end, uint64_t at,
+                                                         uint64_t *ret_at);
+/* Where the archive in such an input ends, and where something follows that is not zeros. False:
+ * nobody knows, or nothing does. */
+bool weir__archive_behind(struct weir__archive_level *level, uint64_t *ret_end, uint64_t *ret_at);
 /* Whether the reader stopped where the archive does, so that what follows is something else. */
 bool weir__archive_is_end_known(const struct weir__archive_level *level);
 /* Of a level without members: whether there are none. */
@@ -295,14 +304,18 @@ uint64_t weir__archive_xar_end(struct weir__archive_level *level);
 /* archive_zip.c */
 #define WEIR__ARCHIVE_GAPS 64u
 /* Between, before and behind the entries that a zip's directory lists: where something stands that
- * begins as a zip does. Returns how many of these there are, of which the first WEIR__ARCHIVE_GAPS
- * are put into ret_gaps. */
+ * begins as an archive does. Returns how many of these there are, of which the first
+ * WEIR__ARCHIVE_GAPS are put into ret_gaps. */
 size_t weir__archive_zip_gaps(struct weir__archive_level *level,
                               struct weir__archive_extent ret_gaps[WEIR__ARCHIVE_GAPS]);
 /* Where its directory ends, or UINT64_MAX. */
 uint64_t weir__archive_zip_end(struct weir__archive_input *input);
-/* Whether a directory ends there. */
-bool weir__archive_zip_has_end(struct weir__archive_level *level);
+/* Whether a directory ends there, behind that place. */
+bool weir__archive_zip_has_end(struct weir__archive_level *level, uint64_t at);
+/* Passes over the entries from that place on, which no directory lists: to behind the last that is
+ * whole; of one that is cut off, or of which nobody knows where it ends, behind its header; of what
+ * makes no sense, behind its mark. False: not even the first makes sense. */
+bool weir__archive_zip_pass(struct weir__archive_level *level, uint64_t at, uint64_t *ret_end);
 
 /* archive_name.c */
 /* Appends the member's name to the path. */

@@ -408,10 +408,9 @@ static void read_entry(struct weir__archive_level *level, struct archive_entry *
     struct weir__archive_trip *trip = level->trip;
     struct weir__archive_member member;
     weir__archive_member_init(&member, level);
-    /* What ends with a hole may end early. */
-    if (archive_entry_size_is_set(entry) && archive_entry_size(entry) > 0 &&
-        archive_entry_sparse_count(entry) == 0)
+    if (archive_entry_size_is_set(entry) && archive_entry_size(entry) > 0)
         member.size = (uint64_t)archive_entry_size(entry);
+    member.is_sparse = archive_entry_sparse_count(entry) > 0;
     if (is_left_out(trip, number)) {
         pass(level, &member);
         if (number + 1 == trip->command->from)

@@ -62,7 +62,7 @@ void weir__archive_unseen_add(struct weir__archive_member *member, uint64_t at, 
     if (!member->is_unseen)
         return;
     add_to_tail(member, at, bytes, length);
-    if (at < WEIR__ARCHIVE_SEARCH_MAX && member->front != WEIR__ARCHIVE_TEXT)
+    if (at < weir__archive_search_max(member->front) && member->front != WEIR__ARCHIVE_TEXT)
         search(member, bytes, length);
 }
 

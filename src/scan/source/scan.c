@@ -1,5 +1,5 @@
 /* scan.c - a scan from its start to its end: limits, threads, counts. */
-#include "scan_part.h"
+#include "scan_repo.h"
 
 #include <errno.h>
 #include <string.h>
@@ -54,6 +54,9 @@ void weir__scan_count(struct weir__scan_worker *w)
     to->archives += from->archives;
     to->members += from->members;
     to->archives_unopened += from->archives_unopened;
+    to->repos += from->repos;
+    to->objects += from->objects;
+    to->unremembered += from->unremembered;
     to->findings += from->findings;
     to->allowed += from->allowed;
     to->rejected += from->rejected;
@@ -66,6 +69,7 @@ static void tell(struct weir__scan_worker *w, const struct weir__scan_gap *gap)
 {
     if (w->counting)
         return;
+    w->gaps++;
     if (gap->is_partial)
         w->counts.partial++;
     else
@@ -153,6 +157,7 @@ static void run_free(struct weir__scan *run)
         weir_queue_fini(&run->jobs);
     }
     weir__scan_archives_fini(run);
+    weir__scan_repos_fini(run);
     if (run->has_bytes)
         weir_budget_fini(&run->bytes);
     if (run->has_reads)
@@ -206,6 +211,8 @@ int weir__scan_start(struct weir__scan **ret_run, const struct weir__scan_option
     int result = init_limits(run);
     if (result == 0)
         result = make_workers(run);
+    if (result == 0)
+        result = weir__scan_repos_init(run);
     if (result == 0) {
         result = start_threads(run);
         if (result < 0) {
@@ -213,6 +220,8 @@ int weir__scan_start(struct weir__scan **ret_run, const struct weir__scan_option
             weir_crew_drain(run->crew, NULL);
         }
     }
+    if (result < 0)
+        weir__scan_repos_drain(run);
     if (result < 0) {
         run_free(run);
         return result;
@@ -253,7 +262,9 @@ int weir__scan_finish(struct weir__scan *run, struct weir__scan_stats *ret_stats
     if (weir_crew_wait(run->crew, &now) != 0)
         weir_cancel_fire(&run->stop);
     weir_crew_drain(run->crew, &report);
+    uint64_t leaders = weir__scan_repos_drain(run);
     weir__scan_read(run, ret_stats);
+    ret_stats->abandoned += leaders;
     for (uint64_t i = 0; i < report.kind_count; i++)
         ret_stats->abandoned += report.kinds[i].abandoned;
     /* Somebody waits for standard input or a dead disk and still uses all this: it is left to him.

@@ -33,6 +33,7 @@
 #define WEIR_SCAN_SOURCE_SCAN_H
 
 #include <weir/deadline.h>
+#include <weir/sched.h>
 
 #include "archive.h"
 #include "buffer.h"
@@ -81,6 +82,21 @@ struct weir__scan_fetcher {
     void *arg;
 };
 
+/* What is done about repositories that are met. */
+enum weir__scan_history {
+    WEIR__SCAN_NO_HISTORY,   /* their objects are files like others */
+    WEIR__SCAN_HISTORY_ALSO, /* the objects are scanned as git has them, all else as files */
+    WEIR__SCAN_HISTORY_ONLY, /* and nothing else is */
+};
+
+/* What of a history is scanned: git/wanted.h. */
+struct weir__scan_narrow {
+    bool is_narrow; /* else all objects are */
+    const char *const *refs, *const *ranges;
+    size_t refs_count, ranges_count;
+    int64_t since; /* INT64_MIN: ever */
+};
+
 struct weir__scan_options {
     const struct weir__engine *engine;
     const struct weir__scan_fetcher *fetcher; /* or NULL: every path is one of a file */
@@ -102,6 +118,18 @@ struct weir__scan_options {
     struct weir__archive_options archives; /* of depth 0: they are not opened */
     uint64_t archives_bytes; /* memory of all decoders and members; 0: what each thread may need */
     uint64_t spills_max;     /* archives at once that may use temporary files; 0: none may */
+    enum weir__scan_history history;
+    const char *repos_from;        /* a file of names of repositories, as files_from; or NULL */
+    const char *const *find_repos; /* folders in which repositories are looked for */
+    size_t find_repos_count;
+    bool has_modules; /* submodules are scanned, too */
+    struct weir__scan_narrow narrow;
+    bool has_state; /* what was scanned of histories before is remembered */
+    bool is_full;   /* texts of histories are scanned without regard to what they were made from */
+    /* Of all repositories together; 0: as weir/pool.h has it. */
+    uint64_t ring_bytes, delta_bytes, spill_slots;
+    const struct weir_slots_config *slots; /* of disks; or NULL */
+    unsigned repos_max;                    /* that are scanned at once; 0: one more than threads */
 };
 
 /* Why something was not scanned. */
@@ -127,6 +155,8 @@ struct weir__scan_stats {
     uint64_t ignored, submodules;              /* left out, for git's sake */
     uint64_t failed, partial;                  /* gaps of either kind */
     uint64_t archives, members, archives_unopened;
+    uint64_t repos, objects; /* histories, and what was scanned in them: blobs, messages */
+    uint64_t unremembered;   /* histories that will be scanned in full again */
     uint64_t findings, allowed, rejected; /* of the engine */
     uint64_t decoded_bytes;
     uint64_t in_flight;                /* files being read now */
@@ -136,6 +166,24 @@ struct weir__scan_stats {
     bool is_stopped;
     /* Of the threads, those that did not end: engine and rules have to stay. */
     uint64_t abandoned;
+};
+
+#define WEIR__SCAN_DEVICES_MAX 32u
+
+/* What repositories held of their limits, and waited for. */
+struct weir__scan_limits {
+    bool has_repos;
+    uint32_t leaders;
+    uint64_t most; /* at once */
+    uint64_t ring_most, delta_most, spills_most;
+    struct weir_pool_stats pool;
+    struct weir_sched_stats sched;
+    struct weir_slots_stats slots;
+    struct weir__scan_device {
+        struct weir_device device;
+        uint64_t total, most;
+    } devices[WEIR__SCAN_DEVICES_MAX]; /* the first that were used */
+    size_t devices_count;
 };
 
 struct weir__scan;
@@ -152,6 +200,7 @@ WEIR_MUST_USE int weir__scan_start(struct weir__scan **ret_run,
 WEIR_MUST_USE int weir__scan_wait(struct weir__scan *run, const struct weir_deadline *deadline);
 void weir__scan_stop(struct weir__scan *run);
 void weir__scan_read(struct weir__scan *run, struct weir__scan_stats *ret_stats);
+void weir__scan_read_limits(struct weir__scan *run, struct weir__scan_limits *ret_limits);
 /* 0, Incomplete when something failed or was scanned in part, Canceled when it was stopped. */
 int weir__scan_finish(struct weir__scan *run, struct weir__scan_stats *ret_stats);
 

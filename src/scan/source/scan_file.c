@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "brought.h"
 #include "log.h"
 #include "sys.h"
 
@@ -34,12 +35,19 @@ struct file {
 
 /* --- the scanner --- */
 
+struct weir__object weir__scan_object_of(struct weir__scan_worker *w)
+{
+    const char *path = weir__buffer_text(&w->path);
+    (void)weir__scan_name(w, path);
+    return (struct weir__object){.path = path,
+                                 .commit = w->brought ? w->brought->commit : NULL,
+                                 .decode_depth = w->run->options->decode_depth};
+}
+
 bool weir__scan_object_begin(struct weir__scan_worker *w)
 {
-    struct weir__object object = {.path = weir__buffer_text(&w->path),
-                                  .decode_depth = w->run->options->decode_depth};
+    struct weir__object object = weir__scan_object_of(w);
     w->bytes_told = 0;
-    (void)weir__scan_name(w, object.path);
     int result = weir__scanner_begin(w->scanner, &object);
     if (result < 0)
         weir__scan_tell(w, object.path, "cannot scan", weir_error_text(result));
@@ -63,28 +71,32 @@ void weir__scan_object_count(struct weir__scan_worker *w, uint64_t at)
         weir__scan_count(w);
 }
 
+void weir__scan_object_tell(struct weir__scan_worker *w, const struct weir__scan_result *result)
+{
+    const char *path = weir__buffer_text(&w->path);
+    w->counts.findings += result->findings;
+    w->counts.allowed += result->allowed;
+    w->counts.rejected += result->rejected;
+    w->counts.decoded_bytes += result->decoded_bytes;
+    if (result->is_decode_truncated)
+        weir__scan_tell_partial(w, path, "cannot decode all of", "there is too much encoded text");
+    if (result->gave_up > 0)
+        weir__scan_tell_partial(w, path, "cannot judge all of",
+                                "matches reached a limit of the matcher");
+    if (result->is_judged_early)
+        weir__scan_tell_partial(w, path, "cannot judge all of",
+                                "too many matches wait for what comes behind them");
+}
+
 bool weir__scan_object_end(struct weir__scan_worker *w)
 {
     struct weir__scan_result result;
-    const char *path = weir__buffer_text(&w->path);
     int error = weir__scanner_end(w->scanner, &result);
-    if (error < 0) {
-        weir__scan_tell(w, path, "cannot scan", weir_error_text(error));
-        return false;
-    }
-    w->counts.findings += result.findings;
-    w->counts.allowed += result.allowed;
-    w->counts.rejected += result.rejected;
-    w->counts.decoded_bytes += result.decoded_bytes;
-    if (result.is_decode_truncated)
-        weir__scan_tell_partial(w, path, "cannot decode all of", "there is too much encoded text");
-    if (result.gave_up > 0)
-        weir__scan_tell_partial(w, path, "cannot judge all of",
-                                "matches reached a limit of the matcher");
-    if (result.is_judged_early)
-        weir__scan_tell_partial(w, path, "cannot judge all of",
-                                "too many matches wait for what comes behind them");
-    return true;
+    if (error < 0)
+        weir__scan_tell(w, weir__buffer_text(&w->path), "cannot scan", weir_error_text(error));
+    else
+        weir__scan_object_tell(w, &result);
+    return error == 0;
 }
 
 static void end(struct weir__scan_worker *w)

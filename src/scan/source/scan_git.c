@@ -47,12 +47,16 @@ static int open_complaints(void)
 int weir__git_new(struct weir__git **ret_git, const char *const *words, bool has_input,
                   uint64_t silence_ns)
 {
-    static char name[] = "git";
-    char *arguments[WEIR__GIT_WORDS_MAX + 2] = {name};
+    /* An object is what its id says: a ref of the repository that puts another one in its place
+     * (git replace) is for those who look at history, and is not committed. (The option alone is
+     * overridden by what a repository says.) */
+    static char name[] = "git", as_it_is[] = "--no-replace-objects";
+    static char set[] = "-c", unreplaced[] = "core.useReplaceRefs=false";
+    char *arguments[WEIR__GIT_WORDS_MAX + 5] = {name, as_it_is, set, unreplaced};
     for (size_t i = 0; words[i]; i++) {
         if (i == WEIR__GIT_WORDS_MAX)
             return -WEIR_E_INVALID;
-        arguments[i + 1] = (char *)(uintptr_t)words[i];
+        arguments[i + 4] = (char *)(uintptr_t)words[i];
     }
     struct weir__git *git = weir__base_alloc(1, sizeof(*git));
     if (!git)

@@ -8,8 +8,8 @@
  *
  * Waits: for output, until the token fires; one who says nothing for silence_ns is given up. For
  * its end, once its output has ended, for WEIR__GIT_END_NS. It runs in the current directory with
- * the environment as it is, so that a hook sees the index that git made for it. Of what it
- * complains the first 64 KiB are kept.
+ * the environment as it is, so that a hook sees the index that git made for it; but for refs that
+ * replace objects, through which it never reads. Of what it complains the first 64 KiB are kept.
  *
  * Ownership: whoever made one frees it, which ends the child if it is still there.
  */

@@ -2,14 +2,14 @@
  *
  * A list is read as a stream, and no faster than its names are taken.
  */
-#include "scan_part.h"
+#include "scan_repo.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
 
+#include "git/discover.h"
 #include "job_mutants.h"
-#include "lines.h"
+#include "scan_names.h"
 #include "sys.h"
 
 #include "banned.h"
@@ -29,63 +29,67 @@ static bool send_path(struct weir__scan_worker *w, enum weir__job_kind kind, con
     return false;
 }
 
-/* Names that end with NUL are printed by programs, and one that is empty is a name that was lost.
- * All of them are told as one: a file of zeros has as many as it has bytes. */
-struct empties {
-    uint64_t entries, first, count;
+static bool take_listed(void *arg, const char *name)
+{
+    return send_path(arg, WEIR__JOB_LISTED, name);
+}
+
+static bool is_list_stopped(void *arg)
+{
+    return weir__scan_is_stopped(arg);
+}
+
+static void tell_list(void *arg, const char *list, const char *what, const char *why)
+{
+    weir__scan_tell(arg, list, what, why);
+}
+
+/* --- repositories --- */
+
+static bool take_repo(void *arg, const char *name)
+{
+    weir__scan_repo_found(arg, name);
+    return true;
+}
+
+/* Directories are, where nothing but histories is scanned: the first path of one counts. What is
+ * wrong with one that cannot be asked is told when it is opened. */
+static bool is_repo(const struct weir__scan_worker *w, const char *path)
+{
+    struct stat st;
+    return w->run->options->history == WEIR__SCAN_HISTORY_ONLY &&
+           (weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0 ? S_ISDIR(st.st_mode) : errno != ENOENT);
+}
+
+static int on_repo(void *arg, const char *path, const struct weir__git_discovered *found)
+{
+    (void)found;
+    weir__scan_repo_found(arg, path);
+    return 0;
+}
+
+struct search {
+    struct weir__scan_worker *w;
+    const char *root;
 };
 
-static void tell_empties(struct weir__scan_worker *w, const char *name,
-                         const struct empties *empties)
+static void tell_problem(void *arg, const char *text)
 {
-    char why[WEIR__SCAN_WHY_MAX], more[64] = "";
-    if (empties->count == 0)
-        return;
-    if (empties->count > 1)
-        snprintf(more, sizeof(more), " and %" PRIu64 " more are", empties->count - 1);
-    snprintf(why, sizeof(why), "name %" PRIu64 "%s empty: what prints them has lost %s",
-             empties->first, more[0] ? more : " is", more[0] ? "some" : "one");
-    weir__scan_tell(w, name, "cannot scan all of", why);
+    const struct search *search = arg;
+    weir__scan_tell_partial(search->w, search->root, "cannot look for repositories in all of",
+                            text);
 }
 
-static bool send_name(struct weir__scan_worker *w, const char *name, const char *line,
-                      size_t length)
+static void find_repos(struct weir__scan_worker *w, const char *root)
 {
-    if (length == 0)
-        return true; /* an empty line */
-    if (!memchr(line, '\0', length))
-        return send_path(w, WEIR__JOB_LISTED, line);
-    weir__scan_tell(w, name, "cannot read",
-                    "a NUL byte in a line: names that end with NUL need --from0");
-    return false;
-}
-
-static void send_list(struct weir__scan_worker *w, const char *name, bool from0)
-{
-    enum weir__lines_end end = from0 ? WEIR__LINES_NUL : WEIR__LINES_LF;
-    struct weir__lines lines;
-    struct empties empties = {0};
-    const char *line;
-    size_t length;
-    int result = weir__lines_open(&lines, name, end, WEIR__SCAN_PATH_MAX);
-    if (result < 0) {
-        weir__scan_tell(w, name, "cannot open", NULL);
-    } else {
-        while (!weir__scan_is_stopped(w) &&
-               (result = weir__lines_next(&lines, &line, &length)) > 0 &&
-               send_name(w, name, line, length)) {
-            empties.entries++;
-            if (!from0 || length > 0)
-                continue;
-            if (empties.count++ == 0)
-                empties.first = empties.entries;
-        }
-        tell_empties(w, name, &empties);
-        if (result < 0 && !weir__scan_is_stopped(w))
-            weir__scan_tell(w, name, "cannot read",
-                            result == -WEIR_E_OVERFLOW ? "a line is longer than 1 MiB" : NULL);
-    }
-    weir__lines_fini(&lines);
+    struct search search = {w, root};
+    const struct weir__git_find_options options = {
+        .problem = tell_problem, .problem_arg = &search, .stop = &w->run->stop};
+    struct weir__git_find_stats stats = {0};
+    /* An error of the root is a problem, too. */
+    int result = weir__git_find_repos(root, &options, on_repo, w, &stats);
+    if (result == 0 && stats.repos == 0 && stats.problems == 0)
+        weir__scan_tell(w, root, "cannot find", "a repository is not in it");
 }
 
 int weir__scan_list_main(struct weir_crew_self *self, void *arg)
@@ -93,13 +97,22 @@ int weir__scan_list_main(struct weir_crew_self *self, void *arg)
     (void)self;
     struct weir__scan_worker *w = arg;
     const struct weir__scan_options *options = w->run->options;
+    const struct weir__scan_names names = {take_listed, is_list_stopped, tell_list, w};
     bool goes_on = true;
     w->run->given = weir__scan_given_new(w);
     for (size_t i = 0; i < options->paths_count && goes_on; i++)
         if (!weir__scan_given_again(w->run->given, i))
-            goes_on = send_path(w, WEIR__JOB_PATH, options->paths[i]);
+            goes_on = is_repo(w, options->paths[i])
+                          ? take_repo(w, weir__scan_plain_path(options->paths[i]))
+                          : send_path(w, WEIR__JOB_PATH, options->paths[i]);
     if (options->files_from && goes_on)
-        send_list(w, options->files_from, options->from0);
+        weir__scan_names_each(options->files_from, options->from0, &names);
+    if (options->repos_from) {
+        const struct weir__scan_names repos = {take_repo, is_list_stopped, tell_list, w};
+        weir__scan_names_each(options->repos_from, options->from0, &repos);
+    }
+    for (size_t i = 0; i < options->find_repos_count && !weir__scan_is_stopped(w); i++)
+        find_repos(w, options->find_repos[i]);
     if (options->staged)
         weir__scan_staged_list(w);
     weir__scan_count(w);

@@ -64,12 +64,14 @@ static void hide_words(char *text, size_t length)
 static void take_name(void *arg, const struct weir__finding *finding)
 {
     struct weir__scan_worker *w = arg;
-    struct weir__scan_names *names = &w->named;
+    struct weir__scan_named *names = &w->named;
     const struct weir__place *place = &finding->place;
     uint64_t from, until;
     if (!finding->rule->regex)
         return; /* by the path alone: that comes with its content */
     names->found++;
+    if (w->is_asking)
+        return;
     if (!names->is_telling) {
         weir__hidden_part(place->length, weir__ends_at_place(finding), &from, &until);
         from += names->from + place->offset;
@@ -92,7 +94,7 @@ static void take_name(void *arg, const struct weir__finding *finding)
 /* Looks at a part of the path. */
 static int look(struct weir__scan_worker *w, size_t from, size_t until)
 {
-    struct weir__scan_names *names = &w->named;
+    struct weir__scan_named *names = &w->named;
     const char *path = weir__buffer_text(&names->path);
     struct weir__object object = {.path = path, .decode_depth = w->run->options->decode_depth};
     struct weir__sink sink = {.finding = take_name, .arg = w};
@@ -112,7 +114,22 @@ static int look(struct weir__scan_worker *w, size_t from, size_t until)
                                                                            : result;
 }
 
-static bool make_room(struct weir__scan_names *names, size_t size)
+bool weir__scan_name_has(struct weir__scan_worker *w, const char *name)
+{
+    struct weir__scan_named *names = &w->named;
+    size_t length = strlen(name);
+    if (!has_word(name, length))
+        return false;
+    names->has_path = false; /* what was known of the last one is lost */
+    weir__buffer_truncate(&names->path, 0);
+    names->found = 0;
+    w->is_asking = true;
+    bool is_sure = weir__buffer_append(&names->path, name, length) == 0 && look(w, 0, length) == 0;
+    w->is_asking = false;
+    return !is_sure || names->found > 0;
+}
+
+static bool make_room(struct weir__scan_named *names, size_t size)
 {
     if (size <= names->shown_size)
         return true;
@@ -132,7 +149,7 @@ static size_t dir_length(const char *path)
 
 static int look_at_all(struct weir__scan_worker *w, size_t dir, bool is_dir_clean)
 {
-    struct weir__scan_names *names = &w->named;
+    struct weir__scan_named *names = &w->named;
     names->found = 0;
     int result = is_dir_clean ? 0 : look(w, 0, dir);
     names->is_dir_clean = result == 0 && names->found == 0;
@@ -157,8 +174,9 @@ static bool hide_user(char *path)
     /* What was fetched is shown without its user: in its path an '@' is one. */
     size_t from, until;
     at += 1 + strspn(path + at + 1, "/");
-    size_t length = is_web(path) ? strcspn(path + at, "/") : strlen(path + at);
-    if (!weir__text_find_user(path + at, length, "/", &from, &until))
+    const char *rest = path + at;
+    if (is_web(path) ? !weir__text_find_user_before_path(rest, strlen(rest), &from, &until)
+                     : !weir__text_find_user(rest, strlen(rest), "/", &from, &until))
         return false;
     weir__hide(path, at + from, at + until);
     return true;
@@ -166,7 +184,7 @@ static bool hide_user(char *path)
 
 const char *weir__scan_name(struct weir__scan_worker *w, const char *path)
 {
-    struct weir__scan_names *names = &w->named;
+    struct weir__scan_named *names = &w->named;
     size_t length = strlen(path), dir = dir_length(path);
     const char *before = names->has_path ? weir__buffer_text(&names->path) : "";
     if (w->counting || path == unknown)

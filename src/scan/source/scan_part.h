@@ -21,6 +21,7 @@
  *   scan_members.c members of an archive, among threads
  *   scan_spill.c   temporary files
  *   scan_fetched.c what somebody else brings: URLs
+ *   scan_repo*.c   histories of repositories (scan_repo.h)
  *
  * Who gives what to whom: one thread hands out the paths and waits when the queue of jobs is full.
  * A worker that finds more than it needs offers some of it (a directory, names of files) only if
@@ -42,8 +43,11 @@
 #include <weir/frontier.h>
 #include <weir/lock.h>
 #include <weir/queue.h>
+#include <weir/sched.h>
 
 #include "buffer.h"
+#include "git/commit_set.h"
+#include "git/state.h"
 #include "scan.h"
 #include "scan_archive.h"
 
@@ -55,7 +59,8 @@ enum weir__job_kind {
     WEIR__JOB_DIR,    /* a directory that is open */
     WEIR__JOB_FILES,  /* files in a directory that is open */
     WEIR__JOB_STAGED, /* a path in git's index; the only name is that of its blob */
-    WEIR__JOB_HELP    /* members of an archive */
+    WEIR__JOB_HELP,   /* members of an archive */
+    WEIR__JOB_SHARD   /* objects of a repository */
 };
 
 struct weir__job {
@@ -64,6 +69,7 @@ struct weir__job {
     dev_t device;                     /* of the tree */
     struct weir__scan_ignore *ignore; /* of the directory above one, held; or NULL */
     struct weir__scan_archive *archive;
+    struct weir__scan_shard *shard;
     void (*release)(struct weir__job *job); /* when it is freed; or NULL */
     size_t path_length;
     size_t names_length; /* each ends with NUL */
@@ -81,6 +87,7 @@ struct weir__frame {
     ino_t inode;
     bool has_given;                   /* files in it are scanned as paths of their own */
     bool has_entries;                 /* whose paths have its name in them */
+    bool is_repo;                     /* of git, whose objects are not files here */
     struct weir__scan_ignore *ignore; /* held, or NULL */
 };
 
@@ -91,7 +98,7 @@ struct weir__scan_counting {
 };
 
 /* The path that was looked at last. */
-struct weir__scan_names {
+struct weir__scan_named {
     struct weir__scanner *scanner; /* made with the first name that may hold a secret */
     struct weir__buffer path;
     char *shown; /* as long as the path */
@@ -110,7 +117,7 @@ struct weir__scan_worker {
     char *block;                   /* WEIR__SCAN_READ_SIZE */
     char *window;
     struct weir__buffer path;
-    struct weir__scan_names named;
+    struct weir__scan_named named;
     struct weir__buffer names; /* of directories to enter, each ends with NUL */
     struct weir__frame *frames;
     size_t frames_count, frames_room;
@@ -134,7 +141,29 @@ struct weir__scan_worker {
     dev_t disk_of;
     int spill; /* if has_spill */
     bool has_disk, has_spill;
-    bool is_link; /* what is scanned is the target of a symlink */
+    bool is_link;                        /* what is scanned is the target of a symlink */
+    struct weir__scan_hand *hand;        /* for repositories; made with the first shard */
+    const struct weir__brought *brought; /* by whom, of an object of a repository; or NULL */
+    bool is_asking;                      /* whether there is anything; what it is comes later */
+    uint64_t told;                       /* findings */
+    uint64_t gaps;                       /* that were told */
+};
+
+/* Repositories of the run (scan_repo.h). */
+struct weir__scan_repos {
+    struct weir_sched *sched; /* NULL: histories are not scanned */
+    struct weir_pool pool;
+    struct weir_slots slots;
+    struct weir_pool_config config;
+    struct weir_budget large; /* 1: who has it looks at the large objects of his repository */
+    bool has_pool, has_slots, has_states, has_large;
+    struct weir__git_states states; /* what is remembered of repositories */
+    uint32_t leaders;
+    struct weir__git_set known; /* by the folder of their objects; under the run's lock */
+    /* What was held at most, under the run's lock: */
+    uint64_t now, most, ring_most, delta_most, spills_most;
+    struct weir__scan_device devices[WEIR__SCAN_DEVICES_MAX];
+    size_t devices_count;
 };
 
 struct weir__scan {
@@ -157,6 +186,7 @@ struct weir__scan {
     size_t ignores_bytes;
     struct weir__scan_given *given; /* set before the first job, then only read; or NULL */
     struct weir__scan_archives archives;
+    struct weir__scan_repos repos;
 };
 
 static inline bool weir__scan_is_stopped(const struct weir__scan_worker *w)
@@ -179,12 +209,16 @@ WEIR_MUST_USE int weir__scan_worker_new(struct weir__scan_worker **ret_worker,
 /* Accepts NULL. */
 void weir__scan_worker_free(struct weir__scan_worker *w);
 int weir__scan_worker_main(struct weir_crew_self *self, void *arg);
+/* "./a" is a, and "." is "". */
+const char *weir__scan_plain_path(const char *path);
 /* All of a directory that the user named. */
 void weir__scan_tree(struct weir__scan_worker *w, const char *path);
 
 /* --- scan_name.c --- */
 /* The path as it may be shown. Tells what is found in it, when it is another one than the last. */
 const char *weir__scan_name(struct weir__scan_worker *w, const char *path);
+/* Whether something is found in a name, which is not told. */
+bool weir__scan_name_has(struct weir__scan_worker *w, const char *name);
 
 /* --- scan_job.c --- */
 /* NULL without memory. */
@@ -332,10 +366,13 @@ WEIR_MUST_USE int weir__scan_pause_wait(struct weir__scan *run,
 /* The file from its beginning, whatever it is: its bytes. */
 void weir__scan_plain(struct weir__scan_worker *w, int fd, uint64_t size);
 /* What the scanner is given; the path is the worker's. False: told. */
+struct weir__object weir__scan_object_of(struct weir__scan_worker *w);
 bool weir__scan_object_begin(struct weir__scan_worker *w);
 bool weir__scan_object_feed(struct weir__scan_worker *w, const char *bytes, size_t length);
 void weir__scan_object_count(struct weir__scan_worker *w, uint64_t at);
 bool weir__scan_object_end(struct weir__scan_worker *w);
+/* Counts what the scanner says of it, and tells what was not done. */
+void weir__scan_object_tell(struct weir__scan_worker *w, const struct weir__scan_result *result);
 
 /* --- scan_archive.c --- */
 WEIR_MUST_USE int weir__scan_archives_init(struct weir__scan *run);

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -99,8 +100,8 @@ static bool take_change(struct weir__scan_worker *w, const struct change *change
     return true;
 }
 
-/* 0 when all was heard, or was called off. */
-static int take_changes(struct weir__scan_worker *w, struct weir__git *git)
+/* 0 when all was heard, or was called off; and whether there was anything. */
+static int take_changes(struct weir__scan_worker *w, struct weir__git *git, bool *ret_has_any)
 {
     struct weir_cancel *stop = &w->run->stop;
     struct change change;
@@ -116,6 +117,7 @@ static int take_changes(struct weir__scan_worker *w, struct weir__git *git)
         result = weir__git_read_to(git, '\0', &text, stop);
         if (result <= 0)
             return result < 0 ? result : -WEIR_E_CLOSED;
+        *ret_has_any = true;
         if (!take_change(w, &change, weir__buffer_text(&text)))
             return -WEIR_E_CANCELED;
     }
@@ -141,6 +143,36 @@ static void ask_why(struct weir__scan_worker *w, char why[WEIR__GIT_WHY_MAX])
     if (n == 0)
         (void)!weir__git_end(git, &w->run->stop, why);
     weir__git_free(git);
+}
+
+/* Where git looks at no index at all, nothing differs, and that is no clean commit: in a repository
+ * without a work tree, and with an index of the environment that is not there. NULL: there is none
+ * yet, or nothing is staged. Asked only when git has listed nothing. */
+static const char *why_nothing(struct weir__scan_worker *w)
+{
+    static const char *const words[] = {"rev-parse", "--is-bare-repository", "--git-path", "index",
+                                        NULL};
+    struct weir_cancel *stop = &w->run->stop;
+    struct weir__git *git = NULL;
+    struct stat st;
+    const char *why = NULL;
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer bare, index;
+    weir__buffer_init(&bare, ANSWER_MAX);
+    weir__buffer_init(&index, WEIR__SCAN_PATH_MAX);
+    if (start_git(w, &git, words, false) < 0)
+        return "git cannot say whether there is an index";
+    if (weir__git_read_to(git, '\n', &bare, stop) <= 0 ||
+        weir__git_read_to(git, '\n', &index, stop) <= 0)
+        why = "git cannot say whether there is an index";
+    else if (weir__sys_fstatat(AT_FDCWD, weir__buffer_text(&index), &st, 0) == 0)
+        why = NULL;
+    else if (getenv("GIT_INDEX_FILE"))
+        why = "there is no such file as GIT_INDEX_FILE names: name an index, or unset it";
+    else if (strcmp(weir__buffer_text(&bare), "true") == 0)
+        why = "it is a bare repository, which has no index: run it where there is a work tree";
+    weir__git_free(git);
+    return why;
 }
 
 static const char *why_of(int error)
@@ -195,7 +227,8 @@ void weir__scan_staged_list(struct weir__scan_worker *w)
         tell_list(w, why_not_started(result));
         return;
     }
-    result = take_changes(w, git);
+    bool has_any = false;
+    result = take_changes(w, git, &has_any);
     bool is_over = result == 0 || result == -WEIR_E_CLOSED;
     int ending = is_over ? weir__git_end(git, &w->run->stop, why) : 0;
     if (ending < 0) {
@@ -204,6 +237,10 @@ void weir__scan_staged_list(struct weir__scan_worker *w)
             tell_list(w, why);
     } else if (result < 0 && !weir__scan_is_stopped(w)) {
         tell_list(w, why_of(result));
+    } else if (!has_any && !weir__scan_is_stopped(w)) {
+        const char *reason = why_nothing(w);
+        if (reason)
+            tell_list(w, reason);
     }
     weir__git_free(git);
 }

@@ -112,7 +112,7 @@ static void begin_copy(struct stream *s)
 static void look_at_new(struct stream *s, size_t length)
 {
     size_t from = s->end - length;
-    if (s->hidden || s->is_told || s->at - length >= WEIR__ARCHIVE_SEARCH_MAX)
+    if (s->hidden || s->is_told || s->at - length >= weir__archive_search_max(s->front))
         return;
     from -= from < WEIR__ARCHIVE_SEARCH_OVERLAP ? from : WEIR__ARCHIVE_SEARCH_OVERLAP;
     const struct weir__archive_format *format =

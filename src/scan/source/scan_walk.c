@@ -14,7 +14,7 @@
  * Descriptors of the frames far up are closed and opened again through ".." when the way leads
  * back, and are then looked at: a directory that was moved meanwhile is another one.
  */
-#include "scan_part.h"
+#include "scan_repo.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -84,6 +84,16 @@ static void rest(struct weir__scan_worker *w)
     w->frames_open--;
 }
 
+/* Whether it is a folder as git makes them, and histories are scanned. */
+static bool is_repo(const struct weir__scan_worker *w, int fd)
+{
+    struct stat st;
+    return w->run->repos.sched && !w->counting &&
+           weir__sys_fstatat(fd, "objects", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+           weir__sys_fstatat(fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           weir__sys_fstatat(fd, "refs", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
 /* The path is that of the directory, with its slash. Takes the descriptor. */
 static void push(struct weir__scan_worker *w, int fd, const struct stat *st,
                  struct weir__scan_ignore *above)
@@ -109,6 +119,10 @@ static void push(struct weir__scan_worker *w, int fd, const struct stat *st,
     };
     w->frames_open++;
     w->counts.dirs++;
+    if (is_repo(w, fd)) {
+        top(w)->is_repo = true;
+        weir__scan_repo_found(w, weir__buffer_text(&w->path));
+    }
 }
 
 /* Opens the frame above again, from the one below it that is about to go. */
@@ -192,7 +206,7 @@ static void sift(struct weir__scan_worker *w, ssize_t size)
     struct stat st;
     set_dir(w);
     bool has_rules = frame->ignore && weir__scan_ignore_aim(w, frame->ignore);
-    if (!has_rules && !frame->has_given)
+    if (!has_rules && !frame->has_given && !frame->is_repo)
         return;
     for (ssize_t at = 0; at < size; at += entry_at(w, at)->d_reclen) {
         struct weir__dirent *entry = entry_at(w, at);
@@ -206,6 +220,8 @@ static void sift(struct weir__scan_worker *w, ssize_t size)
         if (frame->has_given && entry->d_type == DT_REG &&
             weir__scan_given_file(w->run->given, frame->device, frame->inode, entry->d_name))
             entry->d_type = DT_TAKEN;
+        else if (frame->is_repo && strcmp(entry->d_name, "objects") == 0)
+            entry->d_type = DT_TAKEN; /* they are scanned as git has them */
         else if (has_rules &&
                  weir__scan_ignore_has(w, frame->ignore, entry->d_name, entry->d_type == DT_DIR))
             entry->d_type = DT_IGNORED;

@@ -1,5 +1,5 @@
 /* scan_worker.c - the threads that scan: what a job is about, and what became of it. */
-#include "scan_part.h"
+#include "scan_repo.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,11 +18,15 @@ static void take_finding(void *arg, const struct weir__finding *finding)
     struct weir__scan_worker *w = arg;
     const char *path = weir__buffer_text(&w->path);
     struct weir__finding told = *finding;
+    if (w->is_asking)
+        return;
     if (w->is_link && !finding->rule->regex)
         return; /* by the name of a file, which is elsewhere */
     told.shown_path = weir__scan_name(w, path);
     told.is_beside = w->is_beside;
     told.is_around = w->is_around;
+    told.brought = w->brought;
+    w->told++;
     w->run->hooks.finding(w->run->hooks.arg, path, &told);
 }
 
@@ -62,6 +66,7 @@ void weir__scan_worker_free(struct weir__scan_worker *w)
     weir__buffer_fini(&w->path);
     weir__buffer_fini(&w->rule_path);
     weir__buffer_fini(&w->names);
+    weir__scan_hand_free(w->hand);
     weir__base_free(w->frames);
     weir__base_free(w->block);
     weir__base_free(w->window);
@@ -93,7 +98,7 @@ static int set_path(struct weir__scan_worker *w, const char *path, size_t length
 }
 
 /* "./a" is a, and of "." the names in it are the paths. */
-static const char *plain_path(const char *path)
+const char *weir__scan_plain_path(const char *path)
 {
     while (path[0] == '.' && path[1] == '/') {
         path += 2;
@@ -112,7 +117,7 @@ void weir__scan_tree(struct weir__scan_worker *w, const char *path)
         weir__sys_close(fd);
         return;
     }
-    const char *plain = plain_path(path);
+    const char *plain = weir__scan_plain_path(path);
     size_t length = strlen(plain);
     int result = equip(w);
     if (result == 0)
@@ -151,7 +156,7 @@ static void do_path(struct weir__scan_worker *w, const char *path, bool is_liste
         weir__scan_fetched(w, path);
         return;
     }
-    const char *plain = plain_path(path);
+    const char *plain = weir__scan_plain_path(path);
     if (set_path(w, plain, strlen(plain)) < 0) {
         weir__scan_tell(w, path, "cannot scan", weir_error_text(WEIR_E_NO_MEMORY));
         return;
@@ -203,6 +208,9 @@ static void do_job(struct weir__scan_worker *w, struct weir__job *job)
         break;
     case WEIR__JOB_HELP:
         weir__scan_help(w, job);
+        break;
+    case WEIR__JOB_SHARD:
+        weir__scan_shard(w, job->shard);
         break;
     }
 }

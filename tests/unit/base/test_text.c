@@ -99,7 +99,10 @@ TEST(users_and_passwords_are_found)
     CHECK_STR(without_user("host:12x/a", 10, "/"), "host:***/a");
     CHECK_STR(without_user("host:wo?rd", 10, "/?#"), "host:**?rd");
     CHECK_STR(without_user(":word", 5, "/"), ":****");
-    static const char *const plain[] = {"", "host", "host:", "host:80", "host:80/a:b", "host/a:b"};
+    CHECK_STR(without_user("[::1]:word", 10, "/"), "[::1]:****");
+    CHECK_STR(without_user("[u:word]", 8, "/"), "[u:*****");
+    static const char *const plain[] = {"",         "host",  "host:",     "host:80", "host:80/a:b",
+                                        "host/a:b", "[::1]", "[::1]:80/a"};
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
         CHECK_STR(without_user(plain[i], strlen(plain[i]), "/"), plain[i]);
 }

@@ -156,8 +156,8 @@ TEST(what_begins_where_a_program_ends)
         CHECK_STR(hidden(head, &at), "rar5");
         memcpy(bytes + end, "\x1f\x8b\x08\0", 4);
         CHECK_STR(hidden(head, &at), "gzip");
-        memcpy(bytes + end, "\x1f\x9d\x90xxxx", 7); /* which chance could have made */
-        CHECK_STR(hidden(head, &at), "none");
+        memcpy(bytes + end, "\x1f\x9d\x90xxxx", 7); /* which chance makes elsewhere */
+        CHECK_STR(hidden(head, &at), "compress");
     }
 }
 
@@ -298,6 +298,31 @@ TEST(beginnings_behind_a_script)
     }
 }
 
+/* Anywhere, but in a form that chance does not make. */
+TEST(beginnings_in_a_picture)
+{
+    static const char gzip[] = "\x1f\x8b\x08\0\0\0\0\0\2\3";
+    uint64_t at;
+    for (size_t place = 2000; place < (2u << 20); place += 91013) {
+        fill(0, (2u << 20) + 64, 'x');
+        memcpy(bytes, "\x89PNG", 4);
+        memcpy(bytes + place, gzip, sizeof(gzip) - 1);
+        CHECK_STR(hidden(4096, &at), "gzip");
+        CHECK_EQ(at, place);
+        CHECK(weir__archive_hidden_between((const char *)bytes, (size_t)size));
+        bytes[place + 8] = 3; /* that no writer has there */
+        CHECK_STR(hidden(4096, &at), "none");
+        CHECK(!weir__archive_hidden_between((const char *)bytes, (size_t)size));
+    }
+    fill(0, 200000, '\0');
+    memcpy(bytes, "\xff\xd8\xff", 3);
+    memcpy(bytes + 50000 + 32768, "\1CD001\1", 7);
+    CHECK_STR(hidden(4096, &at), "iso");
+    CHECK_EQ(at, 50000);
+    memcpy(bytes, "xxx", 3); /* nor in anything else */
+    CHECK_STR(hidden(4096, &at), "none");
+}
+
 /* The same where bytes come in pieces: what is before the last ones is at hand. */
 TEST(beginnings_in_pieces)
 {
@@ -326,6 +351,9 @@ TEST(fronts)
     CHECK_EQ(weir__archive_front("#!/b", 4), WEIR__ARCHIVE_SCRIPT);
     CHECK_EQ(weir__archive_front("text", 5), WEIR__ARCHIVE_BINARY);
     CHECK_EQ(weir__archive_front("text", 4), WEIR__ARCHIVE_TEXT);
+    CHECK_EQ(weir__archive_front("%PDF-1.7", 8), WEIR__ARCHIVE_MEDIA);
+    CHECK_EQ(weir__archive_front("\0\0\0 ftyp", 8), WEIR__ARCHIVE_MEDIA);
+    CHECK_EQ(weir__archive_front("%PDF", 4), WEIR__ARCHIVE_TEXT);
     put_elf(true, false, 70000, 80000);
     CHECK_EQ(weir__archive_front((const char *)bytes, 4096), WEIR__ARCHIVE_PROGRAM);
     CHECK(weir__archive_is_run((const char *)bytes, 4096));

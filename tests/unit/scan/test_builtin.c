@@ -308,6 +308,71 @@ static void count_checked(void *arg, const struct weir__finding *finding)
     counts[finding->is_checked]++;
 }
 
+struct key {
+    const char *rule;
+    size_t length, count;
+    char secret[WEIR__WIDTH_MAX];
+};
+
+static void keep_key(void *arg, const struct weir__finding *finding)
+{
+    struct key *key = arg;
+    key->count++;
+    key->rule = finding->rule->id;
+    key->length = finding->secret_length;
+    CHECK(key->length <= sizeof(key->secret));
+    memcpy(key->secret, finding->secret, key->length);
+}
+
+/* An RSA key as OpenSSH writes it: its first lines are those of all of one size. */
+static size_t write_key(char *text, size_t bytes, bool has_end, uint32_t seed)
+{
+    static const char alphabet[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char first[] =
+        "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAIFwAAAAdzc2gtcn\n"
+        "NhAAAAAwEAAQAACAEA";
+    size_t at = (size_t)snprintf(text, 256, "-----BEGIN OPENSSH PRIVATE KEY-----\n%s", first);
+    for (size_t column = 18; bytes > 0; bytes--, column++) {
+        seed = seed * 1664525u + 1013904223u;
+        if (column % 70 == 0)
+            text[at++] = '\n';
+        text[at++] = alphabet[seed >> 26];
+    }
+    return at + (size_t)snprintf(text + at, 64, "\n%s",
+                                 has_end ? "-----END OPENSSH PRIVATE KEY-----\n" : "");
+}
+
+/* Also where its end is missing, or farther away than a match may be wide. */
+TEST(two_keys_of_one_size_are_two_secrets)
+{
+    static const struct {
+        size_t bytes;
+        bool has_end;
+        const char *rule;
+    } cases[] = {
+        {2000, true, "private-key-openssh"},     {8000, true, "private-key-openssh"},
+        {12000, true, "private-key-openssh"},    {15500, true, "private-key-openssh"},
+        {17000, true, "private-key-unfinished"}, {60000, true, "private-key-unfinished"},
+        {300, false, "private-key-unfinished"},  {9000, false, "private-key-unfinished"},
+    };
+    static char text[70000];
+    static struct key keys[2];
+    struct rig rig = set_up(NULL, keep_key, &keys[0]), other = set_up(NULL, keep_key, &keys[1]);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        keys[0].count = keys[1].count = 0;
+        scan(rig.scanner, "a", 0, text, write_key(text, cases[i].bytes, cases[i].has_end, 1));
+        scan(other.scanner, "a", 0, text, write_key(text, cases[i].bytes, cases[i].has_end, 2));
+        CHECK_EQ(keys[0].count, 1);
+        CHECK_EQ(keys[1].count, 1);
+        CHECK_STR(keys[0].rule, cases[i].rule);
+        CHECK_EQ(keys[0].length, keys[1].length);
+        CHECK(memcmp(keys[0].secret, keys[1].secret, keys[0].length) != 0);
+    }
+    take_down(&rig);
+    take_down(&other);
+}
+
 TEST(what_only_looks_random_is_not_checked)
 {
     static const char text[] = "api_key = \"0MEAHTnbyUaM2vNCbgE0dYSmLPhz2u9l\"\n"

@@ -263,6 +263,72 @@ TEST(any_chain_of_encodings_is_undone)
     help_stop();
 }
 
+static bool is_found_at(unsigned depth, const char *token, const char *bytes, size_t length)
+{
+    struct weir__object object = {.path = "a", .decode_depth = depth};
+    CHECK_EQ(hits_scan(&whole, scanner, &object, 0, bytes, length, NULL, NULL), 0);
+    bool is_found = false;
+    for (size_t i = 0; i < whole.count; i++)
+        is_found |= whole.items[i].secret == hits_hash(token, strlen(token));
+    return is_found;
+}
+
+/* Of the escapes beside it, one by chance. */
+static void check_depths(const int *ways, unsigned count, bool is_alone)
+{
+    static const char *const escapes[] = {"%20", "foo%20bar", "\\u0041", "&amp;", "\\x41", "a\\/b"};
+    static const char *const between[] = {" ", "\" ", "&", "=\"", "'; "};
+    static char a[1u << 17], b[1u << 17];
+    const char *escape = escapes[chance(6)], *space = between[chance(5)];
+    bool is_before = chance(2);
+    char token[64] = "tok_aaaaaaaaaaaaaaaa";
+    for (size_t k = 4; token[k]; k++)
+        token[k] = "abcdefghijklmnopqrstuvwxyz0123456789"[chance(36)];
+    size_t size = (size_t)snprintf(a, sizeof(a), is_alone ? "%s" : "is %s, so", token);
+    for (unsigned i = count; i-- > 0;) {
+        size = encode_way(ways[i], a, size, b);
+        memcpy(a, b, size);
+    }
+    size_t length = is_before ? put(b, put(b, 0, escape), space) : 0;
+    memcpy(b + length, a, size);
+    length += size;
+    length = is_before ? length : put(b, put(b, length, space), escape);
+    length = put(b, length, "\n");
+    unsigned found = 0;
+    for (unsigned depth = count; depth <= WEIR__DECODE_DEPTH_MAX; depth++) {
+        if (is_found_at(depth, token, b, length))
+            found = depth;
+        else if (found > 0)
+            tap_fail(__FILE__, __LINE__, "%d %d %d: found at depth %u, and not at %u: '%.*s'",
+                     ways[0], count > 1 ? ways[1] : -1, count > 2 ? ways[2] : -1, found, depth,
+                     (int)(length < 3000 ? length : 3000), b);
+    }
+}
+
+/* Readings of the deeper levels do not take each other's place until none is left. */
+TEST(a_greater_depth_never_finds_less)
+{
+    const char *seed = getenv("WEIR_SEED");
+    chance_state = seed ? strtoull(seed, NULL, 10) : 20261116;
+    printf("# WEIR_SEED=%llu\n", (unsigned long long)chance_state);
+    start();
+    int ways[3];
+    for (ways[0] = 0; ways[0] < WAYS; ways[0]++) {
+        for (unsigned k = 0; k < 20; k++)
+            check_depths(ways, 1, k % 2);
+        for (ways[1] = 0; ways[1] < WAYS; ways[1]++) {
+            if (!is_way_sensible(ways[0], ways[1]))
+                continue;
+            for (unsigned k = 0; k < 20; k++)
+                check_depths(ways, 2, k % 2);
+            for (ways[2] = 0; ways[2] < WAYS; ways[2]++)
+                if (is_way_sensible(ways[1], ways[2]))
+                    check_depths(ways, 3, chance(2));
+        }
+    }
+    help_stop();
+}
+
 /* What is plain beside an escape is told as it is, and what holds one as it is meant: once. */
 TEST(one_escape_makes_one_finding)
 {

@@ -270,10 +270,19 @@ static const struct vector {
      "PRIVATE KEY-----\\\\nMII\", \"client_email\": \"a@b\"}",
      false},
     {"not-placeholder", "9XKz0QflGVcS8P6DpHwSSMJaUDHXtMvJ", false},
-    {"not-placeholder", "q4m8q4m8z1x7w3p9d5t2b6k0", false}, /* twice is no habit */
+    {"not-placeholder", "q4m8q4m8z1x7w3p9d5t2b6k0", false},         /* twice is no habit */
+    {"not-placeholder", "7(r-1t^c5b*y9h&j3$(gl6p+d)f_s2a8", false}, /* no command */
+    {"not-placeholder", "$(8r-1t^c5b*y9h&j3gl6p+d)f_s2a8", false},
+    {"not-placeholder", "k9$(q)7x2m", false},
+    {"not-placeholder", "test-k8Zq2vT7mXw4", false}, /* more than words */
+    {"not-placeholder", "test_918273645546", false},
+    {"not-placeholder", "winter-test-2024", false},
     {"random", "9XKz0QflGVcS8P6DpHwSSMJaUDHXtMvJ", false},
     {"random", "k8rcpuqwjd3lz9fnvbt2xgmyh7sdqk0p", false},
     {"random", "abcdeadbeecafe71ededacdebadcea0dfadedbeefacebead", false}, /* hexadecimal */
+    {"letters", "GOuWgZYgYXCGYlbQcDnyVVXo", false},
+    {"letters", "KqZrWpTxLmNvBcXzJhGfDsQwYtRp", false},
+    {"letters", "qzkvwpxrtjmlcbnd", false},
 };
 
 #define VECTORS_COUNT (sizeof(vectors) / sizeof(vectors[0]))
@@ -448,6 +457,12 @@ static const struct vector wrong[] = {
     {"not-placeholder", "your-api-key", false},
     {"not-placeholder", "<token>", false},
     {"not-placeholder", "${SECRET}", false},
+    {"not-placeholder", "$(openssl", false},
+    {"not-placeholder", "$(cat)", false},
+    {"not-placeholder", "k7#q2-$(hostname)-9", false},
+    {"not-placeholder", "test-db-1234", false},
+    {"not-placeholder", "Test_User_7", false},
+    {"not-placeholder", "fake.value", false},
     {"not-placeholder", "ChangeMe99", false},
     {"not-placeholder", "qrstuvwxyz42KQ", false},
     {"not-placeholder", "dop_v1_1234567812345678123456781234567812345678", false},
@@ -459,6 +474,14 @@ static const struct vector wrong[] = {
     {"random", "TOKEN_TYPE_IDENTIFIER_2", false},
     {"random", "production-frontend-readonly-3", false},
     {"random", "abTestVariantAssignment2024", false},
+    {"letters", "GOuWgZYgYXCGYlb", false}, /* too short */
+    {"letters", "GOuWgZYgYXCGYlb9cDnyVVXo", false},
+    {"letters", "mysecretpassword", false},
+    {"letters", "getTokenFromConfigurationFile", false},
+    {"letters", "XMLHttpRequestFactoryBean", false},
+    {"letters", "KQZRWPTXLMNVBCXZ", false},     /* as names of machines are */
+    {"letters", "kqzrwpTxlmnvbcxzjhgf", false}, /* one capital: a name */
+    {"letters", "GOuWgZYgYchangemeXCGYlbQ", false},
 };
 
 TEST(what_is_wrong_is_refused)
@@ -474,6 +497,7 @@ TEST(only_what_people_wrote_is_dropped_by_a_check)
     CHECK(weir__check_is_gate("random") && weir__check_is_gate("not-placeholder"));
     CHECK(weir__check_is_gate("basic-auth"));
     CHECK(!weir__check_is_proof("random") && !weir__check_is_proof("not-placeholder"));
+    CHECK(weir__check_is_gate("letters") && !weir__check_is_proof("letters"));
     CHECK(weir__check_is_proof("basic-auth") && weir__check_is_proof("github"));
     CHECK(!weir__check_is_gate("github") && !weir__check_is_gate("none"));
 }

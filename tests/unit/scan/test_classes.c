@@ -53,6 +53,8 @@ static struct weir__classes classes_of(const char *text, size_t block)
         classes.digits |= (uint64_t)is_digit << i;
         classes.rare |= is_rare(c);
     }
+    for (size_t at = block > 0 ? (block - 1) * 64 : 0; at < block * 64; at++)
+        digits += text[at] >= '0' && text[at] <= '9';
     if (digits < WEIR__CLASSES_DIGITS)
         classes.digits = 0;
     return classes;

@@ -184,23 +184,27 @@ static const char *const full[] = {
     "N=${K:-V}\n",
 };
 
-/* Rules of which a few of those are not found, and why. A word may be `REACH` bytes away. */
-static const struct {
-    const char *rule, *reason;
-} weak[] = {
-    {"snowflake-password", "any word may be the value, so that of two the first is taken"},
-    {"clickhouse-password", "the same"},
-    {"hasura-secret", "the same"},
-    {"servicenow-secret", "the same"},
-    {"mockaroo-key", "the same"},
-    {"sendgrid-key-near", "the value of the example has a '=', as if it were a name and a value"},
+/* Which of those a rule does not find, by a part of the shape, and why. */
+static struct {
+    const char *rule, *shape, *reason;
+    bool is_seen;
+} missed[] = {
+    {"snowflake-password", "? undefined :", "any word may be the value, and the first is taken",
+     false},
+    {"snowflake-password", "? override :", "the same", false},
+    {"snowflake-password", "? process.env.X :", "the same", false},
+    {"mockaroo-key", "? override :", "the same", false},
+    {"sendgrid-key-near", "? k :", "the value of an example has a '=': a name and a value", false},
+    {"sendgrid-key-near", "? getenv", "the same", false},
+    {"sendgrid-key-near", "&[u8]", "the same", false},
+    {"sendgrid-key-near", "\n  eu:", "the same", false},
 };
 
-static bool is_weak(const struct weir__rule *rule)
+static bool is_missed(const struct weir__rule *rule, const char *shape)
 {
-    for (size_t i = 0; i < sizeof(weak) / sizeof(weak[0]); i++)
-        if (strcmp(weak[i].rule, rule->id) == 0)
-            return true;
+    for (size_t i = 0; i < sizeof(missed) / sizeof(missed[0]); i++)
+        if (strcmp(missed[i].rule, rule->id) == 0 && strstr(shape, missed[i].shape))
+            return missed[i].is_seen = true;
     return false;
 }
 
@@ -247,9 +251,9 @@ static bool try_example(struct rig *rig, const struct weir__rule *rule, const ch
         return false;
     for (size_t i = 1; i < sizeof(full) / sizeof(full[0]); i++) {
         fill(full[i], name, value, text);
-        if (i >= ALWAYS && (is_weak(rule) || is_far(text, name, value)))
+        if (i >= ALWAYS && is_far(text, name, value))
             continue;
-        if (!finds(rig, NULL, text) && ++*wrong)
+        if (!finds(rig, NULL, text) && !is_missed(rule, full[i]) && ++*wrong)
             printf("# %s is not found: %s", rule->id, text);
     }
     fill("cache_state=V\n", name, value, text);
@@ -280,6 +284,9 @@ TEST(the_right_value_in_the_wrong_place)
             printf("# no example of %s could be taken apart\n", rule->id);
     }
     printf("# %u of %u rules\n", tried, rules);
+    for (size_t i = 0; i < sizeof(missed) / sizeof(missed[0]); i++)
+        if (!missed[i].is_seen && ++wrong)
+            printf("# %s finds all with '%s'\n", missed[i].rule, missed[i].shape);
     CHECK(rules > 1000);
     CHECK(tried * 100 >= rules * TRIED_LEAST);
     CHECK_EQ(wrong, 0);

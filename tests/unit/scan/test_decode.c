@@ -174,9 +174,22 @@ TEST(alphabets_do_not_mix)
 TEST(base64_goes_on_in_lines_of_one_width)
 {
     static const char *const breaks[] = {
-        "\n",       "\r\n",    "\n    ",  "\n\t",      "\\n",     "\\r\\n",
-        "\\\\n",    "\\\n",    "\n# ",    "\n // ",    "\n * ",   "\n> ",
-        "\"\n  \"", "' +\n '", "'\n + '", "\" .\n \"", "\" + \"", "\\n\" +\n    \"",
+        "\n",           "\r\n",         "\n    ",
+        "\n\t",         "\\n",          "\\r\\n",
+        "\\\\n",        "\\\n",         "\n# ",
+        "\n // ",       "\n * ",        "\n> ",
+        "\"\n  \"",     "' +\n '",      "'\n + '",
+        "\" .\n \"",    "\" + \"",      "\\n\" +\n    \"",
+        "&#13;\n",      "&#xD;\n",      "&#10;",
+        "\\n\\\n",      "\n\n",         "\r\n\r\n",
+        "\n  \n  ",     "\\n\n",        " \n",
+        "\t\r\n",       "\r",           "\r  ",
+        "<br>",         "<br />\n",     "\n; ",
+        "\n-- ",        "\n/// ",       "\n>> ",
+        "\n+",          "\n-",          "\n//",
+        "\n#",          "\n--",         "\n  +  ",
+        "\" & _\n  \"", "\";\nx += \"", "';\n$this->x .= '",
+        "\"\nx+=\"",    " \n+",
     };
     static const char plain[] =
         "{\"user\": \"root\", \"password\": \"correct horse battery staple\", "
@@ -201,6 +214,46 @@ TEST(base64_goes_on_in_lines_of_one_width)
 }
 
 /* As headers of mail and variables of a shell are folded; words of a text are none of that. */
+/* A secret across the last break is whole whatever is glued to the last line. */
+TEST(what_stands_behind_the_last_line_makes_no_difference)
+{
+    static const char *const behind[] = {"",     "*/",   "-->", "|", "&", ".", "!", ":",
+                                         "%",    "$",    "@",   "~", "^", "#", "?", "\\",
+                                         "\x01", "_end", ".md", ">", "[", "{", "(", "-"};
+    static const size_t lengths[] = {96, 95, 94, 48 + 46, 48 + 8};
+    char plain[128], encoded[256], source[512];
+    for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++)
+        for (size_t k = 0; k < 2 * sizeof(lengths) / sizeof(lengths[0]); k++) {
+            bool is_hex = k % 2;
+            size_t length = lengths[k / 2] / (is_hex ? 2 : 1), width = is_hex ? 60 : 64;
+            for (size_t c = 0; c < length; c++)
+                plain[c] = "password of the host: correct horse "[c % 36];
+            plain[length] = '\0';
+            size_t count = 0;
+            if (!is_hex)
+                count = encode_base64(plain, length, base64_standard, true, encoded);
+            for (size_t c = 0; is_hex && c < length; c++)
+                count += (size_t)snprintf(encoded + count, 3, "%02x", (unsigned)plain[c]);
+            snprintf(source, sizeof(source), "%.*s\n%.*s%s\n", (int)width, encoded,
+                     (int)(count - width), encoded + width, behind[i]);
+            decode(source, strlen(source));
+            if (!find(is_hex ? WEIR__HEX : WEIR__BASE64, plain, length))
+                tap_fail(__FILE__, __LINE__, "not found: '%s'", source);
+        }
+}
+
+/* What stands in lines with an empty one between is a list as well. */
+TEST(lines_apart_are_also_read_one_by_one)
+{
+    static const char one[] = "password=hunter2 of a host with a name: w-1.eu\n",
+                      two[] = "another=hunter3, of a host with a name: w-2.eu\n";
+    char encoded[2][80] = {"", ""}, source[200];
+    encode_base64(one, sizeof(one) - 1, base64_standard, true, encoded[0]);
+    encode_base64(two, sizeof(two) - 1, base64_standard, true, encoded[1]);
+    snprintf(source, sizeof(source), "%.64s\n\n%.64s\n", encoded[0], encoded[1]);
+    expect(source, strlen(source), WEIR__BASE64, two, 66, 66 + strlen(encoded[1]));
+}
+
 TEST(a_blank_joins_long_lines_of_whole_groups_alone)
 {
     static const struct {
@@ -328,6 +381,23 @@ TEST(percent_escapes_are_found)
     expect_none("%00%01%02%80%90"); /* not text */
     expect_none("a line with %09 and %80 alone");
     expect_none("a%41"); /* too short for anything */
+}
+
+/* One escape by chance, in a value that would have others if it were encoded. */
+TEST(a_value_that_is_not_encoded_as_a_whole_is_known)
+{
+    static const struct {
+        const char *value;
+        bool is_percent;
+    } table[] = {
+        {"a1b2c3%5fe5f6", true}, {"%67%68%70", true}, {"p%40ss!w(o)rd*", true}, {"%u0067abc", true},
+        {"a%78b%qc", false},     {"a%78b%", false},   {"a%78b%4", false},       {"a#b%78", false},
+        {"a%78@c", false},       {"a%78^c", false},   {"a b%78c", false},       {"a%78\"c", false},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (weir__decode_is_percent(table[i].value, 0, strlen(table[i].value)) !=
+            table[i].is_percent)
+            tap_fail(__FILE__, __LINE__, "'%s'", table[i].value);
 }
 
 TEST(unicode_escapes_are_found)
@@ -594,6 +664,24 @@ TEST(utf16_behind_a_false_mark_is_found)
     }
 }
 
+/* A mark in the middle of what is looked at as a whole has nothing to say about what is before it.
+ */
+TEST(utf16_before_a_mark_is_found_at_every_offset)
+{
+    for (unsigned kind = 0; kind < 4; kind++)
+        for (size_t offset = 0; offset < 64; offset++) {
+            char source[512] = "";
+            bool is_big = kind & 1, is_marked_big = kind >> 1;
+            memset(source, '\x7f', offset);
+            size_t length = offset + widen("password=hunter2!", is_big, source + offset);
+            length += encode_wide(0xfeff, is_marked_big, source + length);
+            length += widen("and this is some other text", is_marked_big, source + length);
+            decode(source, length);
+            CHECK(find(is_big ? WEIR__UTF16BE : WEIR__UTF16LE, "password=hunter2!", 17));
+            CHECK(find(is_marked_big ? WEIR__UTF16BE : WEIR__UTF16LE, "some other text", 15));
+        }
+}
+
 TEST(a_kind_that_is_not_asked_for_is_not_found)
 {
     char source[512];
@@ -773,8 +861,9 @@ static size_t encode_one(enum weir__encoding encoding, const char *plain, size_t
 
 TEST(hexadecimal_goes_on_in_lines_of_one_width)
 {
-    static const char *const breaks[] = {"\n",   "\r\n",     "\n    ", "\\n",
-                                         "\n# ", "\"\n  \"", "' +\n '"};
+    static const char *const breaks[] = {"\n",       "\r\n",    "\n    ",      "\\n", "\n# ",
+                                         "\"\n  \"", "' +\n '", " \n",         "\r",  "\n+ ",
+                                         "\n-- ",    "\n; ",    "\";\nx += \""};
     static const char plain[] = "some text before it, and then the password=hunter2, as said; more";
     static const size_t widths[] = {32, 40, 60, 64, 80};
     char source[512];
@@ -822,6 +911,45 @@ TEST(what_was_encoded_is_decoded_to_the_same_bytes)
                      weir__encoding_name(encoding), length);
         CHECK(run->from == before || (encoding == WEIR__DECIMALS && run->from == before + 1));
         check_places(source, run);
+    }
+}
+
+/* In the other order the halves of a sign belong to the letters beside it, and may join them. */
+TEST(wide_text_with_rare_signs_in_it_is_whole)
+{
+    static const uint32_t signs[] = {0x2009, 0x200a, 0x200d, 0x2000, 0x2020, 0x202f,
+                                     0x2060, 0x2072, 0x0a09, 0x0d0a, 0x0262, 0x0341,
+                                     0x0361, 0x4e0a, 0x0a4e, 0x0920};
+    static const char *const tokens[] = {"Glpat-DlF7EX5BzvPSv7NbWp77",
+                                         "ghp_slOuaLr4Ms1XfjcVP4zb4Ha", "AKIADO57MRWEEM4CXL5A",
+                                         "thp_slOuaLr4Ms1XfjcVP4zb4Ha"};
+    static char source[2000];
+    for (size_t i = 0; i < 8 * sizeof(signs) / sizeof(signs[0]); i++) {
+        bool is_big = i & 1, is_quad = i & 2, is_last = i & 4;
+        size_t length = 0;
+        for (size_t t = 0; t < 4; t++) {
+            for (const char *p = tokens[t];; p++) {
+                bool is_sign = *p == '\0';
+                uint32_t code = is_sign ? signs[i / 8] : (uint8_t)*p;
+                if (is_sign && t == 3 && !is_last)
+                    break;
+                memset(source + length, 0, 4); /* of UTF-32 the rest */
+                length += is_quad && is_big ? 2 : 0;
+                length += encode_wide(code, is_big, source + length);
+                length += is_quad && !is_big ? 2 : 0;
+                if (is_sign)
+                    break;
+            }
+        }
+        decode(source, length);
+        for (size_t t = 0; t < 4; t++) {
+            enum weir__encoding encoding = is_quad  ? is_big ? WEIR__UTF32BE : WEIR__UTF32LE
+                                           : is_big ? WEIR__UTF16BE
+                                                    : WEIR__UTF16LE;
+            if (!find(encoding, tokens[t], strlen(tokens[t])))
+                tap_fail(__FILE__, __LINE__, "%s, U+%04x: no '%s'", weir__encoding_name(encoding),
+                         (unsigned)signs[i / 8], tokens[t]);
+        }
     }
 }
 

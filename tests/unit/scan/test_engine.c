@@ -659,7 +659,22 @@ TEST(hits_that_nothing_is_known_of_are_left_alone)
     help_stop();
 }
 
-/* --- what is allowed --- */
+/* --- what is allowed, and what gives way --- */
+
+struct count {
+    const char *text;
+    unsigned found, allowed;
+};
+
+static void check_counts(const struct count *table, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        scan("a", table[i].text, strlen(table[i].text), 0);
+        if (found_count != table[i].found || result.allowed != table[i].allowed)
+            tap_fail(__FILE__, __LINE__, "%s: %zu found, %u allowed", table[i].text, found_count,
+                     (unsigned)result.allowed);
+    }
+}
 
 TEST(what_gives_way_to_what_is_allowed_says_nothing)
 {
@@ -669,10 +684,7 @@ TEST(what_gives_way_to_what_is_allowed_says_nothing)
           "[[rules]]\nid = 'token'\nregex = 'tok_[a-z0-9]{4}'\nkeywords = ['token']\n"
           "[[rules.allowlists]]\nstopwords = ['test']\n"
           "[[rules]]\nid = 'way'\ngivesWay = true\nregex = 'key=([a-z0-9_]{8})'\n");
-    static const struct {
-        const char *text;
-        unsigned found, allowed;
-    } table[] = {
+    static const struct count table[] = {
         {"-----BEGIN X-----\nabc\ndef\n-----END X-----\n", 1, 0},
         {"-----BEGIN X-----\nabc\ndef\n-----END X----- # weir:allow\n", 0, 1},
         {"-----BEGIN X-----\nabc\ndef weir:allow\n-----END X-----\n", 0, 1},
@@ -682,12 +694,7 @@ TEST(what_gives_way_to_what_is_allowed_says_nothing)
         {"key=tok_test", 1, 1}, /* without its keyword the rule has no say */
         {"token key=abcdtest", 1, 0},
     };
-    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-        scan("a", table[i].text, strlen(table[i].text), 0);
-        if (found_count != table[i].found || result.allowed != table[i].allowed)
-            tap_fail(__FILE__, __LINE__, "%s: %zu found, %u allowed", table[i].text, found_count,
-                     (unsigned)result.allowed);
-    }
+    check_counts(table, sizeof(table) / sizeof(*table));
     help_stop();
 }
 
@@ -697,20 +704,13 @@ TEST(others_in_between_do_not_keep_a_rule_from_giving_way)
     start("[[rules]]\nid = 'wide'\nregex = '<[^>]{20,90}>'\n"
           "[[rules]]\nid = 'narrow'\nregex = 'nar_[0-9]{3}'\n"
           "[[rules]]\nid = 'way'\ngivesWay = true\nregex = 'key=[a-z]{8}'\n");
-    static const struct {
-        const char *text;
-        unsigned found;
-    } table[] = {
-        {"<nar_123 nar_456 nar_789 key=abcdefgh nar_123>", 5},
-        {"<nar_123 nar_456 nar_789 key=abcdefgh nar_123", 5},
-        {"<key=abcdefgh nar_123 nar_456 nar_789>", 4},
-        {"<nar_123 nar_456 nar_789>  key=abcdefgh", 5},
+    static const struct count table[] = {
+        {"<nar_123 nar_456 nar_789 key=abcdefgh nar_123>", 5, 0},
+        {"<nar_123 nar_456 nar_789 key=abcdefgh nar_123", 5, 0},
+        {"<key=abcdefgh nar_123 nar_456 nar_789>", 4, 0},
+        {"<nar_123 nar_456 nar_789>  key=abcdefgh", 5, 0},
     };
-    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-        scan("a", table[i].text, strlen(table[i].text), 0);
-        if (found_count != table[i].found)
-            tap_fail(__FILE__, __LINE__, "%s: %zu found", table[i].text, found_count);
-    }
+    check_counts(table, sizeof(table) / sizeof(*table));
     help_stop();
 }
 
@@ -722,10 +722,7 @@ TEST(a_comment_speaks_for_all_rules_of_one_rank)
           "regex = '-----BEGIN X-----\\n(?:[a-z]+[^\\n]*\\n){1,9}-----END X-----'\n"
           "[[rules.allowlists]]\nstopwords = ['test']\n"
           "[[rules]]\nid = 'unfinished'\ngivesWay = true\nregex = '-----BEGIN X-----\\n[a-z]+'\n");
-    static const struct {
-        const char *text;
-        unsigned found, allowed;
-    } table[] = {
+    static const struct count table[] = {
         {"-----BEGIN X-----\nabc\ndef\n-----END X-----\n", 1, 0},
         {"-----BEGIN X-----\nabc\ndef\n-----END X----- # weir:allow\n", 0, 1},
         {"-----BEGIN X-----\nabc\ndef weir:allow\n-----END X-----\n", 0, 1},
@@ -733,12 +730,7 @@ TEST(a_comment_speaks_for_all_rules_of_one_rank)
         {"-----BEGIN X-----\nabc\ndef test\n-----END X-----\n", 1, 1},
         {"-----BEGIN X-----\nabc\ndef\n-----END Y----- # weir:allow\n", 1, 0},
     };
-    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-        scan("a", table[i].text, strlen(table[i].text), 0);
-        if (found_count != table[i].found || result.allowed != table[i].allowed)
-            tap_fail(__FILE__, __LINE__, "%s: %zu found, %u allowed", table[i].text, found_count,
-                     (unsigned)result.allowed);
-    }
+    check_counts(table, sizeof(table) / sizeof(*table));
     help_stop();
 }
 

@@ -9,25 +9,15 @@
 
 #include "alloc.h"
 #include "decode_help.h"
-#include "engine_help.h"
-#include "scanner_help.h"
+#include "same_help.h"
 #include "tap.h"
 
 #define MIB   (1u << 20)
 #define TOKEN "tok_abcdef0123456789"
 
-static struct hits whole, other;
-static struct hits *taking;
-
-static void take(void *arg, const struct weir__finding *finding)
-{
-    (void)arg;
-    hits_take(taking, finding);
-}
-
 static void start_with(const char *text, const struct weir__engine_cache *cache)
 {
-    help_start(text, strlen(text), cache, take);
+    help_start(text, strlen(text), cache, same_take);
 }
 
 static void start(void)
@@ -38,22 +28,11 @@ static void start(void)
 static void scan(struct hits *hits, unsigned depth, uint64_t skipped, const char *bytes,
                  size_t length, hits_cut *cut, void *arg)
 {
-    struct weir__object object = {.path = "a", .decode_depth = depth};
-    taking = hits;
-    CHECK_EQ(hits_scan(hits, scanner, &object, skipped, bytes, length, cut, arg), 0);
-    if (hits->problem)
-        tap_fail(__FILE__, __LINE__, "%s", hits->problem);
+    same_scan(hits, depth, skipped, bytes, length, cut, arg);
     CHECK_EQ(hits->result.findings, hits->count);
 }
 
 /* --- cuts --- */
-
-static void check_same(const char *what, size_t first, size_t second)
-{
-    if (!hits_are_same(&whole, &other))
-        tap_fail(__FILE__, __LINE__, "%s, %zu and %zu: %zu findings and not the same %zu", what,
-                 first, second, other.count, whole.count);
-}
 
 static const char small[] =
     "x=" TOKEN "\nACME_= 1234ABCD\n-----BEGIN X-----\nab\n-----END X-----\n12Q34 zz123456zz\n"
@@ -71,7 +50,7 @@ TEST(small_objects_may_be_cut_anywhere)
         for (size_t k = i; k < length; k++) {
             struct cuts cuts = {i, k};
             scan(&other, 3, 0, small, length, cut_at, &cuts);
-            check_same("cut", i, k);
+            same_check("cut", i, k);
             CHECK(memcmp(&whole.result, &other.result, sizeof(whole.result)) == 0);
         }
     help_stop();
@@ -158,7 +137,7 @@ static void check_edges(bool is_encoded, unsigned depth, size_t least)
         scan(&other, depth, MIB - edge, text, length, NULL, NULL);
         hits_sort(&other);
         hits_move_back(&other);
-        check_same("edge", edge, depth);
+        same_check("edge", edge, depth);
         CHECK_EQ(other.result.allowed, whole.result.allowed);
         CHECK_EQ(other.result.rejected, whole.result.rejected);
     }
@@ -215,7 +194,7 @@ TEST(large_objects_may_be_cut_anywhere)
         static uint32_t sizes[] = {300000, 70000, 2000000};
         other.is_in_place = round % 2 == 0;
         scan(&other, 3, 0, text, length, cut_at_random, &sizes[round % 3]);
-        check_same("round", round, shift);
+        same_check("round", round, shift);
     }
     other.is_in_place = false;
     help_stop();
@@ -668,7 +647,7 @@ TEST(a_budget_that_is_used_up_is_told)
     start();
     size_t size = encode(BASE64, HIDDEN, strlen(HIDDEN), coded, sizeof(coded));
     struct weir__object object = {.path = "a", .decode_depth = 3, .decode_bytes = 10};
-    taking = &whole;
+    same_taking = &whole;
     CHECK_EQ(hits_scan(&whole, scanner, &object, 0, coded, size, NULL, NULL), 0);
     CHECK_EQ(whole.count, 0);
     CHECK(whole.result.is_decode_truncated);
@@ -689,7 +668,7 @@ TEST(a_hole_moves_places_and_breaks_matches)
     struct weir__object object = {.path = "a"};
     start();
     for (size_t i = 0; i < sizeof(holes) / sizeof(holes[0]); i++) {
-        taking = &whole;
+        same_taking = &whole;
         whole.count = 0;
         whole.bytes = NULL;
         CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
@@ -727,7 +706,7 @@ static size_t told_before_the_end(const char *head, const char *tail)
     static char text[2 * MIB];
     struct weir__object object = {.path = "a"};
     fill_lines(text, sizeof(text));
-    taking = &whole;
+    same_taking = &whole;
     whole.count = 0;
     whole.bytes = NULL;
     CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
@@ -858,7 +837,7 @@ TEST(a_cached_engine_finds_the_same)
     CHECK_EQ(other.count, whole.count);
     for (size_t i = 0; i < whole.count; i++)
         other.items[i].rule = whole.items[i].rule; /* those of two sets */
-    check_same("cached", 0, 0);
+    same_check("cached", 0, 0);
     weir__base_free(kept.bytes);
     kept.bytes = NULL;
 }

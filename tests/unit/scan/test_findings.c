@@ -876,7 +876,7 @@ static char reason[256];
 static int baseline(const char *text)
 {
     reason[0] = '\0';
-    return weir__findings_baseline(findings, text, strlen(text), reason, sizeof(reason));
+    return weir__findings_baseline_text(findings, text, strlen(text), reason, sizeof(reason));
 }
 
 struct text {
@@ -1078,8 +1078,11 @@ TEST(bad_baselines_are_refused_with_a_reason)
         CHECK_HAS(reason, table[i].reason);
     }
     start();
-    CHECK_EQ(weir__findings_baseline(findings, "[1]", 3, NULL, 0), -WEIR_E_INVALID);
+    CHECK_EQ(weir__findings_baseline_text(findings, "[1]", 3, NULL, 0), -WEIR_E_INVALID);
     CHECK_EQ(baseline("{\"type\":\"summary\"}"), 0);
+    CHECK_EQ(baseline("{\"format_version\":2,\"findings\":[]}"), -WEIR_E_INVALID);
+    CHECK(strstr(reason, "another version") != NULL);
+    CHECK_EQ(baseline("{\"format_version\":1,\"findings\":[]}"), 0);
     CHECK_EQ(baseline("{\"findings\":[],\"more\":[{\"a\":null}]}"), 0);
     end();
 }

@@ -627,8 +627,8 @@ TEST(names_that_are_not_text_differ)
             CHECK_EQ(count_of(table[i].written), 1);
             memcpy(baseline, text, text_length + 1);
             start(false);
-            CHECK_EQ(weir__findings_baseline(findings, baseline, strlen(baseline), reason,
-                                             sizeof(reason)),
+            CHECK_EQ(weir__findings_baseline_text(findings, baseline, strlen(baseline), reason,
+                                                  sizeof(reason)),
                      0);
             for (size_t k = 0; k < sizeof(table) / sizeof(table[0]); k++) {
                 struct weir__finding finding = found_in(&token_rule, "x " TOKEN, TOKEN);
@@ -656,8 +656,9 @@ TEST(unlisted_places_are_told_and_known_to_a_baseline)
     CHECK_HAS(text, "\"places\":1500,\"unlisted_places\":500");
     memcpy(baseline, text, text_length + 1);
     start(false);
-    CHECK_EQ(weir__findings_baseline(findings, baseline, strlen(baseline), reason, sizeof(reason)),
-             0);
+    CHECK_EQ(
+        weir__findings_baseline_text(findings, baseline, strlen(baseline), reason, sizeof(reason)),
+        0);
     for (unsigned i = 0; i < WEIR__FINDINGS_PLACES_MAX + 500; i++) {
         snprintf(path, sizeof(path), "%u", i);
         struct weir__finding finding = found_in(&token_rule, "x " TOKEN, TOKEN);

@@ -11,6 +11,7 @@
 
 #define RULES                                                                                      \
     "[[rules]]\nid = 'token'\nregex = '\\btok_[a-z0-9]{16}\\b'\n"                                  \
+    "[[rules]]\nid = 'needs'\nregex = 'zz[0-9]{6}zz'\nkeywords = ['never']\n"                      \
     "[[rules]]\nid = 'left'\nregex = 'left-[0-9]{4}'\n"                                            \
     "[[rules.required]]\nid = 'right'\n%s"                                                         \
     "[[rules]]\nid = 'right'\nregex = 'right-[0-9]{4}'\nskipReport = true\n"
@@ -80,6 +81,111 @@ TEST(it_may_be_at_the_other_end_of_a_long_line)
     text = make_lines("left-1234", "none", &length);
     memcpy(text, "right-5678\n", strlen("right-5678\n"));
     scan(text, length);
+    CHECK_EQ(lefts, 0);
+    weir__base_free(text);
+    help_stop();
+}
+
+/* --- while much else is told and forgotten --- */
+
+#define FAR_TOKENS 200000u /* 4 MB: so many that room is made for them several times */
+
+/* The one, so many ends of lines, a line full of tokens, and the other: behind them, or below. */
+static unsigned count_far(const char *first, unsigned lines, bool is_below, const char *last)
+{
+    size_t room = FAR_TOKENS * TOKEN_SIZE + 256, at;
+    char *text = weir__base_alloc(1, room);
+    CHECK(text != NULL);
+    at = (size_t)snprintf(text, room, "%s", first);
+    while (lines-- > 0)
+        text[at++] = '\n';
+    for (unsigned i = 0; i < FAR_TOKENS; i++)
+        at += (size_t)snprintf(text + at, room - at, " tok_%016x", i * 2654435761u);
+    at += (size_t)snprintf(text + at, room - at, "%c%s\n", is_below ? '\n' : ' ', last);
+    struct weir__scan_result result = scan(text, at);
+    CHECK_EQ(others, FAR_TOKENS);
+    CHECK(!result.is_judged_early);
+    weir__base_free(text);
+    return lefts;
+}
+
+TEST(what_others_may_require_stays)
+{
+    static const struct {
+        const char *within, *first;
+        unsigned lines;
+        bool is_below;
+        const char *last;
+        unsigned found;
+    } rows[] = {
+        {"withinLines = 2\n", "right-5678", 2, false, "left-1234", 1}, /* the last line in reach */
+        {"withinLines = 2\n", "right-5678", 2, true, "left-1234", 0},
+        {"withinLines = 2\n", "left-1234", 2, false, "right-5678", 1},
+        {"withinLines = 2\n", "left-1234", 2, true, "right-5678", 0},
+        {"withinColumns = 4\n", "right-5678", 3, true, "    left-1234", 1},
+        {"withinColumns = 4\n", "right-5678", 3, true, "     left-1234", 0},
+        {"withinColumns = 4\n", "left-1234", 3, true, "    right-5678", 1},
+        {"", "right-5678", 3, false, "left-1234", 1},
+        {"", "left-1234", 3, false, "right-5678", 1},
+        /* What is allowed does not take the place of what is not. */
+        {"", "right-5678\nright-1111 right-2222 right-3333 # weir:allow", 1, true, "left-1234", 1},
+        {"", "right-1111 # weir:allow", 1, true, "left-1234", 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        start(rows[i].within);
+        unsigned found = count_far(rows[i].first, rows[i].lines, rows[i].is_below, rows[i].last);
+        if (found != rows[i].found)
+            tap_fail(__FILE__, __LINE__, "row %zu: %u", i, found);
+        help_stop();
+    }
+}
+
+/* What waits for a keyword takes all the room, at the limit of which what is there is forgotten. */
+static struct weir__scan_result scan_behind_others(const char *first, const char *last)
+{
+    size_t room = (WEIR__WAITING_MAX + WEIR__WAITING_MAX / 2) * (size_t)11 + 64;
+    char *text = weir__base_alloc(1, room);
+    CHECK(text != NULL);
+    size_t at = (size_t)snprintf(text, room, "%s", first);
+    for (unsigned i = 0; i < WEIR__WAITING_MAX + WEIR__WAITING_MAX / 2; i++)
+        at += (size_t)snprintf(text + at, room - at, " zz%06uzz", i);
+    at += (size_t)snprintf(text + at, room - at, " %s", last);
+    struct weir__scan_result result = scan(text, at);
+    weir__base_free(text);
+    return result;
+}
+
+TEST(what_might_be_missed_is_told)
+{
+    start("withinLines = 0\n");
+    CHECK(scan_behind_others("right-5678", "left-1234").is_judged_early);
+    CHECK_EQ(lefts, 0);
+    CHECK(!scan_behind_others("right-5678", "left-1234 right-1234").is_judged_early);
+    CHECK_EQ(lefts, 1);
+    CHECK(!scan_behind_others("left-1234 right-5678", "nothing").is_judged_early);
+    CHECK_EQ(lefts, 1);
+    CHECK(scan_behind_others("left-1234", "right-5678").is_judged_early);
+    CHECK_EQ(lefts, 0);
+    CHECK(!scan_behind_others("nothing", "left-1234").is_judged_early);
+    CHECK_EQ(lefts, 0);
+    CHECK(!scan_behind_others("right-5678", "nothing").is_judged_early);
+    help_stop();
+    start("");
+    CHECK(!scan_behind_others("right-5678", "left-1234").is_judged_early);
+    CHECK_EQ(lefts, 1);
+    help_stop();
+}
+
+/* Whose line has gone by does not wait for the end. */
+TEST(what_cannot_come_any_more_is_not_waited_for)
+{
+    enum { COUNT = 2 * WEIR__WAITING_MAX, WIDTH = 32 };
+    char *text = weir__base_alloc(COUNT + 1, WIDTH);
+    CHECK(text != NULL);
+    start("withinLines = 1\n");
+    for (unsigned i = 0; i < COUNT; i++)
+        snprintf(text + (size_t)i * WIDTH, WIDTH + 1, "left-%04u%22s\n", i % 10000, "");
+    CHECK(!scan(text, (size_t)COUNT * WIDTH).is_judged_early);
     CHECK_EQ(lefts, 0);
     weir__base_free(text);
     help_stop();

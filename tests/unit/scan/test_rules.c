@@ -51,7 +51,7 @@ static int read_library(void *arg, const char *path, char **ret_text, size_t *re
 static int load_with(struct library *library, const char *text, struct weir__rules **ret_rules,
                      struct weir__rules_error *error)
 {
-    struct weir__rules_reader reader = {read_library, library};
+    struct weir__rules_reader reader = {.read = read_library, .arg = library};
     error->text[0] = '\0';
     return weir__rules_load(ret_rules, "r.toml", text, strlen(text), library ? &reader : NULL,
                             error);
@@ -1123,6 +1123,8 @@ TEST(the_lint_tells_each_problem)
          "r.toml:1: rule 'a': there is no check 'no-such-check'"},
         {"regex = 'x'\n[[rules.required]]\nid = 'b'",
          "r.toml:1: rule 'a' requires 'b', which is not there: it never reports anything"},
+        {"regex = 'x'\n[[rules.required]]\nid = 'a'",
+         "r.toml:1: rule 'a': requires itself: a match by itself is never reported"},
         {"regex = 'x'\n[rules.allowlist]\nregexes = ['y', '(']",
          "r.toml:5: rule 'a': regex 2 of allow list 1: missing closing parenthesis at offset 1"},
         {"regex = 'x'\n[[allowlists]]\npaths = ['*']",
@@ -1164,6 +1166,78 @@ TEST(the_lint_tells_each_problem)
         CHECK_EQ(count, cases[i].problem != NULL);
         weir__rules_free(rules);
     }
+}
+
+/* --- the built-in rules, packed --- */
+
+/* What a file makes of the built-in rules, as bytes; of one that is refused, why. */
+static void extend_builtin(const char *text, bool is_packed, struct weir__buffer *out)
+{
+    size_t length;
+    struct library library = {.files = {{NULL, weir__rules_builtin_text(&length)}}, .count = 1};
+    struct weir__rules_packed packed = weir__rules_builtin_packed();
+    struct weir__rules_reader reader = {
+        .read = read_library, .arg = &library, .packed = is_packed ? &packed : NULL};
+    struct weir__rules_error error = {.text = ""};
+    struct weir__rules *rules = NULL;
+    weir__buffer_init(out, 16u << 20);
+    int result = weir__rules_load(&rules, "r.toml", text, strlen(text), &reader, &error);
+    CHECK_EQ(result < 0 ? weir__buffer_puts(out, error.text) : weir__rules_pack(rules, out), 0);
+    for (size_t i = 0; rules && i < rules->notes.count; i++)
+        CHECK_EQ(weir__buffer_puts(out, rules->notes.items[i]), 0);
+    weir__rules_free(rules);
+}
+
+static void extend_both_ways(const char *text)
+{
+    struct weir__buffer read, unpacked;
+    extend_builtin(text, false, &read);
+    extend_builtin(text, true, &unpacked);
+    if (weir__buffer_length(&read) != weir__buffer_length(&unpacked) ||
+        memcmp(weir__buffer_text(&read), weir__buffer_text(&unpacked),
+               weir__buffer_length(&read)) != 0)
+        tap_fail(__FILE__, __LINE__, "not the same: %.120s", text);
+    weir__buffer_fini(&read);
+    weir__buffer_fini(&unpacked);
+}
+
+/* Those who extend the built-in rules get them without their text being parsed; nobody sees it. */
+TEST(the_built_in_rules_are_extended_alike_packed_and_read)
+{
+    static const struct {
+        const char *fields;
+        bool is_for_contexts;
+    } changes[] = {
+        {"keywords = ['zq']", false},      {"entropy = 1.5", false},
+        {"secretGroup = 1", false},        {"regex = 'zq([a-z]{9})'", false},
+        {"tags = ['zq']", false},          {"[[rules.allowlists]]\nregexes = ['^zq']", false},
+        {"context = ['zq']", true},        {"names = ['zq']", true},
+        {"value = '[a-z]{4}(z)'", true},   {"value = 'z(q)'\nsecretGroup = 2", true},
+        {"regex = ''\nvalue = 'q'", true},
+    };
+    struct weir__rules *rules = NULL;
+    CHECK_EQ(weir__rules_builtin(&rules), 0);
+    extend_both_ways("[extend]\nuseDefault = true\n");
+    extend_both_ways("[extend]\nuseDefault = true\ndisabledRules = ['generic-api-key', 'no', "
+                     "'private-key-pkcs8']\n[[allowlists]]\ntargetRules = ['jwt']\n"
+                     "stopwords = ['zq']\n[aliases]\n'zq' = ['private-key-rsa']\n");
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        struct weir__buffer text;
+        weir__buffer_init(&text, 1u << 20);
+        CHECK_EQ(weir__buffer_puts(&text, "[extend]\nuseDefault = true\n"), 0);
+        for (size_t k = 0; k < rules->rules_count; k++)
+            if (!changes[i].is_for_contexts || rules->rules[k].is_bound) {
+                CHECK_EQ(weir__buffer_puts(&text, "[[rules]]\nid = '"), 0);
+                CHECK_EQ(weir__buffer_puts(&text, rules->rules[k].id), 0);
+                CHECK_EQ(weir__buffer_puts(&text, "'\n"), 0);
+                CHECK_EQ(weir__buffer_puts(&text, changes[i].fields), 0);
+                CHECK_EQ(weir__buffer_puts(&text, "\n"), 0);
+            }
+        CHECK_EQ(weir__buffer_putc(&text, '\0'), 0);
+        extend_both_ways(weir__buffer_text(&text));
+        weir__buffer_fini(&text);
+    }
+    weir__rules_free(rules);
 }
 
 TEST(the_lint_tells_ids_that_are_there_twice)

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "engine_help.h"
-#include "scanner_help.h"
+#include "same_help.h"
 #include "tap.h"
 
 #define MIB      (1u << 20)
@@ -14,18 +13,9 @@
 #define TOKEN    "tok_abcdef0123456789"
 #define CODED    "dG9rX2FiY2RlZjAxMjM0NTY3ODkgaXMgdGhlIHRva2Vu"
 
-static struct hits whole, other;
-static struct hits *taking;
-
-static void take(void *arg, const struct weir__finding *finding)
-{
-    (void)arg;
-    hits_take(taking, finding);
-}
-
 static void start_with(const char *text, size_t length)
 {
-    help_start(text, length, NULL, take);
+    help_start(text, length, NULL, same_take);
     other.is_settled = true;
 }
 
@@ -38,19 +28,13 @@ static void start(void)
 static void scan(struct hits *hits, unsigned depth, uint64_t skipped, const char *bytes,
                  size_t length, hits_cut *cut, void *arg)
 {
-    struct weir__object object = {.path = "a", .decode_depth = depth};
-    taking = hits;
-    CHECK_EQ(hits_scan(hits, scanner, &object, skipped, bytes, length, cut, arg), 0);
-    if (hits->problem)
-        tap_fail(__FILE__, __LINE__, "%s", hits->problem);
+    same_scan(hits, depth, skipped, bytes, length, cut, arg);
     hits_sort(hits);
 }
 
 static void check_same(const char *what, size_t first, size_t second)
 {
-    if (!hits_are_same(&whole, &other))
-        tap_fail(__FILE__, __LINE__, "%s, %zu and %zu: %zu findings and not the same %zu", what,
-                 first, second, other.count, whole.count);
+    same_check(what, first, second);
     CHECK(memcmp(&whole.result, &other.result, sizeof(whole.result)) == 0);
 }
 
@@ -244,7 +228,7 @@ static size_t told;
 static void begin(void)
 {
     struct weir__object object = {.path = "a", .decode_depth = 3};
-    taking = &other;
+    same_taking = &other;
     told = other.count = 0;
     other.bytes = NULL;
     CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
@@ -452,7 +436,7 @@ TEST(all_examples_come_to_the_same)
         check_same("examples", round, 0);
     }
     /* Most of them are told with their lines. */
-    taking = &other;
+    same_taking = &other;
     begin();
     CHECK_EQ(weir__scanner_feed(scanner, text, length < MIB ? length : MIB - 1), 0);
     size_t early = other.count;

@@ -1,0 +1,117 @@
+/* scan_history.c - --history, and what narrows it. */
+#include "scan_history.h"
+
+#include <string.h>
+
+#include <weir/clock.h>
+#include <weir/error.h>
+#include <weir/pool.h>
+
+#include "git/refs_resolve.h"
+#include "log.h"
+#include "text.h"
+#include "values.h"
+
+#include "banned.h"
+
+const char *const weir__scan_profiles[] = {"default", "ci", "bulk", NULL};
+
+/* Of all repositories together. */
+static const struct weir_pool_config limits[] = {
+    {WEIR_POOL_SCAN_RING_DEFAULT_BYTES, WEIR_POOL_DELTA_CACHE_DEFAULT_BYTES,
+     WEIR_POOL_SPILL_SLOTS_DEFAULT, 0},
+    {100 * WEIR_POOL_MB, 200 * WEIR_POOL_MB, 4, 0},
+    {1024 * WEIR_POOL_MB, 2048 * WEIR_POOL_MB, 32, 0},
+};
+
+static int refuse(const char *option, const char *value, const char *cure)
+{
+    weir__log(WEIR__LOG_ERROR, "'--%s=%s': %s", option, WEIR__CLIPPED(value), cure);
+    return -WEIR_E_USAGE;
+}
+
+static int set_spills(const char *text, uint64_t *ret_slots)
+{
+    uint64_t slots;
+    if (strcmp(text, "unlimited") == 0)
+        *ret_slots = WEIR_POOL_SLOTS_UNLIMITED;
+    else if (weir__value_parse(WEIR__UNIT_COUNT, text, &slots) == 0 && slots > 0 &&
+             slots <= WEIR__SCAN_SPILLS_MAX)
+        *ret_slots = slots;
+    else
+        return refuse("spill-slots", text, "give a number from 1 to 4096, or 'unlimited'");
+    return 0;
+}
+
+/* "PATH=N": the disk that the path lies on has N slots. */
+static int set_device(const char *text, struct weir_slots_config *slots)
+{
+    char path[4096];
+    const char *sign = strrchr(text, '=');
+    uint64_t count;
+    if (!sign || sign == text || (size_t)(sign - text) >= sizeof(path) ||
+        weir__value_parse(WEIR__UNIT_COUNT, sign + 1, &count) < 0 || count == 0)
+        return refuse("device-slots", text, "give a path and a number above 0: /data=2");
+    memcpy(path, text, (size_t)(sign - text));
+    path[sign - text] = '\0';
+    int result = weir_slots_config_path(slots, path, count);
+    if (result == -WEIR_E_OVERFLOW)
+        return refuse("device-slots", text, "more than 32 disks cannot be named");
+    return result < 0 ? refuse("device-slots", text, "there is no such path") : 0;
+}
+
+static int set_limits(const struct weir__history_values *v, struct weir_slots_config *slots,
+                      struct weir__scan_options *o)
+{
+    const struct weir_pool_config *profile = &limits[v->profile];
+    o->ring_bytes = v->ring ? v->ring : profile->scan_ring_bytes;
+    o->delta_bytes = v->delta ? v->delta : profile->delta_cache_bytes;
+    o->spill_slots = profile->spill_slots;
+    int result = v->spill_slots ? set_spills(v->spill_slots, &o->spill_slots) : 0;
+    for (size_t i = 0; i < v->device_slots.count && result == 0; i++)
+        result = set_device(v->device_slots.items[i], slots);
+    o->slots = slots;
+    return result;
+}
+
+/* Options that would change nothing are a mistake of whoever gave them. */
+static bool is_about_history(const struct weir__history_values *v)
+{
+    return v->submodules || v->full_scan || v->explain_limits || v->ring || v->delta ||
+           v->spill_slots || v->device_slots.count > 0;
+}
+
+int weir__scan_history_set(const struct weir__history_values *v, struct weir_slots_config *slots,
+                           struct weir__scan_options *o)
+{
+    char why[WEIR__GIT_FLAW_MAX] = "";
+    struct weir__scan_narrow *narrow = &o->narrow;
+    *narrow = (struct weir__scan_narrow){
+        .is_narrow = v->reachable || v->since || v->refs.count > 0 || v->ranges.count > 0,
+        .refs = v->refs.items,
+        .refs_count = v->refs.count,
+        .ranges = v->ranges.items,
+        .ranges_count = v->ranges.count,
+        .since = WEIR__GIT_SINCE_EVER,
+    };
+    o->history = (enum weir__scan_history)v->history;
+    o->is_full = v->full_scan;
+    o->has_state = v->state;
+    o->has_modules = v->submodules;
+    o->repos_from = v->repos_from;
+    o->find_repos = v->find_repos.items;
+    o->find_repos_count = v->find_repos.count;
+    if (narrow->is_narrow ||
+        (o->history == WEIR__SCAN_NO_HISTORY && (v->repos_from || v->find_repos.count > 0)))
+        o->history = WEIR__SCAN_HISTORY_ONLY;
+    if (o->history == WEIR__SCAN_NO_HISTORY && is_about_history(v)) {
+        weir__log(WEIR__LOG_ERROR, "an option about histories of git, and none is scanned: add "
+                                   "'--history=also' or '--history=only'");
+        return -WEIR_E_USAGE;
+    }
+    if (v->since && weir__git_date_parse(v->since, weir_wall_s(), &narrow->since, why) < 0) {
+        weir__log(WEIR__LOG_ERROR, "'--since': %s", why);
+        return -WEIR_E_USAGE;
+    }
+    return set_limits(v, slots, o);
+}

@@ -1,0 +1,98 @@
+/* scan_memory.c - the arithmetic of --max-memory. */
+#include "scan_memory.h"
+
+#include <inttypes.h>
+
+#include <weir/error.h>
+
+#include "log.h"
+#include "resources.h"
+
+#include "banned.h"
+
+#define FIXED_BYTES    WEIR__SCAN_FIXED_BYTES
+#define THREAD_BYTES   WEIR__SCAN_THREAD_BYTES
+#define FINDINGS_BYTES WEIR__SCAN_FINDINGS_BYTES
+/* What an archive takes: its decoder, and members of it in work. */
+#define DECODER_MIN (WEIR__ARCHIVE_MEMORY_MIN + WEIR__SCAN_MEMBERS_BYTES)
+#define DECODER_MAX (WEIR__ARCHIVE_MEMORY_DEFAULT + WEIR__SCAN_MEMBERS_BYTES)
+/* What one that has nothing to do may hold. */
+#define DECODER_IDLE (UINT64_C(8) << 20)
+/* Findings take this, and an eighth of what is left beside it; a quarter where no archive is
+ * opened, since then nobody else could use it. */
+#define FINDINGS_FIRST             (UINT64_C(16) << 20)
+#define FINDINGS_SHARE             8u
+#define FINDINGS_SHARE_NO_ARCHIVES 4u
+/* As the help says. */
+#define MEMORY_OPENS (UINT64_C(200) << 20)
+_Static_assert((MEMORY_OPENS - FIXED_BYTES - FINDINGS_FIRST) / FINDINGS_SHARE *
+                       (FINDINGS_SHARE - 1) >=
+                   THREAD_BYTES + DECODER_MIN,
+               "it fits");
+/* A text that is read as a whole, of all. */
+#define TEXT_SHARE 4u
+
+uint64_t weir__scan_text_bytes(uint64_t memory)
+{
+    return memory / TEXT_SHARE;
+}
+
+/* A decoder for each thread if that leaves each enough to work with, else fewer. */
+static void limit_decoders(struct weir__scan_options *o, uint64_t bytes)
+{
+    uint64_t each = bytes / o->threads;
+    if (each > DECODER_MAX)
+        each = DECODER_MAX;
+    if (each < DECODER_MIN)
+        each = DECODER_MIN;
+    o->archives.memory_max = each - WEIR__SCAN_MEMBERS_BYTES;
+    o->archives_bytes = bytes > 0 ? bytes : 1; /* with too few, archives are told */
+}
+
+static uint64_t mebibytes(uint64_t bytes)
+{
+    return (bytes + (1u << 20) - 1) >> 20;
+}
+
+static int refuse(uint64_t known)
+{
+    weir__log(WEIR__LOG_ERROR,
+              "what is known from ignore files and the baseline takes %" PRIu64
+              " MiB: set --max-memory=%" PRIu64 "M or more, or take out what is mended",
+              mebibytes(known), mebibytes(WEIR__SCAN_MEMORY_MIN + known));
+    return -WEIR_E_USAGE;
+}
+
+int weir__scan_share_memory(uint64_t memory, uint64_t known, struct weir__scan_options *o,
+                            uint64_t *ret_findings)
+{
+    uint64_t wanted = o->threads ? o->threads : weir__resources_cores();
+    if (memory > 0 && memory < WEIR__SCAN_MEMORY_MIN + known)
+        return refuse(known);
+    *ret_findings = 0;
+    /* Enough for a decoder of a given size is that size, this, and the share of findings. */
+    o->archives.memory_besides =
+        FIXED_BYTES + FINDINGS_FIRST + known +
+        (wanted * (THREAD_BYTES + DECODER_IDLE) + WEIR__SCAN_MEMBERS_BYTES) / (FINDINGS_SHARE - 1) *
+            FINDINGS_SHARE;
+    if (memory == 0)
+        return 0;
+    uint64_t rest = memory - FIXED_BYTES - known; /* for one thread and findings at least */
+    bool opens = o->archives.depth_max > 0 && memory - known >= MEMORY_OPENS;
+    uint64_t findings = FINDINGS_FIRST + (rest - FINDINGS_FIRST) /
+                                             (opens ? FINDINGS_SHARE : FINDINGS_SHARE_NO_ARCHIVES);
+    if (findings < FINDINGS_BYTES)
+        findings = FINDINGS_BYTES;
+    if (findings > rest - THREAD_BYTES)
+        findings = rest - THREAD_BYTES;
+    *ret_findings = findings;
+    rest -= findings;
+    /* One decoder at least, where it fits beside one thread. */
+    uint64_t decoder =
+        o->archives.depth_max == 0 || rest < THREAD_BYTES + DECODER_MIN ? 0 : DECODER_MIN;
+    uint64_t threads = (rest - decoder) / THREAD_BYTES;
+    o->threads = (unsigned)(threads < wanted ? threads : wanted);
+    o->bytes_max = (uint64_t)o->threads * WEIR__SCAN_READ_SIZE;
+    limit_decoders(o, rest - o->threads * THREAD_BYTES);
+    return 0;
+}

@@ -1,0 +1,88 @@
+/* spans.c - parts of a text. */
+#include "spans.h"
+
+#include <stdlib.h>
+
+#include "alloc.h"
+
+#include "banned.h"
+
+#define LEAST 16u
+
+bool weir__spans_grow(void **items, uint32_t *capacity, size_t size, uint32_t most)
+{
+    if (*capacity >= most)
+        return false;
+    uint32_t more = *capacity == 0 ? LEAST : *capacity * 2;
+    void *grown = weir__base_realloc(*items, more, size);
+    if (!grown)
+        return false;
+    *items = grown;
+    *capacity = more;
+    return true;
+}
+
+void weir__spans_fini(struct weir__spans *spans)
+{
+    weir__base_free(spans->items);
+    *spans = (struct weir__spans){0};
+}
+
+void weir__spans_clear(struct weir__spans *spans)
+{
+    spans->count = 0;
+    spans->is_short = false;
+}
+
+void weir__spans_add(struct weir__spans *spans, uint64_t from, uint64_t until)
+{
+    struct weir__span *last = spans->count > 0 ? &spans->items[spans->count - 1] : NULL;
+    if (last && from >= last->from && from <= last->until) {
+        last->until = until > last->until ? (uint32_t)until : last->until;
+        return;
+    }
+    if (spans->count == spans->capacity &&
+        !weir__spans_grow((void **)&spans->items, &spans->capacity, sizeof(*spans->items),
+                          WEIR__SPANS_MAX)) {
+        spans->is_short = true;
+        return;
+    }
+    spans->items[spans->count++] = (struct weir__span){(uint32_t)from, (uint32_t)until};
+}
+
+static int by_from(const void *a, const void *b)
+{
+    const struct weir__span *left = a, *right = b;
+    return (left->from > right->from) - (left->from < right->from);
+}
+
+void weir__spans_merge(struct weir__spans *spans)
+{
+    uint32_t count = 0;
+    bool is_sorted = true;
+    for (uint32_t i = 1; i < spans->count && is_sorted; i++)
+        is_sorted = spans->items[i - 1].from <= spans->items[i].from;
+    if (!is_sorted)
+        qsort(spans->items, spans->count, sizeof(*spans->items), by_from);
+    for (uint32_t i = 0; i < spans->count; i++) {
+        struct weir__span *last = count > 0 ? &spans->items[count - 1] : NULL;
+        if (!last || spans->items[i].from > last->until)
+            spans->items[count++] = spans->items[i];
+        else if (spans->items[i].until > last->until)
+            last->until = spans->items[i].until;
+    }
+    spans->count = count;
+}
+
+uint32_t weir__spans_behind(const struct weir__spans *spans, uint32_t at)
+{
+    uint32_t low = 0, high = spans->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (spans->items[middle].until <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

@@ -1,0 +1,278 @@
+/* trace.c - what is remembered of a text, and what of the next one that leaves to be looked at. */
+#include "trace.h"
+
+#include <stdlib.h>
+
+#include "alloc.h"
+#include "decode.h"
+
+#include "banned.h"
+
+#define BESIDE 2u /* bytes beside a match that say whether a word or a line ends there */
+/* Copies times what is remembered; beyond, it is cheaper to look at everything. */
+#define WORK_MAX 1000000u
+
+/* --- a text's own --- */
+
+void weir__trace_init(struct weir__trace *trace)
+{
+    *trace = (struct weir__trace){0};
+}
+
+void weir__trace_fini(struct weir__trace *trace)
+{
+    weir__spans_fini(&trace->loud);
+    weir__spans_fini(&trace->loud_near);
+    weir__spans_fini(&trace->units);
+    weir__spans_fini(&trace->loud_runs);
+    weir__base_free(trace->hits.items);
+    *trace = (struct weir__trace){0};
+}
+
+void weir__trace_begin(struct weir__trace *trace, size_t length)
+{
+    trace->is_known = true;
+    trace->length = (uint32_t)length;
+    trace->hits.count = 0;
+    trace->hits.is_short = false;
+    weir__spans_clear(&trace->loud);
+    weir__spans_clear(&trace->loud_near);
+    weir__spans_clear(&trace->units);
+    weir__spans_clear(&trace->loud_runs);
+}
+
+void weir__trace_hit(struct weir__trace *trace, struct weir__trace_hit hit)
+{
+    struct weir__trace_hits *hits = &trace->hits;
+    if (hits->count == hits->capacity &&
+        !weir__spans_grow((void **)&hits->items, &hits->capacity, sizeof(*hits->items),
+                          WEIR__TRACE_HITS_MAX))
+        hits->is_short = true;
+    else
+        hits->items[hits->count++] = hit;
+}
+
+static int by_end(const void *a, const void *b)
+{
+    const struct weir__trace_hit *left = a, *right = b;
+    if (left->to != right->to)
+        return left->to < right->to ? -1 : 1;
+    return (left->anchor > right->anchor) - (left->anchor < right->anchor);
+}
+
+void weir__trace_end(struct weir__trace *trace, bool is_complete)
+{
+    struct weir__trace_hits *hits = &trace->hits;
+    bool is_sorted = true;
+    for (uint32_t i = 1; i < hits->count && is_sorted; i++)
+        is_sorted = hits->items[i - 1].to <= hits->items[i].to;
+    if (!is_sorted)
+        qsort(hits->items, hits->count, sizeof(*hits->items), by_end);
+    weir__spans_merge(&trace->loud);
+    weir__spans_merge(&trace->loud_near);
+    weir__spans_merge(&trace->units);
+    weir__spans_merge(&trace->loud_runs);
+    trace->is_known &= is_complete && !hits->is_short && !trace->loud.is_short &&
+                       !trace->loud_near.is_short && !trace->units.is_short &&
+                       !trace->loud_runs.is_short;
+}
+
+size_t weir__trace_bytes(const struct weir__trace *trace)
+{
+    size_t spans = (size_t)trace->loud.capacity + trace->loud_near.capacity +
+                   trace->units.capacity + trace->loud_runs.capacity;
+    return spans * sizeof(struct weir__span) +
+           trace->hits.capacity * sizeof(struct weir__trace_hit);
+}
+
+/* --- from one text to the next --- */
+
+void weir__look_fini(struct weir__look_list *look)
+{
+    weir__spans_fini(&look->changes);
+    weir__spans_fini(&look->places);
+    weir__spans_fini(&look->near);
+    weir__spans_fini(&look->encodings);
+    weir__spans_fini(&look->units);
+    weir__base_free(look->hits);
+    *look = (struct weir__look_list){0};
+}
+
+/* What is new, and where bytes stand side by side that did not. False: the edit makes no sense. */
+static bool find_changes(struct weir__spans *changes, const struct weir__edit *edit, size_t length)
+{
+    uint64_t done = 0, next = 0; /* in the text; where the base goes on */
+    for (size_t i = 0; i < edit->count; i++) {
+        const struct weir__copied *copy = &edit->copies[i];
+        if (copy->to < done || (uint64_t)copy->to + copy->length > length ||
+            (uint64_t)copy->from + copy->length > edit->base->length)
+            return false;
+        if (copy->to > done || copy->from != next)
+            weir__spans_add(changes, done, copy->to);
+        done = (uint64_t)copy->to + copy->length;
+        next = (uint64_t)copy->from + copy->length;
+    }
+    if (done != length || next != edit->base->length)
+        weir__spans_add(changes, done, length);
+    return true;
+}
+
+static void add_around(struct weir__spans *spans, const struct weir__span *change, uint64_t before,
+                       uint64_t behind, size_t length)
+{
+    weir__spans_add(spans, change->from > before ? change->from - before : 0,
+                    length - change->until > behind ? change->until + behind : length);
+}
+
+static void look_around_changes(struct weir__look_list *look, size_t length,
+                                const struct weir__look_widths *widths)
+{
+    for (uint32_t i = 0; i < look->changes.count; i++) {
+        const struct weir__span *change = &look->changes.items[i];
+        add_around(&look->places, change, BESIDE, (uint64_t)widths->pattern + BESIDE, length);
+        add_around(&look->near, change, (uint64_t)widths->near + BESIDE,
+                   (uint64_t)widths->near + WEIR__TRACE_BEHIND + BESIDE, length);
+        add_around(&look->encodings, change, WEIR__SURVEY_NEAR, WEIR__SURVEY_NEAR, length);
+    }
+}
+
+/* What of these spans was copied. */
+static void look_at_copied(struct weir__spans *into, const struct weir__spans *loud,
+                           const struct weir__copied *copy)
+{
+    uint32_t until = copy->from + copy->length;
+    for (uint32_t i = weir__spans_behind(loud, copy->from); i < loud->count; i++) {
+        struct weir__span span = loud->items[i];
+        if (span.from >= until)
+            break;
+        uint32_t from = span.from > copy->from ? span.from : copy->from;
+        uint32_t end = span.until < until ? span.until : until;
+        weir__spans_add(into, copy->to + (from - copy->from), copy->to + (end - copy->from));
+    }
+}
+
+/* A unit that is looked at in part is looked at as a whole. One that a copy has a part of is: there
+ * is a change beside it. No other touches it, so that is all. */
+static void complete_units(struct weir__look_list *look)
+{
+    uint32_t kept = 0, parts = look->encodings.count;
+    for (uint32_t i = 0; i < look->units.count; i++) {
+        struct weir__span unit = look->units.items[i];
+        struct weir__spans first = look->encodings;
+        first.count = parts; /* those that are in order */
+        uint32_t at = weir__spans_behind(&first, unit.from);
+        if (at < parts && first.items[at].from < unit.until)
+            weir__spans_add(&look->encodings, unit.from, unit.until);
+        else
+            look->units.items[kept++] = unit;
+    }
+    look->units.count = kept;
+    weir__spans_merge(&look->encodings);
+}
+
+/* Whether a change is as near to a hit as makes a difference: those that are next to the copy that
+ * the hit is in. */
+struct bounds {
+    uint64_t last, next; /* where the last change before it ends, and the next one begins */
+    bool has_last, has_next;
+};
+
+static bool is_affected(const struct bounds *bounds, const struct weir__trace_hit *hit)
+{
+    bool is_far_back = hit->before == WEIR__TRACE_ANY, is_far_on = hit->behind == WEIR__TRACE_ANY;
+    return (bounds->has_last && (is_far_back || bounds->last + hit->before >= hit->to)) ||
+           (bounds->has_next && (is_far_on || (uint64_t)hit->to + hit->behind >= bounds->next));
+}
+
+static bool look_at_hits(struct weir__look_list *look, const struct weir__trace_hits *hits,
+                         const struct weir__copied *copy, const struct bounds *bounds)
+{
+    uint32_t low = 0, high = hits->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (hits->items[middle].to <= copy->from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < hits->count && hits->items[low].to <= copy->from + copy->length; low++) {
+        if (look->hits_count == look->hits_capacity &&
+            !weir__spans_grow((void **)&look->hits, &look->hits_capacity, sizeof(*look->hits),
+                              WEIR__TRACE_HITS_MAX))
+            return false;
+        struct weir__look_hit *one = &look->hits[look->hits_count++];
+        one->hit = hits->items[low];
+        one->hit.to = copy->to + (one->hit.to - copy->from);
+        one->is_again = is_affected(bounds, &one->hit);
+    }
+    return true;
+}
+
+/* Leaves out those in places, where hits are looked for. */
+static void leave_out_hits(struct weir__look_list *look)
+{
+    const struct weir__spans *places = &look->places;
+    uint32_t kept = 0, place = 0;
+    for (uint32_t i = 0; i < look->hits_count; i++) {
+        uint32_t to = look->hits[i].hit.to;
+        while (place < places->count && places->items[place].until < to)
+            place++;
+        if (place == places->count || to <= places->items[place].from)
+            look->hits[kept++] = look->hits[i];
+    }
+    look->hits_count = kept;
+}
+
+/* What was copied, one copy after the other, and with it the changes. */
+static bool look_at_copies(struct weir__look_list *look, const struct weir__edit *edit)
+{
+    const struct weir__trace *base = edit->base;
+    const struct weir__spans *changes = &look->changes;
+    uint32_t next = 0;
+    for (size_t i = 0; i < edit->count; i++) {
+        const struct weir__copied *copy = &edit->copies[i];
+        while (next < changes->count && changes->items[next].until <= copy->to &&
+               changes->items[next].from < copy->to + copy->length)
+            next++;
+        struct bounds bounds = {.has_last = next > 0, .has_next = next < changes->count};
+        if (bounds.has_last)
+            bounds.last = changes->items[next - 1].until;
+        if (bounds.has_next)
+            bounds.next = changes->items[next].from;
+        look_at_copied(&look->places, &base->loud, copy);
+        look_at_copied(&look->near, &base->loud_near, copy);
+        look_at_copied(&look->encodings, &base->loud_runs, copy);
+        look_at_copied(&look->units, &base->units, copy);
+        if (!look_at_hits(look, &base->hits, copy, &bounds))
+            return false;
+    }
+    return true;
+}
+
+bool weir__look_find(struct weir__look_list *look, const struct weir__edit *edit, size_t length,
+                     const struct weir__look_widths *widths)
+{
+    const struct weir__trace *base = edit->base;
+    struct weir__spans *lists[] = {&look->changes, &look->places, &look->near, &look->encodings,
+                                   &look->units};
+    const size_t lists_count = sizeof(lists) / sizeof(*lists);
+    size_t items = (size_t)base->loud.count + base->loud_near.count + base->units.count +
+                   base->loud_runs.count + base->hits.count + 1;
+    for (size_t i = 0; i < lists_count; i++)
+        weir__spans_clear(lists[i]);
+    look->hits_count = 0;
+    if (!base->is_known || edit->count > WORK_MAX / items ||
+        !find_changes(&look->changes, edit, length))
+        return false;
+    look_around_changes(look, length, widths);
+    if (!look_at_copies(look, edit))
+        return false;
+    bool is_short = false;
+    for (size_t i = 1; i < lists_count; i++) {
+        weir__spans_merge(lists[i]);
+        is_short |= lists[i]->is_short;
+    }
+    leave_out_hits(look);
+    complete_units(look);
+    return !is_short && !look->changes.is_short && !look->encodings.is_short;
+}

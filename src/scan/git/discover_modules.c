@@ -1,0 +1,250 @@
+/* discover_modules.c - the submodules of a repository, and theirs.
+ *
+ * Those that are checked out are where the index says, and theirs where their indexes say; their
+ * repository is there, as git of old has it, or a file .git says where. Those that are not are
+ * found by a walk: git keeps the repository of a submodule below modules/ of the one that it
+ * belongs to, those of nested ones below modules/ of that.
+ */
+#include "discover.h"
+
+#include <stdio.h>
+
+#include "index_file.h"
+#include "sys.h"
+#include "text.h"
+#include "tree_entry.h"
+
+#include "banned.h"
+
+#define PATH_MAX_BYTES WEIR__GIT_FIND_PATH_MAX
+#define WAITING_MAX    ((size_t)16 << 20)
+
+struct modules {
+    struct weir__git_finding finding;
+    const struct weir__git_modules_options *options;
+    struct weir__git_set visited; /* folders with HEAD and the index */
+    struct weir__buffer waiting;  /* working trees of submodules, each ended with NUL */
+    struct weir__buffer gitdirs;  /* those that were visited, likewise */
+    const char *worktree;         /* of the index at hand */
+    int worktree_fd;
+    uint64_t gitlinks;
+};
+
+/* folder/name, or name alone when it begins at the root. False: too long. */
+static bool join(char path[PATH_MAX_BYTES], const char *folder, const char *name)
+{
+    int length = name[0] == '/' ? snprintf(path, PATH_MAX_BYTES, "%s", name)
+                                : snprintf(path, PATH_MAX_BYTES, "%s/%s", folder, name);
+    return length > 0 && (size_t)length < PATH_MAX_BYTES;
+}
+
+/* Everything below modules/ of a repository, or below worktrees/, which have such a folder each.
+ * One that has none has no submodules there. */
+static int walk(struct modules *modules, const char *commondir, const char *name)
+{
+    char path[PATH_MAX_BYTES];
+    if (!join(path, commondir, name)) {
+        weir__git_finding_tell(&modules->finding, "the path of '%s' is too long",
+                               WEIR__CLIPPED(commondir));
+        return 0;
+    }
+    uint64_t before = modules->finding.stats.folders;
+    int error = weir__git_finding_run(&modules->finding, path);
+    if (error == -WEIR_E_NOT_FOUND && modules->finding.stats.folders == before)
+        return 0;
+    if (error && modules->finding.stats.folders == before && error != -WEIR_E_NO_MEMORY) {
+        weir__git_finding_tell(&modules->finding, "cannot open '%s': %s", WEIR__CLIPPED(path),
+                               weir_error_text(error));
+        return 0;
+    }
+    return error;
+}
+
+/* --- where the index says --- */
+
+/* A path that stays in the working tree. */
+static bool is_inside(const char *path)
+{
+    for (const char *at = path; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL) {
+        size_t length = strcspn(at, "/");
+        if (length == 0 || (length == 1 && at[0] == '.') ||
+            (length == 2 && at[0] == '.' && at[1] == '.'))
+            return false;
+    }
+    return true;
+}
+
+static int take_module(struct modules *modules, int fd, const char *path)
+{
+    char why[WEIR__GIT_FIND_WHY_MAX];
+    struct weir__git_discovered found;
+    int error = weir__git_discover(fd, &found, why);
+    if (error == -WEIR_E_NO_MEMORY)
+        return error;
+    if (error) {
+        weir__git_finding_tell(&modules->finding, "the submodule '%s' cannot be used: %s",
+                               WEIR__CLIPPED(path), why);
+        return 0;
+    }
+    if (found.found != WEIR__GIT_FOUND_TREE && found.found != WEIR__GIT_FOUND_LINKED)
+        return 0; /* not checked out */
+    error = weir__buffer_append(&modules->waiting, path, strlen(path) + 1);
+    if (error)
+        return error == -WEIR_E_OVERFLOW ? -WEIR_E_TOO_LARGE : error;
+    return weir__git_finding_give(&modules->finding, path, &found);
+}
+
+static int take_entry(void *arg, const struct weir__git_index_entry *entry)
+{
+    struct modules *modules = arg;
+    char path[PATH_MAX_BYTES];
+    if (!weir__git_mode_is_submodule(entry->mode))
+        return 0;
+    if (!is_inside(entry->path) || !join(path, modules->worktree, entry->path)) {
+        weir__git_finding_tell(&modules->finding,
+                               "the index of '%s' has a submodule at '%s', which is no path in it",
+                               WEIR__CLIPPED(modules->worktree), WEIR__CLIPPED(entry->path));
+        return 0;
+    }
+    if (modules->gitlinks++ >= WEIR__GIT_MODULES_MAX)
+        return -WEIR_E_TOO_LARGE;
+    int fd = weir__git_open_inside(modules->worktree_fd, entry->path);
+    if (fd < 0) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            weir__git_finding_tell(&modules->finding, "cannot open the submodule '%s': %s",
+                                   WEIR__CLIPPED(path),
+                                   weir_error_text(weir_error_from_errno(errno)));
+        return 0;
+    }
+    int error = take_module(modules, fd, path);
+    weir__sys_close(fd);
+    return error;
+}
+
+static int read_index(struct modules *modules, int git, const char *worktree)
+{
+    char why[WEIR__GIT_FLAW_MAX] = "";
+    modules->worktree = worktree;
+    modules->worktree_fd = weir__sys_openat(AT_FDCWD, worktree, O_RDONLY | O_DIRECTORY, 0);
+    if (modules->worktree_fd < 0) {
+        weir__git_finding_tell(&modules->finding, "cannot open '%s': %s", WEIR__CLIPPED(worktree),
+                               weir_error_text(weir_error_from_errno(errno)));
+        return 0;
+    }
+    int error =
+        weir__git_index_read(git, "index", modules->options->id_size, take_entry, modules, why);
+    weir__sys_close(modules->worktree_fd);
+    if (error == 0 || error == -WEIR_E_NOT_FOUND)
+        return 0;
+    /* What the entries said has no reason of the index. */
+    if (error == -WEIR_E_NO_MEMORY || !why[0])
+        return error;
+    weir__git_finding_tell(&modules->finding, "the index of '%s': %s", WEIR__CLIPPED(worktree),
+                           why);
+    return 0;
+}
+
+/* --- one repository after the other --- */
+
+static int visit(struct modules *modules, const char *gitdir, const char *worktree)
+{
+    struct stat st;
+    int git = weir__sys_openat(AT_FDCWD, gitdir, O_RDONLY | O_DIRECTORY, 0), result;
+    if (git < 0 || weir__sys_fstat(git, &st) < 0) {
+        weir__git_finding_tell(&modules->finding, "cannot open '%s': %s", WEIR__CLIPPED(gitdir),
+                               weir_error_text(weir_error_from_errno(errno)));
+        weir__sys_close(git);
+        return 0;
+    }
+    result = weir__git_finding_note(&modules->visited, st.st_dev, st.st_ino);
+    if (result > 0) {
+        result = weir__buffer_append(&modules->gitdirs, gitdir, strlen(gitdir) + 1);
+        if (result == 0 && worktree)
+            result = read_index(modules, git, worktree);
+    }
+    weir__sys_close(git);
+    return result;
+}
+
+/* The folder of the repository of a working tree that was found: .git, or what it names. */
+static int find_gitdir(const char *worktree, char gitdir[PATH_MAX_BYTES],
+                       char why[WEIR__GIT_FIND_WHY_MAX])
+{
+    struct weir__buffer path;
+    struct stat st;
+    int error = 0, fd = weir__sys_openat(AT_FDCWD, worktree, O_RDONLY | O_DIRECTORY, 0);
+    weir__buffer_init(&path, PATH_MAX_BYTES);
+    why[0] = '\0';
+    if (fd < 0 || weir__sys_fstatat(fd, ".git", &st, 0) < 0)
+        error = weir_error_from_errno(errno);
+    else if (S_ISDIR(st.st_mode))
+        error = weir__buffer_puts(&path, ".git");
+    else
+        error = weir__git_gitfile_read(fd, &path, why);
+    if (!error && !join(gitdir, worktree, weir__buffer_text(&path)))
+        error = -WEIR_E_TOO_LARGE;
+    weir__buffer_fini(&path);
+    weir__sys_close(fd);
+    return error;
+}
+
+static int visit_worktree(struct modules *modules, const char *worktree)
+{
+    char gitdir[PATH_MAX_BYTES], why[WEIR__GIT_FIND_WHY_MAX];
+    int error = find_gitdir(worktree, gitdir, why);
+    if (error == 0)
+        return visit(modules, gitdir, worktree);
+    if (error == -WEIR_E_NO_MEMORY)
+        return error;
+    weir__git_finding_tell(&modules->finding, "the submodules of '%s' are not known: %s",
+                           WEIR__CLIPPED(worktree), why[0] ? why : weir_error_text(error));
+    return 0;
+}
+
+static int run(struct modules *modules)
+{
+    const struct weir__git_modules_options *options = modules->options;
+    char path[PATH_MAX_BYTES];
+    struct stat st;
+    /* The repository itself is none of its submodules. */
+    int result = join(path, options->commondir, "objects") ? 0 : -WEIR_E_TOO_LARGE;
+    if (result == 0 && weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0)
+        result = weir__git_finding_note(&modules->finding.known, st.st_dev, st.st_ino);
+    int error = result < 0 ? result : visit(modules, options->gitdir, options->worktree);
+    for (size_t at = 0; !error && at < weir__buffer_length(&modules->waiting);) {
+        snprintf(path, sizeof(path), "%s", weir__buffer_text(&modules->waiting) + at);
+        at += strlen(path) + 1;
+        if (options->find.stop && weir_cancel_is_fired(options->find.stop))
+            error = -WEIR_E_CANCELED;
+        else
+            error = visit_worktree(modules, path);
+    }
+    if (!error)
+        error = walk(modules, options->commondir, "worktrees");
+    if (!error && strcmp(options->gitdir, options->commondir) != 0)
+        error = walk(modules, options->commondir, "modules");
+    for (size_t at = 0; !error && at < weir__buffer_length(&modules->gitdirs);) {
+        const char *gitdir = weir__buffer_text(&modules->gitdirs) + at;
+        at += strlen(gitdir) + 1;
+        error = walk(modules, gitdir, "modules");
+    }
+    return error == -WEIR_E_OVERFLOW ? -WEIR_E_TOO_LARGE : error;
+}
+
+int weir__git_each_module(const struct weir__git_modules_options *options, weir__git_found_fn *fn,
+                          void *arg, struct weir__git_find_stats *ret_stats)
+{
+    struct modules modules = {.options = options};
+    weir__git_finding_init(&modules.finding, &options->find, fn, arg);
+    modules.finding.has_modules = true;
+    weir__git_set_init(&modules.visited, WEIR__GIT_ID_SIZE_MAX, 0, 0);
+    weir__buffer_init(&modules.waiting, WAITING_MAX);
+    weir__buffer_init(&modules.gitdirs, WAITING_MAX);
+    int error = run(&modules);
+    *ret_stats = modules.finding.stats;
+    weir__git_set_fini(&modules.visited);
+    weir__buffer_fini(&modules.waiting);
+    weir__buffer_fini(&modules.gitdirs);
+    weir__git_finding_fini(&modules.finding);
+    return error;
+}

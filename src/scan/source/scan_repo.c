@@ -1,0 +1,381 @@
+/* scan_repo.c - the repositories of a run: which there are, who may run, and their end.
+ *
+ * A repository is asked for by the folder of its objects, so that two working trees of one are one.
+ * What it needs is found out before it is submitted, and it is closed again meanwhile: those that
+ * wait in line take memory for their path and nothing else.
+ */
+#include "scan_repo.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "alloc.h"
+#include "log.h"
+#include "sys.h"
+
+#include "banned.h"
+
+static const struct weir_lock_class repo_class = {"scan-repo", 210};
+
+/* Repositories that wait; each takes some hundred bytes. */
+#define WAITING_MAX 65536u
+#define KNOWN_BYTES (UINT64_C(16) << 20)
+/* Of the pool, for one repository: the least that a walk is of use with, and the most that it can
+ * make use of in each thread. */
+#define DELTA_MIN (UINT64_C(8) << 20)
+#define DELTA_MAX (UINT64_C(32) << 20)
+#define RING_EACH (UINT64_C(1) << 20)
+/* A path of deltas takes more than its packed bytes, and seldom more than this. */
+#define UNPACKED 16u
+#define DRAIN_NS WEIR_NS_PER_S
+#define GRACE_NS (500 * WEIR_NS_PER_MS)
+
+/* --- the run --- */
+
+int weir__scan_repos_init(struct weir__scan *run)
+{
+    const struct weir__scan_options *options = run->options;
+    struct weir__scan_repos *repos = &run->repos;
+    weir__git_set_init(&repos->known, 2 * sizeof(uint64_t), 0, KNOWN_BYTES);
+    if (options->history == WEIR__SCAN_NO_HISTORY)
+        return 0;
+    struct weir_pool_config config = weir_pool_config_default();
+    if (options->ring_bytes)
+        config.scan_ring_bytes = options->ring_bytes;
+    if (options->delta_bytes)
+        config.delta_cache_bytes = options->delta_bytes;
+    if (options->spill_slots)
+        config.spill_slots = options->spill_slots;
+    int result = weir_pool_init(&repos->pool, "scan-repos", &config);
+    repos->has_pool = result == 0;
+    if (result == 0)
+        result = weir_slots_init(&repos->slots, "scan-repo-disks", options->slots);
+    repos->has_slots = result == 0;
+    if (result == 0)
+        result = weir_budget_init(&repos->large, "scan-large", 1);
+    repos->has_large = result == 0;
+    if (result < 0)
+        return result;
+    repos->config = config;
+    char why[WEIR__GIT_FLAW_MAX];
+    repos->has_states =
+        options->has_state && weir__git_states_open(&repos->states, secure_getenv("XDG_STATE_HOME"),
+                                                    secure_getenv("HOME"), 0, why) == 0;
+    repos->leaders = options->repos_max ? options->repos_max : run->threads + 1;
+    const struct weir_sched_options sched = {
+        .workers = repos->leaders,
+        .jobs_max = WAITING_MAX,
+        .slots = &repos->slots,
+        .pool = &repos->pool,
+        .crew = {.drain_ns = DRAIN_NS, .grace_ns = GRACE_NS},
+    };
+    return weir_sched_new(&repos->sched, "scan-repos", &sched);
+}
+
+uint64_t weir__scan_repos_drain(struct weir__scan *run)
+{
+    struct weir_crew_report report = {0};
+    uint64_t abandoned = 0;
+    if (!run->repos.sched)
+        return 0;
+    weir_sched_drain(run->repos.sched, &report);
+    for (uint64_t i = 0; i < report.kind_count; i++)
+        abandoned += report.kinds[i].abandoned;
+    return abandoned;
+}
+
+void weir__scan_repos_fini(struct weir__scan *run)
+{
+    struct weir__scan_repos *repos = &run->repos;
+    weir_sched_free(repos->sched);
+    if (repos->has_states)
+        weir__git_states_close(&repos->states);
+    if (repos->has_large)
+        weir_budget_fini(&repos->large);
+    if (repos->has_slots)
+        weir_slots_fini(&repos->slots);
+    if (repos->has_pool)
+        weir_pool_fini(&repos->pool);
+    weir__git_set_fini(&repos->known);
+}
+
+/* --- one repository --- */
+
+void weir__scan_repo_hold(struct weir__scan_repo *repo)
+{
+    weir_lock_acquire(&repo->run->lock);
+    repo->users++;
+    weir_lock_release(&repo->run->lock);
+}
+
+void weir__scan_repo_drop(struct weir__scan_repo *repo)
+{
+    weir_lock_acquire(&repo->run->lock);
+    bool is_last = --repo->users == 0;
+    weir_lock_release(&repo->run->lock);
+    if (!is_last)
+        return;
+    if (repo->has_shards)
+        weir_frontier_fini(&repo->shards);
+    weir__scan_origins_free(repo->origins);
+    weir__scan_state_drop(repo);
+    weir__base_free(repo->identity);
+    weir__scan_wanted_free(repo->wanted);
+    weir__scan_refs_free(repo->refs);
+    weir__git_set_fini(&repo->suspects);
+    weir__git_set_fini(&repo->looked);
+    weir__git_store_close(repo->store);
+    weir_lock_fini(&repo->lock);
+    weir__base_free(repo);
+}
+
+void weir__scan_repo_tell(struct weir__scan_worker *w, const struct weir__scan_repo *repo,
+                          const struct weir__git_id *id, const char *what, const char *why)
+{
+    char hex[WEIR__GIT_HEX_SIZE], text[WEIR__SCAN_WHY_MAX];
+    const char *path = repo->path_length > 0 ? repo->path : "./";
+    if (!id) {
+        weir__scan_tell(w, path, what, why);
+        return;
+    }
+    snprintf(text, sizeof(text), "object %s: %.240s", weir__git_id_hex(id, repo->id_size, hex),
+             why);
+    weir__scan_tell_partial(w, path, what, text);
+}
+
+void weir__scan_repo_problem(void *arg, const char *text)
+{
+    struct weir__scan_repo *repo = arg;
+    weir__scan_tell_partial(repo->w, repo->path_length > 0 ? repo->path : "./",
+                            "cannot read all of the history of", text);
+}
+
+/* --- what is held --- */
+
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void note_device(struct weir__scan_repos *repos, const struct weir_slots_device *device)
+{
+    size_t i = 0;
+    while (i < repos->devices_count &&
+           weir_device_raw(repos->devices[i].device) != weir_device_raw(device->device))
+        i++;
+    if (i == WEIR__SCAN_DEVICES_MAX)
+        return;
+    if (i == repos->devices_count)
+        repos->devices[repos->devices_count++] =
+            (struct weir__scan_device){.device = device->device, .total = device->total};
+    repos->devices[i].most = greater(repos->devices[i].most, device->in_use);
+}
+
+/* Whoever begins holds all that he will: so this is when most is held. */
+static void note_held(struct weir__scan *run)
+{
+    struct weir__scan_repos *repos = &run->repos;
+    struct weir_slots_device devices[WEIR__SCAN_DEVICES_MAX];
+    struct weir_pool_stats pool;
+    weir_pool_read(&repos->pool, &pool);
+    size_t count = weir_slots_list(&repos->slots, devices, WEIR__SCAN_DEVICES_MAX);
+    weir_lock_acquire(&run->lock);
+    repos->now++;
+    repos->most = greater(repos->most, repos->now);
+    repos->ring_most = greater(repos->ring_most, pool.scan_ring_in_use);
+    repos->delta_most = greater(repos->delta_most, pool.delta_cache_in_use);
+    repos->spills_most = greater(repos->spills_most, pool.spill_slots_in_use);
+    for (size_t i = 0; i < count && i < WEIR__SCAN_DEVICES_MAX; i++)
+        note_device(repos, &devices[i]);
+    weir_lock_release(&run->lock);
+}
+
+void weir__scan_read_limits(struct weir__scan *run, struct weir__scan_limits *ret_limits)
+{
+    struct weir__scan_repos *repos = &run->repos;
+    *ret_limits = (struct weir__scan_limits){.has_repos = repos->sched != NULL};
+    if (!repos->sched)
+        return;
+    weir_pool_read(&repos->pool, &ret_limits->pool);
+    weir_sched_read(repos->sched, &ret_limits->sched);
+    weir_slots_read(&repos->slots, &ret_limits->slots);
+    weir_lock_acquire(&run->lock);
+    ret_limits->leaders = repos->leaders;
+    ret_limits->most = repos->most;
+    ret_limits->ring_most = repos->ring_most;
+    ret_limits->delta_most = repos->delta_most;
+    ret_limits->spills_most = repos->spills_most;
+    ret_limits->devices_count = repos->devices_count;
+    memcpy(ret_limits->devices, repos->devices, sizeof(repos->devices));
+    weir_lock_release(&run->lock);
+}
+
+static int run_repo(struct weir_job *job, const struct weir_deadline *deadline)
+{
+    struct weir__scan_repo *repo = (struct weir__scan_repo *)job;
+    (void)deadline; /* whoever stops the run fires its token, by which everything here waits */
+    struct weir__scan *run = repo->run;
+    note_held(run);
+    int result = weir__scan_worker_new(&repo->w, run);
+    if (result == 0)
+        result = weir__scan_repo_lead(repo);
+    weir_lock_acquire(&run->lock);
+    run->repos.now--;
+    weir_lock_release(&run->lock);
+    return result;
+}
+
+static void end_repo(struct weir_job *job, int result)
+{
+    struct weir__scan_repo *repo = (struct weir__scan_repo *)job;
+    struct weir__scan *run = repo->run;
+    if (!repo->w && !weir_cancel_is_fired(&run->stop) && weir__scan_worker_new(&repo->w, run) == 0)
+        weir__scan_repo_tell(repo->w, repo, NULL, "cannot scan the history of",
+                             weir_error_text(result));
+    if (repo->w)
+        weir__scan_count(repo->w);
+    weir__scan_worker_free(repo->w);
+    repo->w = NULL;
+    weir__scan_repo_drop(repo);
+    weir__job_done(run);
+}
+
+/* --- what it needs --- */
+
+static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
+{
+    return value < least ? least : value < most ? value : most;
+}
+
+/* By the sizes of its packs. One that would like more than there is gets what there is, and leave
+ * to spill. */
+static void ask_for(struct weir__scan_repo *repo, const struct weir__git_store *store)
+{
+    const struct weir__scan_repos *repos = &repo->run->repos;
+    uint64_t threads = repo->run->threads;
+    struct weir__git_store_needs needs;
+    weir__git_store_needs(store, &needs);
+    uint64_t wish = clamp(needs.pack_bytes_max * UNPACKED, DELTA_MIN, DELTA_MAX * threads) +
+                    2 * needs.plan_bytes_max;
+    uint64_t most = repos->config.delta_cache_bytes;
+    repo->job.pool = (struct weir_pool_request){
+        .scan_ring_bytes = clamp(RING_EACH * threads, 1, repos->config.scan_ring_bytes),
+        .delta_cache_bytes = wish < most ? wish : most,
+        .needs_spill_slot = wish > most,
+    };
+    repo->plan_bytes = 2 * needs.plan_bytes_max;
+}
+
+/* 1, or 0 when somebody has brought it before. */
+static int make_known(struct weir__scan *run, const struct stat *st)
+{
+    struct weir__git_id id = {{0}};
+    uint64_t words[2] = {st->st_dev, st->st_ino};
+    uint32_t number;
+    memcpy(id.bytes, words, sizeof(words));
+    weir_lock_acquire(&run->lock);
+    int result = weir__git_set_add(&run->repos.known, &id, &number);
+    weir_lock_release(&run->lock);
+    return result;
+}
+
+static int identify(const struct weir__git_store *store, struct stat *ret_st)
+{
+    char path[WEIR__GIT_PATH_MAX + 16];
+    snprintf(path, sizeof(path), "%s/objects", weir__git_store_commondir(store));
+    return weir__sys_fstatat(AT_FDCWD, path, ret_st, 0) < 0 ? -WEIR_E_IO : 0;
+}
+
+/* Paths in a working tree are those from its top. */
+static size_t without_dot_git(const char *path, size_t length)
+{
+    size_t end = length;
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    bool is_inside =
+        end >= 4 && memcmp(path + end - 4, ".git", 4) == 0 && (end == 4 || path[end - 5] == '/');
+    return is_inside ? end - 4 : length;
+}
+
+/* What no other repository has. */
+static int name_objects(struct weir__scan_repo *repo, const struct weir__git_store *store,
+                        const struct stat *st)
+{
+    char text[WEIR__GIT_PATH_MAX + 64];
+    int length =
+        snprintf(text, sizeof(text), "%s %" PRIu64 " %" PRIu64, weir__git_store_commondir(store),
+                 (uint64_t)st->st_dev, (uint64_t)st->st_ino);
+    repo->identity = weir__base_alloc((size_t)length + 1, 1);
+    if (repo->identity)
+        memcpy(repo->identity, text, (size_t)length + 1);
+    return repo->identity ? 0 : -WEIR_E_NO_MEMORY;
+}
+
+static struct weir__scan_repo *repo_new(struct weir__scan *run, const char *path)
+{
+    size_t length = without_dot_git(path, strlen(path));
+    struct weir__scan_repo *repo = weir__base_alloc(1, sizeof(*repo) + length + 2);
+    if (!repo)
+        return NULL;
+    repo->run = run;
+    repo->users = 1;
+    weir_lock_init(&repo->lock, &repo_class);
+    memcpy(repo->path, path, length);
+    if (length > 0 && path[length - 1] != '/')
+        repo->path[length++] = '/';
+    repo->path_length = length;
+    return repo;
+}
+
+static int submit(struct weir__scan_worker *w, struct weir__scan_repo *repo, const struct stat *st)
+{
+    struct weir__scan *run = w->run;
+    struct weir_device_info info;
+    weir_device_find_number(st->st_dev, NULL, &info);
+    repo->job.io_model = WEIR_IO_MMAP_IMPLICIT;
+    repo->job.device = info.device;
+    repo->job.run = run_repo;
+    repo->job.done = end_repo;
+    weir_lock_acquire(&run->lock);
+    run->open++; /* as long as it is somewhere */
+    weir_lock_release(&run->lock);
+    int result = weir_sched_submit(run->repos.sched, &repo->job);
+    if (result < 0)
+        weir__job_done(run); /* never the last: whoever found it has one */
+    return result;
+}
+
+void weir__scan_repo_found(struct weir__scan_worker *w, const char *path)
+{
+    char problem[WEIR__GIT_PROBLEM_SIZE] = "";
+    struct weir__git_store *store = NULL;
+    struct stat st;
+    const char *shown = *path ? path : ".";
+    int result = weir__git_store_open(&store, shown, NULL, problem);
+    if (result == 0)
+        result = identify(store, &st);
+    int is_new = result < 0 ? result : make_known(w->run, &st);
+    if (is_new > 0) {
+        struct weir__scan_repo *repo = repo_new(w->run, path);
+        result = repo ? 0 : -WEIR_E_NO_MEMORY;
+        if (repo) {
+            ask_for(repo, store);
+            result = name_objects(repo, store, &st);
+            if (result == 0)
+                result = submit(w, repo, &st);
+            if (result < 0)
+                weir__scan_repo_drop(repo);
+        }
+    } else {
+        result = is_new;
+    }
+    weir__git_store_close(store);
+    if (result < 0)
+        weir__scan_tell(w, shown, "cannot scan the history of",
+                        problem[0]               ? problem
+                        : result == -WEIR_E_BUSY ? "too many repositories wait: scan them in parts"
+                                                 : weir_error_text(result));
+}

@@ -1,0 +1,177 @@
+/* scan_repo_lead.c - one repository, from its opening to its end. */
+#include "scan_repo.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "git/discover.h"
+#include "sys.h"
+
+#include "banned.h"
+
+/* Largest commit, tag or tree that a leader reads. */
+#define LED_MAX (UINT64_C(128) << 20)
+
+static const char *path_of(const struct weir__scan_repo *repo)
+{
+    return repo->path_length > 0 ? repo->path : ".";
+}
+
+/* What is there and cannot be read by anybody. */
+static void tell_facts(struct weir__scan_repo *repo)
+{
+    struct weir__git_store_facts facts;
+    char text[WEIR__SCAN_WHY_MAX];
+    weir__git_store_facts(repo->store, &facts);
+    if (facts.alternates_unusable > 0) {
+        snprintf(text, sizeof(text), "%u of the object folders that it borrows from cannot be used",
+                 facts.alternates_unusable);
+        weir__scan_repo_problem(repo, text);
+    }
+    if (facts.packs_unindexed > 0) {
+        snprintf(text, sizeof(text), "%" PRIu32 " packs have no index: git index-pack makes one",
+                 facts.packs_unindexed);
+        weir__scan_repo_problem(repo, text);
+    }
+    if (facts.packs_unread > 0) {
+        snprintf(text, sizeof(text), "%" PRIu32 " packs are more than can be listed: repack it",
+                 facts.packs_unread);
+        weir__scan_repo_problem(repo, text);
+    }
+}
+
+static int open_repo(struct weir__scan_repo *repo)
+{
+    const struct weir_pool_permit *permit = weir_job_pool_permit(&repo->job);
+    uint64_t bytes = weir_pool_permit_delta_cache_bytes(permit);
+    uint64_t threads = repo->run->threads;
+    char problem[WEIR__GIT_PROBLEM_SIZE] = "";
+    struct weir__git_store_options options;
+    weir__git_store_options_init(&options);
+    options.object_max = LED_MAX;
+    int result = weir__git_store_open(&repo->store, path_of(repo), &options, problem);
+    if (result < 0) {
+        weir__scan_repo_tell(repo->w, repo, NULL, "cannot scan the history of",
+                             problem[0] ? problem : weir_error_text(result));
+        return result;
+    }
+    repo->id_size = weir__git_store_id_size(repo->store);
+    repo->shard_bytes = (bytes > repo->plan_bytes ? bytes - repo->plan_bytes : bytes) / threads;
+    const struct weir_frontier_options frontier = {.blobs_max = threads,
+                                                   .bytes_max = repo->shard_bytes * threads};
+    result = weir_frontier_init(&repo->shards, "scan-shards", &frontier);
+    repo->has_shards = result == 0;
+    weir__git_set_init(&repo->suspects, repo->id_size, sizeof(struct weir__suspect),
+                       WEIR__SCAN_SUSPECTS_BYTES);
+    weir__git_set_init(&repo->looked, repo->id_size, 0, WEIR__SCAN_LOOKED_BYTES);
+    if (result == 0)
+        tell_facts(repo);
+    return result;
+}
+
+static bool has_large(const struct weir__scan_repo *repo)
+{
+    for (uint32_t i = 0; i < weir__git_set_count(&repo->suspects); i++) {
+        const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
+        if ((suspect->flags & (WEIR__SUSPECT_LARGE | WEIR__SUSPECT_DONE)) == WEIR__SUSPECT_LARGE)
+            return true;
+    }
+    return false;
+}
+
+/* Suspects that the second look has not met: they were there at the first. One that is remembered
+ * may have been pruned; it stays remembered, since it would not be looked at if it came back. */
+static void tell_lost(struct weir__scan_repo *repo)
+{
+    for (uint32_t i = 0; i < weir__git_set_count(&repo->suspects); i++) {
+        const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
+        struct weir__git_id id = weir__git_set_id(&repo->suspects, i);
+        bool is_large = suspect->flags & WEIR__SUSPECT_LARGE;
+        if (suspect->flags & WEIR__SUSPECT_DONE ||
+            (suspect->flags & WEIR__SUSPECT_KNOWN && !is_large))
+            continue;
+        weir__scan_repo_tell(repo->w, repo, &id, "cannot scan all of the history of",
+                             is_large
+                                 ? "it is larger than what is kept in memory: raise --delta-cache"
+                                 : "it was suspect, and is gone");
+    }
+}
+
+static bool has_worktree(const struct weir__scan_repo *repo)
+{
+    char path[WEIR__GIT_PATH_MAX + 16];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s/.git", path_of(repo));
+    return weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0;
+}
+
+static int on_module(void *arg, const char *path, const struct weir__git_discovered *found)
+{
+    struct weir__scan_repo *repo = arg;
+    (void)found;
+    weir__scan_repo_found(repo->w, path);
+    return 0;
+}
+
+/* They are repositories of their own, which wait in line as others do. */
+static int find_modules(struct weir__scan_repo *repo)
+{
+    const struct weir__git_modules_options options = {
+        .gitdir = weir__git_store_gitdir(repo->store),
+        .commondir = weir__git_store_commondir(repo->store),
+        .worktree = has_worktree(repo) ? path_of(repo) : NULL,
+        .id_size = repo->id_size,
+        .find = {.problem = weir__scan_repo_problem, .problem_arg = repo, .stop = &repo->run->stop},
+    };
+    struct weir__git_find_stats stats;
+    if (!repo->run->options->has_modules)
+        return 0;
+    return weir__git_each_module(&options, on_module, repo, &stats);
+}
+
+/* All that is to be known before anything is looked at. */
+static int prepare(struct weir__scan_repo *repo)
+{
+    uint64_t gaps = repo->w->gaps;
+    int result = open_repo(repo);
+    if (result == 0)
+        result = weir__scan_refs_read(repo);
+    if (result == 0)
+        result = find_modules(repo);
+    if (result == 0)
+        result = weir__scan_repo_narrow(repo);
+    if (result < 0 && result != -WEIR_E_CANCELED && repo->w->gaps == gaps)
+        weir__scan_repo_tell(repo->w, repo, NULL, "cannot scan the history of",
+                             weir_error_text(result));
+    return result;
+}
+
+int weir__scan_repo_lead(struct weir__scan_repo *repo)
+{
+    int result = prepare(repo);
+    if (result < 0)
+        return result;
+    weir__scan_state_load(repo);
+    result = weir__scan_repo_pass(repo);
+    if (result == 0)
+        result = weir__scan_state_recall(repo);
+    if (result == 0 && weir__git_set_count(&repo->suspects) > 0) {
+        result = weir__scan_origins_find(repo);
+        if (result == 0) {
+            repo->is_second = true;
+            result = weir__scan_repo_pass(repo);
+        }
+        if (result == 0 && has_large(repo))
+            result = weir__scan_repo_pass_large(repo);
+        if (result == 0)
+            tell_lost(repo);
+    }
+    if (result == 0) {
+        repo->w->counts.repos++;
+        weir__scan_state_keep(repo);
+    } else if (result != -WEIR_E_CANCELED)
+        weir__scan_repo_tell(repo->w, repo, NULL, "cannot scan all of the history of",
+                             weir_error_text(result));
+    return result;
+}

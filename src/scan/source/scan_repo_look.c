@@ -1,0 +1,489 @@
+/* scan_repo_look.c - one object of a repository: whether there is anything in it, and later what.
+ *
+ * The first look is made with no path. A text that git has as a delta is scanned by what is known
+ * of the one that it was made from (engine/whole.h): the path of objects from the root of a family
+ * is always the same thread's, so each thread keeps the traces of the last few depths.
+ *
+ * The second look is made at the path, and as part of the commit, that the origin says; if nothing
+ * of what the first look saw is found there, at its other paths too.
+ */
+#include "scan_repo.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "archive_hidden.h"
+#include "git/message.h"
+#include "git/pack_delta.h"
+#include "log.h"
+#include "sys.h"
+
+#include "banned.h"
+
+/* Depths whose traces are kept; below them a text whose base was overwritten is scanned in full. */
+#define TRACES 64u
+/* Steps of a delta; beyond them it is hardly like its base. */
+#define STEPS_MAX 65536u
+
+#define SEEN      128u
+
+struct kept_trace {
+    struct weir__trace trace;
+    uint32_t depth;   /* of the object that it is of: the last one there */
+    const char *path; /* that it was scanned with: another one has other rules */
+};
+
+struct weir__scan_hand {
+    struct kept_trace traces[TRACES];
+    struct weir__copied *copies;
+    size_t copies_room;
+    struct weir__scan_judged *judged;
+    struct weir__git_id seen[SEEN]; /* objects that were looked at to their end */
+    size_t seen_count;
+};
+
+void weir__scan_hand_free(struct weir__scan_hand *hand)
+{
+    if (!hand)
+        return;
+    for (size_t i = 0; i < TRACES; i++)
+        weir__trace_fini(&hand->traces[i].trace);
+    weir__base_free(hand->copies);
+    weir__scan_judged_free(hand->judged);
+    weir__base_free(hand);
+}
+
+static struct weir__scan_hand *hand_of(struct weir__scan_worker *w)
+{
+    if (w->hand)
+        return w->hand;
+    w->hand = weir__base_alloc(1, sizeof(*w->hand));
+    for (size_t i = 0; w->hand && i < TRACES; i++)
+        weir__trace_init(&w->hand->traces[i].trace);
+    return w->hand;
+}
+
+void weir__scan_hand_flush(struct weir__scan_worker *w, struct weir__scan_repo *repo)
+{
+    if (!w->hand)
+        return;
+    weir__scan_state_seen(repo, w->hand->seen, w->hand->seen_count);
+    w->hand->seen_count = 0;
+}
+
+static void note_seen(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                      const struct weir__git_id *id)
+{
+    if (w->hand->seen_count == SEEN)
+        weir__scan_hand_flush(w, repo);
+    w->hand->seen[w->hand->seen_count++] = *id;
+}
+
+/* --- suspects --- */
+
+uint32_t weir__scan_kind(enum weir__git_type type)
+{
+    return type == WEIR__GIT_COMMIT ? WEIR__SUSPECT_COMMIT
+           : type == WEIR__GIT_TAG  ? WEIR__SUSPECT_TAG
+                                    : WEIR__SUSPECT_BLOB;
+}
+
+void weir__scan_suspect(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                        const struct weir__git_id *id, uint32_t flags, uint64_t found)
+{
+    uint32_t number;
+    weir_lock_acquire(&repo->lock);
+    int result = weir__git_set_add(&repo->suspects, id, &number);
+    if (result >= 0) {
+        struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
+        suspect->flags |= flags;
+        suspect->found = found < UINT32_MAX ? (uint32_t)found : UINT32_MAX;
+    }
+    weir_lock_release(&repo->lock);
+    if (result < 0)
+        weir__scan_repo_tell(w, repo, id, "cannot judge all of the history of",
+                             "something may be in it, and too many others are as suspect");
+}
+
+uint32_t weir__scan_suspect_flags(struct weir__scan_repo *repo, const struct weir__git_id *id)
+{
+    weir_lock_acquire(&repo->lock);
+    uint32_t number = weir__git_set_find(&repo->suspects, id);
+    const struct weir__suspect *suspect =
+        number == WEIR__GIT_SET_NONE ? NULL : weir__git_set_extra(&repo->suspects, number);
+    uint32_t flags = suspect && !(suspect->flags & WEIR__SUSPECT_DONE) ? suspect->flags : 0;
+    weir_lock_release(&repo->lock);
+    return flags;
+}
+
+/* --- the first look --- */
+
+/* The steps that copy. False: there are too many, or no memory. */
+static bool read_copies(struct weir__scan_hand *hand, const struct weir__git_object *object,
+                        size_t *ret_count)
+{
+    struct weir__git_delta delta;
+    struct weir__git_delta_step step;
+    size_t count = 0, at = 0;
+    if (weir__git_delta_init(&delta, object->delta, object->delta_length) < 0)
+        return false;
+    while (weir__git_delta_next(&delta, &step) > 0) {
+        if (step.is_copy) {
+            if (count == hand->copies_room) {
+                size_t room = count ? 2 * count : 256;
+                struct weir__copied *copies =
+                    count < STEPS_MAX ? weir__base_realloc(hand->copies, room, sizeof(*copies))
+                                      : NULL;
+                if (!copies)
+                    return false;
+                hand->copies = copies;
+                hand->copies_room = room;
+            }
+            hand->copies[count++] = (struct weir__copied){
+                .to = (uint32_t)at, .from = (uint32_t)step.from, .length = (uint32_t)step.length};
+        }
+        at += step.length;
+    }
+    *ret_count = count;
+    return true;
+}
+
+/* Nothing is known of what stands at that depth now. */
+static struct kept_trace *forget(struct weir__scan_hand *hand, uint32_t depth)
+{
+    struct kept_trace *kept = &hand->traces[depth % TRACES];
+    kept->depth = depth;
+    kept->path = NULL;
+    kept->trace.is_known = false;
+    return kept;
+}
+
+/* Of a blob that never had a path: its name is its own. */
+static const char no_path[] = "";
+
+static bool is_same_path(const char *a, const char *b)
+{
+    return a != no_path && (a == b || (a && b && strcmp(a, b) == 0));
+}
+
+/* path: in the repository, which outlives the walk; or NULL. */
+static int look_at_text(struct weir__scan_worker *w, const struct weir__git_object *object,
+                        const struct weir__object *what, const char *path,
+                        struct weir__scan_result *ret_result)
+{
+    struct weir__scan_hand *hand = w->hand;
+    struct weir__text text = {.bytes = (const char *)object->bytes, .length = object->length};
+    struct weir__edit edit;
+    struct kept_trace *own = forget(hand, object->depth);
+    const struct kept_trace *base = &hand->traces[(object->depth + TRACES - 1) % TRACES];
+    own->path = path;
+    if (!w->run->options->is_full && object->has_base && base->depth + 1 == object->depth &&
+        base->trace.is_known && is_same_path(base->path, path) &&
+        base->trace.length == object->base_length && read_copies(hand, object, &edit.count)) {
+        edit.base = &base->trace;
+        edit.copies = hand->copies;
+        text.edit = &edit;
+    }
+    text.trace = &own->trace;
+    return weir__scanner_text(w->scanner, what, &text, ret_result);
+}
+
+static size_t read_bytes(void *arg, uint64_t at, char *bytes, size_t length)
+{
+    const struct weir__git_object *object = arg;
+    size_t left = at < object->length ? object->length - (size_t)at : 0;
+    size_t count = left < length ? left : length;
+    memcpy(bytes, object->bytes + (count > 0 ? at : 0), count);
+    return count;
+}
+
+/* Whether it has to be opened as a file is. */
+static bool is_archive(const struct weir__git_object *object, bool is_binary)
+{
+    const struct weir__archive_source source = {
+        .head = (const char *)object->bytes,
+        .head_length =
+            object->length < WEIR__ARCHIVE_PROBE_ALL ? object->length : WEIR__ARCHIVE_PROBE_ALL,
+        .size = object->length,
+        .read = read_bytes,
+        .arg = (void *)(uintptr_t)object,
+    };
+    uint64_t at;
+    return weir__archive_probe(source.head, source.head_length) ||
+           ((is_binary || weir__archive_is_run(source.head, source.head_length)) &&
+            weir__archive_hidden(&source, &at));
+}
+
+static bool has_doubt(const struct weir__scan_result *result)
+{
+    return result->is_decode_truncated || result->gave_up > 0 || result->is_judged_early;
+}
+
+static int scan_bytes(struct weir__scan_worker *w, const struct weir__object *what,
+                      const void *bytes, size_t length, struct weir__scan_result *ret_result)
+{
+    int result = weir__scanner_begin(w->scanner, what);
+    if (result == 0 && length > 0)
+        result = weir__scanner_feed(w->scanner, bytes, length);
+    return result < 0 ? result : weir__scanner_end(w->scanner, ret_result);
+}
+
+static int look_at_blob(struct weir__scan_worker *w, const struct weir__git_object *object,
+                        const struct weir__object *what, struct weir__scan_result *ret_result,
+                        bool *ret_is_file)
+{
+    bool is_binary = memchr(object->bytes, '\0', object->length) != NULL;
+    *ret_is_file = is_archive(object, is_binary);
+    if (*ret_is_file)
+        return 0; /* all of it comes later */
+    if (!is_binary && object->length <= WEIR__TEXT_MAX)
+        return look_at_text(w, object, what, NULL, ret_result);
+    return scan_bytes(w, what, object->bytes, object->length, ret_result);
+}
+
+static int look_at_message(struct weir__scan_worker *w, const struct weir__git_object *object,
+                           const struct weir__object *what, struct weir__scan_result *ret_sum)
+{
+    struct weir__git_message message;
+    struct weir__git_range part;
+    const char *bytes = (const char *)object->bytes;
+    int result = 0;
+    weir__git_message_init(&message, object->type, bytes, object->length);
+    while (result == 0 && weir__git_message_next(&message, &part) > 0) {
+        struct weir__scan_result one = {0};
+        result = scan_bytes(w, what, bytes + part.offset, part.length, &one);
+        ret_sum->findings += one.findings;
+        ret_sum->gave_up += one.gave_up;
+        ret_sum->is_decode_truncated |= one.is_decode_truncated;
+        ret_sum->is_judged_early |= one.is_judged_early;
+    }
+    return result;
+}
+
+static int look_at_tree(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                        const struct weir__git_object *object)
+{
+    struct weir__edit edit = {.copies = NULL};
+    bool is_known = object->has_base && read_copies(w->hand, object, &edit.count);
+    edit.copies = w->hand->copies;
+    uint64_t gaps = w->gaps;
+    int result =
+        weir__scan_look_at_tree(w, repo, object, &w->hand->judged, is_known ? &edit : NULL);
+    if (result == 0 && w->gaps == gaps)
+        note_seen(w, repo, &object->id);
+    return result;
+}
+
+/* Whether nobody has looked at it yet, in a pack or loose. */
+static bool is_first(struct weir__scan_repo *repo, const struct weir__git_id *id)
+{
+    uint32_t number;
+    weir_lock_acquire(&repo->lock);
+    bool is_it = repo->is_repeated
+                     ? weir__git_set_add(&repo->looked, id, &number) != 0
+                     : weir__git_set_count(&repo->looked) == 0 ||
+                           weir__git_set_find(&repo->looked, id) == WEIR__GIT_SET_NONE;
+    weir_lock_release(&repo->lock);
+    return is_it;
+}
+
+int weir__scan_look_first(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                          const struct weir__git_object *object)
+{
+    struct weir__object what = {.path = NULL, .decode_depth = w->run->options->decode_depth};
+    struct weir__scan_result result = {0};
+    struct weir__scan_hand *hand = hand_of(w);
+    uint32_t kind = weir__scan_kind(object->type);
+    bool is_file = false;
+    uint64_t gaps = w->gaps;
+    if (!hand)
+        return -WEIR_E_NO_MEMORY;
+    forget(hand, object->depth);
+    if (object->type == WEIR__GIT_TREE)
+        return look_at_tree(w, repo, object);
+    if ((repo->wanted && !weir__git_wanted_is(repo->wanted, &object->id, object->type)) ||
+        !is_first(repo, &object->id))
+        return 0;
+    w->is_asking = true;
+    int error = kind == WEIR__SUSPECT_BLOB ? look_at_blob(w, object, &what, &result, &is_file)
+                                           : look_at_message(w, object, &what, &result);
+    w->is_asking = false;
+    w->counts.objects++;
+    w->counts.bytes += object->length;
+    w->counts.decoded_bytes += result.decoded_bytes;
+    if (error < 0)
+        weir__scan_repo_tell(w, repo, &object->id, "cannot scan all of the history of",
+                             weir_error_text(error));
+    else if (is_file || result.findings > 0 || has_doubt(&result))
+        weir__scan_suspect(w, repo, &object->id,
+                           kind | (is_file ? WEIR__SUSPECT_FILE : WEIR__SUSPECT_FOUND),
+                           result.findings);
+    if (error == 0 && w->gaps == gaps) /* one that could not be noted is to be met again */
+        note_seen(w, repo, &object->id);
+    return 0;
+}
+
+/* --- the second look --- */
+
+/* False: there is no memory for it, which is told. */
+static bool set_path(struct weir__scan_worker *w, const struct weir__scan_repo *repo,
+                     const struct weir__git_id *id, const char *inside)
+{
+    weir__buffer_truncate(&w->path, 0);
+    int result = weir__buffer_append(&w->path, repo->path, repo->path_length);
+    if (result == 0)
+        result = weir__buffer_puts(&w->path, inside);
+    if (result < 0)
+        weir__scan_repo_tell(w, repo, id, "cannot scan all of the history of",
+                             weir_error_text(result));
+    return result == 0;
+}
+
+static bool write_all(int fd, const uint8_t *bytes, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        ssize_t n = weir__sys_write(fd, bytes + at, length - at);
+        if (n <= 0)
+            return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+/* The bytes as a file, which is what archives are read from. */
+static void scan_as_file(struct weir__scan_worker *w, const struct weir__git_object *object)
+{
+    const char *why = weir__scan_archive_why_not(w->run, true);
+    int fd = why ? -1 : weir__scan_spill_open();
+    if (!why && (fd < 0 || !write_all(fd, object->bytes, object->length)))
+        why = weir__log_reason(errno);
+    if (!why)
+        weir__scan_open(w, fd);
+    else if (weir__scan_object_begin(w)) {
+        weir__scan_archive_unopened(w, NULL, why);
+        if (weir__scan_object_feed(w, (const char *)object->bytes, object->length))
+            (void)weir__scan_object_end(w);
+    }
+    weir__sys_close(fd);
+}
+
+/* path: in the repository. */
+static void scan_text(struct weir__scan_worker *w, const struct weir__git_object *object,
+                      const char *path)
+{
+    struct weir__object what = weir__scan_object_of(w);
+    struct weir__scan_result result;
+    int error = look_at_text(w, object, &what, path, &result);
+    if (error < 0)
+        weir__scan_tell(w, what.path, "cannot scan", weir_error_text(error));
+    else
+        weir__scan_object_tell(w, &result);
+}
+
+static void scan_blob(struct weir__scan_worker *w, const struct weir__git_object *object,
+                      uint32_t flags, const char *path)
+{
+    forget(w->hand, object->depth);
+    if (weir__scanner_skips(w->scanner, weir__buffer_text(&w->path)))
+        w->counts.allowed_paths++;
+    else if (flags & WEIR__SUSPECT_FILE)
+        scan_as_file(w, object);
+    else if (object->length <= WEIR__TEXT_MAX && !memchr(object->bytes, '\0', object->length))
+        scan_text(w, object, path);
+    else if (weir__scan_object_begin(w) &&
+             weir__scan_object_feed(w, (const char *)object->bytes, object->length))
+        (void)weir__scan_object_end(w);
+}
+
+static void scan_message(struct weir__scan_worker *w, const struct weir__git_object *object)
+{
+    struct weir__git_message message;
+    struct weir__git_range part;
+    const char *bytes = (const char *)object->bytes;
+    weir__git_message_init(&message, object->type, bytes, object->length);
+    while (weir__git_message_next(&message, &part) > 0)
+        if (weir__scan_object_begin(w) &&
+            (part.length == 0 || weir__scan_object_feed(w, bytes + part.offset, part.length)))
+            (void)weir__scan_object_end(w);
+}
+
+/* At its first path, and at others as long as not all that was seen has been found. */
+static void scan_at_paths(struct weir__scan_worker *w, const struct weir__scan_repo *repo,
+                          const struct weir__git_object *object,
+                          const struct weir__suspect *suspect,
+                          const struct weir__scan_origin *origin)
+{
+    const struct weir__brought *brought = &origin->brought;
+    uint64_t before = w->told;
+    if (set_path(w, repo, &object->id, origin->path))
+        scan_blob(w, object, suspect->flags, origin->path == origin->name ? no_path : origin->path);
+    for (size_t i = 0; i < brought->paths_count && w->told - before < suspect->found; i++)
+        if (strcmp(brought->paths[i], origin->path) != 0 &&
+            set_path(w, repo, &object->id, brought->paths[i]))
+            scan_blob(w, object, suspect->flags, brought->paths[i]);
+}
+
+/* The suspect, if nobody has looked at it again; from now on somebody has. */
+static bool take_suspect(struct weir__scan_repo *repo, const struct weir__git_id *id,
+                         uint32_t *ret_number, struct weir__suspect *ret_suspect)
+{
+    bool is_taken = false;
+    weir_lock_acquire(&repo->lock);
+    *ret_number = weir__git_set_find(&repo->suspects, id);
+    if (*ret_number != WEIR__GIT_SET_NONE) {
+        struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, *ret_number);
+        is_taken = !(suspect->flags & WEIR__SUSPECT_DONE);
+        *ret_suspect = *suspect;
+        suspect->flags |= WEIR__SUSPECT_DONE;
+    }
+    weir_lock_release(&repo->lock);
+    return is_taken;
+}
+
+static void mark_told(struct weir__scan_repo *repo, uint32_t number)
+{
+    weir_lock_acquire(&repo->lock);
+    struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
+    suspect->flags |= WEIR__SUSPECT_TOLD;
+    weir_lock_release(&repo->lock);
+}
+
+int weir__scan_look_second(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                           const struct weir__git_object *object)
+{
+    struct weir__suspect suspect;
+    struct weir__scan_origin origin;
+    struct weir__scan_hand *hand = hand_of(w);
+    uint32_t number;
+    if (!hand)
+        return -WEIR_E_NO_MEMORY;
+    forget(hand, object->depth);
+    uint64_t told = w->told, gaps = w->gaps;
+    if (!take_suspect(repo, &object->id, &number, &suspect))
+        return 0;
+    if (object->type == WEIR__GIT_BLOB) {
+        bool is_binary = memchr(object->bytes, '\0', object->length) != NULL;
+        if (suspect.flags & WEIR__SUSPECT_LARGE && is_archive(object, is_binary))
+            suspect.flags |= WEIR__SUSPECT_FILE; /* nobody could ask before */
+        weir__scan_origin_of_blob(repo, number, &origin);
+        w->brought = &origin.brought;
+        scan_at_paths(w, repo, object, &suspect, &origin);
+    } else {
+        weir__scan_origin_of_message(repo, object, &origin);
+        w->brought = &origin.brought;
+        if (set_path(w, repo, &object->id, origin.path))
+            scan_message(w, object);
+    }
+    w->brought = NULL;
+    if (suspect.flags & WEIR__SUSPECT_LARGE) { /* this look is its first */
+        w->counts.objects++;
+        w->counts.bytes += object->length;
+        if (w->gaps == gaps)
+            note_seen(w, repo, &object->id);
+    }
+    if (w->told != told || w->gaps != gaps)
+        mark_told(repo, number);
+    return 0;
+}

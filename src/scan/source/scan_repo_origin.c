@@ -1,0 +1,325 @@
+/* scan_repo_origin.c - which commit brought what is suspect, who made it and when, and under which
+ * paths it lay.
+ *
+ * Everything here is done by the leader, between the two looks; the second look only reads it.
+ */
+#include "scan_repo.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "git/index_file.h"
+#include "sys.h"
+
+#include "banned.h"
+
+#define HISTORY_BYTES (UINT64_C(256) << 20)
+#define TEXTS_BYTES   (64u << 20)
+#define OTHERS_MAX    4096u
+
+/* A ref that leads to something that is no commit. */
+struct other {
+    struct weir__git_id id;
+    enum weir__git_type type;
+    size_t name; /* among the texts */
+};
+
+/* What is said of a commit: where it begins among the texts. */
+struct commit_texts {
+    uint32_t hex, author, mail, date, subject;
+    uint32_t time[2]; /* records are aligned to 4 bytes */
+};
+
+struct weir__scan_origins {
+    struct weir__git_history own; /* unless the scan is narrowed */
+    const struct weir__git_history *history;
+    uint32_t *order;
+    uint32_t order_count;
+    struct weir__git_attribute *attribute;
+    struct other *others;
+    size_t others_count;
+    struct weir__git_set commits; /* of attributions, with their struct commit_texts */
+    struct weir__buffer texts;    /* each ends with NUL; the first is empty */
+    struct weir__buffer bytes;    /* of the object at hand */
+    struct weir__scan_repo *repo;
+};
+
+/* --- messages --- */
+
+void weir__scan_origin_of_message(const struct weir__scan_repo *repo,
+                                  const struct weir__git_object *object,
+                                  struct weir__scan_origin *o)
+{
+    const char *bytes = (const char *)object->bytes;
+    bool is_commit = object->type == WEIR__GIT_COMMIT;
+    char why[WEIR__GIT_FLAW_MAX];
+    *o = (struct weir__scan_origin){.path = o->name};
+    weir__git_message_name(object->type, &object->id, repo->id_size, bytes, object->length,
+                           o->name);
+    weir__git_id_hex(&object->id, repo->id_size, o->object);
+    /* Of what cannot be read nothing is said but its id. */
+    (void)!(is_commit ? weir__git_about_commit(&o->about, bytes, object->length, repo->id_size, why)
+                      : weir__git_about_tag(&o->about, bytes, object->length, repo->id_size, why));
+    o->brought = (struct weir__brought){
+        .object = o->object,
+        .commit = is_commit ? o->object : NULL,
+        .author = o->about.author,
+        .mail = o->about.mail,
+        .date = o->about.date,
+        .subject = o->about.subject,
+        .time = o->about.time,
+    };
+}
+
+/* --- blobs --- */
+
+static const char *text_at(const struct weir__scan_origins *origins, uint32_t at)
+{
+    return weir__buffer_text(&origins->texts) + at;
+}
+
+static const char *kind_of(const struct weir__git_attribution *a)
+{
+    if (!a->has_commit)
+        return a->ref ? a->ref : a->is_staged ? "staged" : "unreachable";
+    return a->kind == WEIR__GIT_START_STASH   ? "stash"
+           : a->kind == WEIR__GIT_START_NOTES ? "notes"
+           : a->kind == WEIR__GIT_START_LOG   ? "reflog"
+                                              : NULL;
+}
+
+void weir__scan_origin_where(const struct weir__scan_repo *repo, uint32_t number,
+                             struct weir__git_attribution *ret_where)
+{
+    struct weir__git_id id = weir__git_set_id(&repo->suspects, number);
+    const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
+    const struct weir__git_suspect *known =
+        repo->is_unchanged ? weir__git_state_suspect(repo->state, &id) : NULL;
+    if (known)
+        *ret_where = known->where;
+    else
+        weir__git_attribute_result(repo->origins->attribute, suspect->wanted, ret_where);
+}
+
+void weir__scan_origin_of_blob(const struct weir__scan_repo *repo, uint32_t number,
+                               struct weir__scan_origin *o)
+{
+    const struct weir__scan_origins *origins = repo->origins;
+    struct weir__git_id id = weir__git_set_id(&repo->suspects, number);
+    struct weir__git_attribution a;
+    weir__scan_origin_where(repo, number, &a);
+    *o = (struct weir__scan_origin){.path = a.path};
+    weir__git_id_hex(&id, repo->id_size, o->object);
+    if (!o->path) {
+        snprintf(o->name, sizeof(o->name), "blob:%s", o->object);
+        o->path = o->name;
+    }
+    const char *none = text_at(origins, 0);
+    o->brought = (struct weir__brought){
+        .object = o->object,
+        .author = none,
+        .mail = none,
+        .date = none,
+        .subject = none,
+        .by = kind_of(&a),
+        .paths = a.paths,
+        .paths_count = a.paths_count,
+        .paths_total = a.paths_total,
+        .has_more_paths = a.has_more,
+    };
+    uint32_t at =
+        a.has_commit ? weir__git_set_find(&origins->commits, &a.commit) : WEIR__GIT_SET_NONE;
+    if (at == WEIR__GIT_SET_NONE)
+        return;
+    const struct commit_texts *texts = weir__git_set_extra(&origins->commits, at);
+    o->brought.commit = text_at(origins, texts->hex);
+    o->brought.author = text_at(origins, texts->author);
+    o->brought.mail = text_at(origins, texts->mail);
+    o->brought.date = text_at(origins, texts->date);
+    o->brought.subject = text_at(origins, texts->subject);
+    memcpy(&o->brought.time, texts->time, sizeof(texts->time));
+}
+
+/* --- finding out --- */
+
+static int keep_text(struct weir__scan_origins *origins, const char *text, uint32_t *ret_at)
+{
+    size_t at = weir__buffer_length(&origins->texts);
+    int result = weir__buffer_append(&origins->texts, text, strlen(text) + 1);
+    *ret_at = (uint32_t)at;
+    return result;
+}
+
+static int on_other(void *arg, const char *ref, const struct weir__git_id *id,
+                    enum weir__git_type type)
+{
+    struct weir__scan_origins *origins = arg;
+    uint32_t at;
+    if (origins->others_count == OTHERS_MAX)
+        return 0; /* then it is told without a name */
+    int result = keep_text(origins, ref, &at);
+    if (result == 0)
+        origins->others[origins->others_count++] =
+            (struct other){.id = *id, .type = type, .name = at};
+    return result;
+}
+
+static int walk_history(struct weir__scan_origins *origins)
+{
+    struct weir__scan_repo *repo = origins->repo;
+    const struct weir__scan_refs *refs = repo->refs;
+    const struct weir__git_history_options options = {
+        .id_size = repo->id_size,
+        .get = weir__git_store_get,
+        .get_arg = repo->store,
+        .graph = refs->graph,
+        .shallow = refs->shallow,
+        .shallow_count = refs->shallow_count,
+        .bytes_max = HISTORY_BYTES,
+        .has_trees = true,
+        .problem = weir__scan_repo_problem,
+        .problem_arg = repo,
+        .stop = &repo->run->stop,
+    };
+    int result = weir__git_history_init(&origins->own, &options);
+    if (result == 0)
+        result = weir__git_history_start_refs(&origins->own, &refs->refs, on_other, origins);
+    return result < 0 ? result : weir__git_history_walk(&origins->own, WEIR__GIT_SINCE_EVER);
+}
+
+static int on_staged(void *arg, const struct weir__git_index_entry *entry)
+{
+    return weir__git_attribute_staged(arg, entry);
+}
+
+static int read_index(struct weir__scan_origins *origins)
+{
+    struct weir__scan_repo *repo = origins->repo;
+    char why[WEIR__GIT_FLAW_MAX] = "";
+    int fd =
+        weir__sys_openat(AT_FDCWD, weir__git_store_gitdir(repo->store), O_RDONLY | O_DIRECTORY, 0);
+    int result = fd < 0 ? -WEIR_E_NOT_FOUND
+                        : weir__git_index_read(fd, "index", repo->id_size, on_staged,
+                                               origins->attribute, why);
+    weir__sys_close(fd);
+    if (result < 0 && result != -WEIR_E_NOT_FOUND && result != -WEIR_E_NO_MEMORY)
+        weir__scan_repo_problem(repo, why[0] ? why : weir_error_text(result));
+    return result == -WEIR_E_NO_MEMORY ? result : 0;
+}
+
+static int attribute(struct weir__scan_origins *origins)
+{
+    struct weir__scan_repo *repo = origins->repo;
+    const struct weir__git_attribute_options options = {
+        .id_size = repo->id_size,
+        .get = weir__git_store_get,
+        .get_arg = repo->store,
+        .history = origins->history,
+        .order = origins->order,
+        .order_count = origins->order_count,
+        .problem = weir__scan_repo_problem,
+        .problem_arg = repo,
+        .stop = &repo->run->stop,
+    };
+    int result = weir__git_attribute_new(&origins->attribute, &options);
+    uint32_t count = weir__git_set_count(&repo->suspects);
+    for (uint32_t i = 0; i < count && result == 0; i++) {
+        struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
+        struct weir__git_id id = weir__git_set_id(&repo->suspects, i);
+        if (suspect->flags & WEIR__SUSPECT_BLOB)
+            result = weir__git_attribute_want(origins->attribute, &id, &suspect->wanted);
+    }
+    if (result == 0)
+        result = weir__git_attribute_run(origins->attribute, 0, origins->order_count);
+    for (size_t i = 0; i < origins->others_count && result == 0; i++)
+        result = weir__git_attribute_ref(origins->attribute,
+                                         text_at(origins, (uint32_t)origins->others[i].name),
+                                         &origins->others[i].id, origins->others[i].type);
+    return result < 0 ? result : read_index(origins);
+}
+
+static int keep_commit(struct weir__scan_origins *origins, const struct weir__git_id *id)
+{
+    struct weir__scan_repo *repo = origins->repo;
+    struct weir__scan_origin o;
+    enum weir__git_type type = WEIR__GIT_COMMIT;
+    uint32_t number;
+    int result = weir__git_set_add(&origins->commits, id, &number);
+    if (result <= 0)
+        return result;
+    struct commit_texts *texts = weir__git_set_extra(&origins->commits, number);
+    struct weir__git_object object = {.id = *id, .type = type};
+    if (weir__git_store_get(repo->store, id, &type, &origins->bytes) == 0) {
+        object.bytes = (const uint8_t *)weir__buffer_text(&origins->bytes);
+        object.length = weir__buffer_length(&origins->bytes);
+    }
+    weir__scan_origin_of_message(repo, &object, &o);
+    memcpy(texts->time, &o.brought.time, sizeof(texts->time));
+    result = keep_text(origins, o.object, &texts->hex);
+    if (result == 0)
+        result = keep_text(origins, o.about.author, &texts->author);
+    if (result == 0)
+        result = keep_text(origins, o.about.mail, &texts->mail);
+    if (result == 0)
+        result = keep_text(origins, o.about.date, &texts->date);
+    return result < 0 ? result : keep_text(origins, o.about.subject, &texts->subject);
+}
+
+static int keep_commits(struct weir__scan_origins *origins)
+{
+    const struct weir__scan_repo *repo = origins->repo;
+    int result = 0;
+    for (uint32_t i = 0; i < weir__git_set_count(&repo->suspects) && result >= 0; i++) {
+        const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
+        struct weir__git_attribution a;
+        if (!(suspect->flags & WEIR__SUSPECT_BLOB))
+            continue;
+        weir__scan_origin_where(repo, i, &a);
+        if (a.has_commit && !(suspect->flags & WEIR__SUSPECT_DONE))
+            result = keep_commit(origins, &a.commit);
+    }
+    return result < 0 ? result : 0;
+}
+
+static int find_out(struct weir__scan_origins *origins)
+{
+    const struct weir__scan_repo *repo = origins->repo;
+    int result = repo->wanted ? 0 : walk_history(origins);
+    origins->history = repo->wanted ? &repo->wanted->history : &origins->own;
+    if (result == 0)
+        result = weir__git_history_order(origins->history, &origins->order, &origins->order_count);
+    return result < 0 ? result : attribute(origins);
+}
+
+int weir__scan_origins_find(struct weir__scan_repo *repo)
+{
+    struct weir__scan_origins *origins = weir__base_alloc(1, sizeof(*origins));
+    if (!origins)
+        return -WEIR_E_NO_MEMORY;
+    repo->origins = origins;
+    origins->repo = repo;
+    weir__git_set_init(&origins->commits, repo->id_size, sizeof(struct commit_texts), TEXTS_BYTES);
+    weir__buffer_init(&origins->texts, TEXTS_BYTES);
+    weir__buffer_init(&origins->bytes, WEIR__GIT_COMMIT_BYTES_MAX);
+    origins->others = weir__base_alloc(OTHERS_MAX, sizeof(*origins->others));
+    uint32_t none;
+    int result = origins->others ? keep_text(origins, "", &none) : -WEIR_E_NO_MEMORY;
+    if (result == 0 && !repo->is_unchanged)
+        result = find_out(origins);
+    return result < 0 ? result : keep_commits(origins);
+}
+
+void weir__scan_origins_free(struct weir__scan_origins *origins)
+{
+    if (!origins)
+        return;
+    weir__git_attribute_free(origins->attribute);
+    weir__base_free(origins->order);
+    weir__git_history_fini(&origins->own);
+    weir__git_set_fini(&origins->commits);
+    weir__buffer_fini(&origins->texts);
+    weir__buffer_fini(&origins->bytes);
+    weir__base_free(origins->others);
+    weir__base_free(origins);
+}

@@ -1,0 +1,408 @@
+/* scan_repo_shard.c - the objects of a repository, in shards: cut by its leader, walked by whoever
+ * has time.
+ *
+ * Loose objects come first, then the packs: git moves objects from the ones to the others, and
+ * removes them from where they were only afterwards. A pack that is gone when it is to be opened
+ * was replaced by another, so the list is made anew, and what it has that was not walked yet is
+ * walked; that is done as often as something is gone, at most RELISTS times. What nothing leads to
+ * goes the other way, from a pack that is replaced to loose objects: so if a pack is gone that was
+ * there before the loose ones were walked, they are walked once more.
+ */
+#include "scan_repo.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "git/loose.h"
+
+#include "banned.h"
+
+#define RELISTS 8u
+/* Shards of a pack for each thread: who is done early takes another. */
+#define SHARDS_EACH 4u
+/* A pack of fewer bytes is one. */
+#define SHARD_MIN (UINT64_C(256) << 10)
+/* Largest object that is built at all, if memory allows. */
+#define OBJECT_MAX (UINT64_C(1) << 30)
+/* Of what all repositories together may take, for large objects. */
+#define LARGE_PART 4u
+
+/* --- handing out --- */
+
+static void drop_pack(struct weir__scan *run, struct weir__scan_pack *pack)
+{
+    if (!pack)
+        return;
+    weir_lock_acquire(&run->lock);
+    bool is_last = --pack->users == 0;
+    weir_lock_release(&run->lock);
+    if (!is_last)
+        return;
+    weir__git_plan_fini(&pack->plan);
+    weir__git_pack_close(&pack->pack);
+    weir__base_free(pack);
+}
+
+/* Gives back what the shard has; its repository may go with it. */
+static void release_shard(struct weir__job *job)
+{
+    struct weir__scan_shard *shard = job->shard;
+    struct weir__scan_repo *repo = shard->repo;
+    drop_pack(repo->run, shard->pack);
+    weir_frontier_permit_release(&shard->permit);
+    weir__base_free(shard);
+    weir__scan_repo_drop(repo);
+}
+
+/* Waits for room in the frontier, and in the queue. */
+static int send_shard(struct weir__scan_repo *repo, struct weir__scan_pack *pack, uint32_t from,
+                      uint32_t until)
+{
+    struct weir__scan *run = repo->run;
+    struct weir_deadline deadline = weir_deadline_until(&run->stop);
+    struct weir__job *job = weir__job_new(WEIR__JOB_SHARD, repo->path, repo->path_length, 0);
+    struct weir__scan_shard *shard = weir__base_alloc(1, sizeof(*shard));
+    uint64_t bytes = repo->large_bytes ? repo->shard_bytes * run->threads : repo->shard_bytes;
+    int result = job && shard
+                     ? weir_frontier_acquire(&repo->shards, bytes, &shard->permit, &deadline)
+                     : -WEIR_E_NO_MEMORY;
+    if (result < 0) {
+        weir__base_free(shard);
+        weir__job_free(job);
+        return result;
+    }
+    shard->repo = repo;
+    shard->pack = pack;
+    shard->from = from;
+    shard->until = until;
+    weir__scan_repo_hold(repo);
+    if (pack) {
+        weir_lock_acquire(&run->lock);
+        pack->users++;
+        weir_lock_release(&run->lock);
+    }
+    job->shard = shard;
+    job->release = release_shard;
+    result = weir__job_send(run, job);
+    if (result < 0)
+        weir__job_free(job);
+    return result;
+}
+
+/* Until all that were sent are done: who has all the bytes is alone. */
+static int wait_for_shards(struct weir__scan_repo *repo)
+{
+    struct weir_deadline deadline = weir_deadline_until(&repo->run->stop);
+    struct weir_frontier_permit all = WEIR_FRONTIER_PERMIT_NONE;
+    struct weir_frontier_stats stats;
+    weir_frontier_read(&repo->shards, &stats);
+    int result = weir_frontier_acquire(&repo->shards, stats.bytes_max, &all, &deadline);
+    weir_frontier_permit_release(&all);
+    return result;
+}
+
+/* --- packs --- */
+
+static bool is_wanted(void *arg, const struct weir__git_id *id, enum weir__git_type type)
+{
+    struct weir__scan_repo *repo = arg;
+    if (repo->is_second)
+        return weir__scan_suspect_flags(repo, id) != 0;
+    if (weir__git_state_has(repo->state, id))
+        return false;
+    /* Names are looked at in all trees; of loose objects the type is not known yet. */
+    return !repo->wanted || type == 0 || type == WEIR__GIT_TREE ||
+           weir__git_wanted_is(repo->wanted, id, type);
+}
+
+static struct weir__git_wish wish_of(struct weir__scan_repo *repo)
+{
+    return (struct weir__git_wish){
+        .types =
+            repo->is_second ? WEIR__GIT_ALL_TYPES & ~(1u << WEIR__GIT_TREE) : WEIR__GIT_ALL_TYPES,
+        .is_wanted = is_wanted,
+        .arg = repo,
+    };
+}
+
+static void tell_doubt(struct weir__scan_repo *repo, const char *name, const char *why)
+{
+    char text[WEIR__SCAN_WHY_MAX];
+    snprintf(text, sizeof(text), "%.140s: %.160s", name, why);
+    weir__scan_tell_partial(repo->w, repo->path_length > 0 ? repo->path : "./",
+                            "cannot read all of the history of", text);
+}
+
+static int plan_pack(struct weir__scan_repo *repo, struct weir__scan_pack *pack)
+{
+    struct weir__git_wish wish = wish_of(repo);
+    int result = weir__git_plan_init(&pack->plan, &pack->pack);
+    if (result == 0)
+        result = weir__git_plan_mark(&pack->plan, &wish);
+    if (result < 0)
+        tell_doubt(repo, pack->pack.name, weir_error_text(result));
+    else if (pack->plan.has_doubt && !repo->is_second)
+        tell_doubt(repo, pack->pack.name, pack->plan.has_doubt);
+    return result;
+}
+
+static int send_pack(struct weir__scan_repo *repo, struct weir__scan_pack *pack)
+{
+    uint32_t bounds[SHARDS_EACH * WEIR__SCAN_THREADS_MAX + 1];
+    uint64_t parts = pack->pack.length / SHARD_MIN + 1;
+    unsigned most = SHARDS_EACH * repo->run->threads;
+    unsigned count = parts < most ? (unsigned)parts : most;
+    int result = 0;
+    weir__git_plan_cut(&pack->plan, count, bounds);
+    for (unsigned i = 0; i < count && result == 0; i++)
+        if (bounds[i] < bounds[i + 1])
+            result = send_shard(repo, pack, bounds[i], bounds[i + 1]);
+    return result;
+}
+
+/* NotFound: it is gone. What else is wrong with it is told, and no error. */
+static int do_pack(struct weir__scan_repo *repo, uint32_t i)
+{
+    struct weir__scan_pack *pack = weir__base_alloc(1, sizeof(*pack));
+    if (!pack)
+        return -WEIR_E_NO_MEMORY;
+    pack->users = 1;
+    int result = weir__git_store_pack_open(repo->store, i, &pack->pack);
+    if (result < 0) {
+        weir__base_free(pack);
+        if (result == -WEIR_E_NOT_FOUND || result == -WEIR_E_NO_MEMORY)
+            return result;
+        struct weir__git_store_pack about;
+        weir__git_store_pack(repo->store, i, &about);
+        tell_doubt(repo, about.stem, weir__git_store_problem(repo->store));
+        return 0;
+    }
+    if (plan_pack(repo, pack) == 0)
+        result = send_pack(repo, pack);
+    drop_pack(repo->run, pack);
+    return result;
+}
+
+/* The name of a pack, as something that sets can hold. */
+static struct weir__git_id name_of(const struct weir__git_store *store, uint32_t i)
+{
+    struct weir__git_store_pack about;
+    struct weir__git_id id = {{0}};
+    weir__git_store_pack(store, i, &about);
+    size_t length = strlen(about.stem), most = sizeof(id.bytes) - 1;
+    memcpy(id.bytes, about.stem + (length > most ? length - most : 0),
+           length > most ? most : length);
+    id.bytes[most] = (uint8_t)about.folder;
+    return id;
+}
+
+/* Adds the packs that are listed now. */
+static int note_packs(const struct weir__git_store *store, struct weir__git_set *listed)
+{
+    int result = 0;
+    for (uint32_t i = 0; result >= 0 && i < weir__git_store_packs(store); i++) {
+        struct weir__git_id name = name_of(store, i);
+        uint32_t number;
+        result = weir__git_set_add(listed, &name, &number);
+    }
+    return result < 0 ? result : 0;
+}
+
+static void set_repeated(struct weir__scan_repo *repo, bool is_it)
+{
+    weir_lock_acquire(&repo->lock);
+    repo->is_repeated = is_it;
+    weir_lock_release(&repo->lock);
+}
+
+/* Those that were not done, by the list of now. */
+static int do_packs(struct weir__scan_repo *repo, struct weir__git_set *listed,
+                    struct weir__git_set *done)
+{
+    bool is_over = false;
+    int result = 0;
+    for (unsigned tries = 0; !is_over && result == 0; tries++) {
+        result = weir__git_store_relist(repo->store);
+        if (result < 0)
+            weir__scan_repo_tell(repo->w, repo, NULL, "cannot list the packs of",
+                                 weir__git_store_problem(repo->store));
+        else
+            result = note_packs(repo->store, listed);
+        set_repeated(repo, weir__git_store_packs(repo->store) > 1);
+        is_over = true;
+        for (uint32_t i = 0; result == 0 && i < weir__git_store_packs(repo->store); i++) {
+            struct weir__git_id name = name_of(repo->store, i);
+            uint32_t number;
+            if (weir__git_set_find(done, &name) != WEIR__GIT_SET_NONE)
+                continue;
+            result = do_pack(repo, i);
+            if (result == -WEIR_E_NOT_FOUND) {
+                result = 0;
+                is_over = false;
+                continue;
+            }
+            int added = result == 0 ? weir__git_set_add(done, &name, &number) : 0;
+            result = added < 0 ? added : result;
+        }
+        if (!is_over && tries == RELISTS) {
+            tell_doubt(repo, "packs", "they are replaced faster than they can be read");
+            is_over = true;
+        }
+    }
+    return result;
+}
+
+static int do_loose(struct weir__scan_repo *repo)
+{
+    uint32_t threads = repo->run->threads;
+    int result = 0;
+    set_repeated(repo, true);
+    for (uint32_t i = 0; i < threads && result == 0; i++)
+        result = send_shard(repo, NULL, i, threads);
+    return result < 0 ? result : wait_for_shards(repo);
+}
+
+int weir__scan_repo_pass(struct weir__scan_repo *repo)
+{
+    struct weir__git_set listed, done; /* names of packs; who is done was listed */
+    uint32_t gone = 0, before;
+    unsigned tries = 0;
+    weir__git_set_init(&listed, sizeof(struct weir__git_id), 0, 0);
+    weir__git_set_init(&done, sizeof(struct weir__git_id), 0, 0);
+    int result = note_packs(repo->store, &listed);
+    do {
+        before = gone;
+        if (result == 0)
+            result = do_loose(repo);
+        if (result == 0)
+            result = do_packs(repo, &listed, &done);
+        gone = weir__git_set_count(&listed) - weir__git_set_count(&done);
+    } while (result == 0 && gone != before && ++tries < RELISTS);
+    if (result == 0 && gone != before)
+        tell_doubt(repo, "objects", "they are packed and unpacked faster than they can be read");
+    weir__git_set_fini(&listed);
+    weir__git_set_fini(&done);
+    /* Also after an error: those who are at work use what the leader has. */
+    int waited = wait_for_shards(repo);
+    return result < 0 ? result : waited;
+}
+
+int weir__scan_repo_pass_large(struct weir__scan_repo *repo)
+{
+    struct weir__scan_repos *repos = &repo->run->repos;
+    struct weir_deadline deadline = weir_deadline_until(&repo->run->stop);
+    struct weir_permit permit = WEIR_PERMIT_NONE;
+    uint64_t part = repos->config.delta_cache_bytes / LARGE_PART;
+    int result = weir_budget_acquire(&repos->large, 1, &permit, &deadline);
+    if (result < 0)
+        return result;
+    repo->large_bytes = part > repo->shard_bytes ? part : repo->shard_bytes;
+    result = weir__scan_repo_pass(repo);
+    weir_permit_release(&permit);
+    return result;
+}
+
+/* --- walking, by a thread that scans --- */
+
+struct visit {
+    struct weir__scan_worker *w;
+    struct weir__scan_repo *repo;
+    const struct weir__scan_shard *shard;
+    struct weir__git_store *store; /* for bases that are elsewhere; opened when one is asked for */
+};
+
+static int on_enter(void *arg, const struct weir__git_object *object)
+{
+    struct visit *visit = arg;
+    struct weir__scan_worker *w = visit->w;
+    int result = visit->repo->is_second ? weir__scan_look_second(w, visit->repo, object)
+                                        : weir__scan_look_first(w, visit->repo, object);
+    if (w->counts.bytes >= 4 * WEIR__SCAN_READ_SIZE)
+        weir__scan_count(w);
+    return weir__scan_is_stopped(w) ? -WEIR_E_CANCELED : result;
+}
+
+static int on_too_large(void *arg, const struct weir__git_id *id, enum weir__git_type type,
+                        uint64_t size)
+{
+    struct visit *visit = arg;
+    (void)size;
+    if (type == WEIR__GIT_TREE)
+        weir__scan_repo_tell(visit->w, visit->repo, id, "cannot read all of the history of",
+                             "a tree that is larger than what is kept in memory");
+    else if (!visit->repo->is_second)
+        weir__scan_suspect(visit->w, visit->repo, id, WEIR__SUSPECT_LARGE | weir__scan_kind(type),
+                           1);
+    return 0;
+}
+
+static int on_trouble(void *arg, const struct weir__git_trouble *trouble)
+{
+    struct visit *visit = arg;
+    char text[WEIR__SCAN_WHY_MAX];
+    if (trouble->code == WEIR_E_NOT_FOUND && !visit->shard->pack)
+        return 0; /* it was packed meanwhile: packs are listed afterwards */
+    snprintf(text, sizeof(text), "%.160s (%.100s)", trouble->why, trouble->pack);
+    weir__scan_repo_tell(visit->w, visit->repo, &trouble->id, "cannot read all of the history of",
+                         text);
+    return 0;
+}
+
+static struct weir__git_store *store_of(struct visit *visit)
+{
+    char problem[WEIR__GIT_PROBLEM_SIZE];
+    const char *path = visit->repo->path_length > 0 ? visit->repo->path : ".";
+    if (!visit->store && weir__git_store_open(&visit->store, path, NULL, problem) < 0)
+        visit->store = NULL;
+    return visit->store;
+}
+
+static int get_base(void *arg, const struct weir__git_id *id, enum weir__git_type *ret_type,
+                    struct weir__buffer *bytes)
+{
+    struct weir__git_store *store = store_of(arg);
+    return store ? weir__git_store_get(store, id, ret_type, bytes) : -WEIR_E_NOT_FOUND;
+}
+
+/* Loose objects: those of this part. */
+static bool is_mine(void *arg, const struct weir__git_id *id, enum weir__git_type type)
+{
+    const struct visit *visit = arg;
+    return id->bytes[0] % visit->shard->until == visit->shard->from &&
+           is_wanted(visit->repo, id, type);
+}
+
+void weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard)
+{
+    struct weir__scan_repo *repo = shard->repo;
+    struct visit visit = {.w = w, .repo = repo, .shard = shard};
+    const struct weir__git_visitor visitor = {
+        .enter = on_enter, .too_large = on_too_large, .trouble = on_trouble, .arg = &visit};
+    struct weir_deadline deadline = weir_deadline_until(&w->run->stop);
+    struct weir__git_walk_totals totals = {0};
+    struct weir__git_walk_options options;
+    int result;
+    weir__git_walk_options_init(&options);
+    uint64_t bytes = repo->large_bytes ? repo->large_bytes : repo->shard_bytes;
+    options.delta_bytes = bytes;
+    options.object_max = OBJECT_MAX;
+    options.get = get_base;
+    options.get_arg = &visit;
+    if (shard->pack) {
+        result = weir__git_walk(&shard->pack->plan, shard->from, shard->until, &visitor, &options,
+                                &totals, &deadline);
+    } else {
+        struct weir__git_wish wish = wish_of(repo);
+        wish.is_wanted = is_mine;
+        wish.arg = &visit;
+        struct weir__git_store *store = store_of(&visit);
+        result = !store ? -WEIR_E_NOT_FOUND
+                        : weir__git_loose_each(store, &wish, &visitor, bytes, &totals, &deadline);
+    }
+    weir__scan_hand_flush(w, repo);
+    weir__git_store_close(visit.store);
+    if (result < 0 && !weir__scan_is_stopped(w))
+        weir__scan_repo_tell(w, repo, NULL, "cannot scan all of the history of",
+                             weir_error_text(result));
+}

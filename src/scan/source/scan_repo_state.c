@@ -1,0 +1,200 @@
+/* scan_repo_state.c - what is remembered of a repository, and what of it still holds.
+ *
+ * An object that was looked at to its end need not be looked at again under the same rules. What
+ * was suspect is still, and is told again: a scan says what is in a repository, not what is new in
+ * it. Where suspects come from is remembered too, and holds as long as refs, their logs and the
+ * index are as they were; if it does, and nothing else is suspect, only those are scanned again in
+ * which something was found, or that could not be scanned in full.
+ *
+ * Objects that could not be read or scanned are not remembered, so they are tried again and told
+ * again. A scan that was stopped, failed or narrowed remembers nothing.
+ */
+#include "scan_repo.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "hash.h"
+#include "sys.h"
+
+#include "banned.h"
+
+/* Goes into the key: to be changed when what is looked at in a repository changes. */
+#define LOOKS "looks 1"
+
+static void put(struct weir__hash *hash, const void *bytes, size_t length)
+{
+    uint64_t size = length;
+    weir__hash_update(hash, &size, sizeof(size));
+    weir__hash_update(hash, bytes, length);
+}
+
+/* All that decides what is found in an object. */
+static void make_key(const struct weir__scan_options *options, uint8_t key[WEIR__HASH_SIZE])
+{
+    const char *identity = weir__engine_identity(options->engine);
+    const struct weir__archive_options *a = &options->archives;
+    const uint64_t numbers[] = {options->decode_depth, a->depth_max,         a->entries_max,
+                                a->entry_bytes_max,    a->archive_bytes_max, a->ratio_max,
+                                a->memory_max,         options->spills_max};
+    struct weir__hash hash;
+    weir__hash_init(&hash);
+    put(&hash, LOOKS, sizeof(LOOKS));
+    put(&hash, identity, strlen(identity));
+    put(&hash, numbers, sizeof(numbers));
+    weir__hash_final(&hash, key);
+}
+
+/* All that decides where it comes from. */
+static void make_digest(const struct weir__scan_repo *repo, uint8_t digest[WEIR__HASH_SIZE])
+{
+    const struct weir__git_refs *refs = &repo->refs->refs;
+    char path[WEIR__GIT_PATH_MAX + 16];
+    struct stat st;
+    struct weir__hash hash;
+    weir__hash_init(&hash);
+    for (size_t i = 0; i < refs->count; i++) {
+        const char *name = weir__git_refs_name(refs, i);
+        put(&hash, name, strlen(name));
+        put(&hash, refs->list[i].id.bytes, repo->id_size);
+    }
+    for (size_t i = 0; i < refs->logs_count; i++)
+        put(&hash, refs->logs[i].id.bytes, repo->id_size);
+    put(&hash, repo->refs->shallow, repo->refs->shallow_count * sizeof(*repo->refs->shallow));
+    snprintf(path, sizeof(path), "%s/index", weir__git_store_gitdir(repo->store));
+    if (weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0) {
+        const int64_t facts[] = {(int64_t)st.st_ino, st.st_size,        st.st_mtim.tv_sec,
+                                 st.st_mtim.tv_nsec, st.st_ctim.tv_sec, st.st_ctim.tv_nsec};
+        put(&hash, facts, sizeof(facts));
+    }
+    weir__hash_final(&hash, digest);
+}
+
+static void describe(struct weir__scan_repo *repo, struct weir__git_state_about *about)
+{
+    *about = (struct weir__git_state_about){.id_size = repo->id_size, .repository = repo->identity};
+    make_key(repo->run->options, about->key);
+}
+
+/* --- at the beginning --- */
+
+void weir__scan_state_load(struct weir__scan_repo *repo)
+{
+    struct weir__git_state_about about;
+    char why[WEIR__GIT_FLAW_MAX];
+    if (!repo->run->repos.has_states || repo->wanted)
+        return;
+    repo->has_state = true;
+    weir__git_state_ids_init(&repo->seen, repo->id_size, 0);
+    make_digest(repo, repo->digest);
+    describe(repo, &about);
+    /* Whatever is wrong with it, all is scanned, and it is replaced. */
+    if (weir__git_state_load(&repo->state, &repo->run->repos.states, &about, why) < 0)
+        repo->state = NULL;
+}
+
+void weir__scan_state_seen(struct weir__scan_repo *repo, const struct weir__git_id *ids,
+                           size_t count)
+{
+    if (!repo->has_state || count == 0)
+        return;
+    weir_lock_acquire(&repo->lock);
+    /* Without memory saving says so, and all is looked at again next time. */
+    (void)!weir__git_state_ids_add(&repo->seen, ids, count);
+    weir_lock_release(&repo->lock);
+}
+
+/* --- between the looks --- */
+
+static uint32_t flags_of(const struct weir__git_suspect *known)
+{
+    uint32_t kind = known->type == WEIR__GIT_COMMIT ? WEIR__SUSPECT_COMMIT
+                    : known->type == WEIR__GIT_TAG  ? WEIR__SUSPECT_TAG
+                                                    : WEIR__SUSPECT_BLOB;
+    return kind | WEIR__SUSPECT_KNOWN |
+           (known->flags & WEIR__GIT_SUSPECT_ARCHIVE ? WEIR__SUSPECT_FILE : 0) |
+           (known->flags & WEIR__GIT_SUSPECT_LARGE ? WEIR__SUSPECT_LARGE : 0) |
+           (known->flags & WEIR__GIT_SUSPECT_TEXT ? WEIR__SUSPECT_FOUND : 0);
+}
+
+/* Adds those that are remembered. Whether all that is known of them still holds: then who need not
+ * be scanned again is done. */
+int weir__scan_state_recall(struct weir__scan_repo *repo)
+{
+    size_t count;
+    const struct weir__git_suspect *known =
+        repo->state ? weir__git_state_suspects(repo->state, &count) : NULL;
+    uint32_t fresh = weir__git_set_count(&repo->suspects);
+    if (!repo->state)
+        return 0;
+    repo->is_unchanged = fresh == 0 && memcmp(weir__git_state_digest(repo->state), repo->digest,
+                                              sizeof(repo->digest)) == 0;
+    for (size_t i = 0; known && i < count; i++) {
+        uint32_t number;
+        int result = weir__git_set_add(&repo->suspects, &known[i].id, &number);
+        if (result < 0)
+            return result;
+        bool has_more = known[i].flags & WEIR__GIT_SUSPECT_FINDINGS;
+        struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
+        suspect->flags |= flags_of(&known[i]);
+        suspect->found = suspect->found ? suspect->found : 1;
+        if (repo->is_unchanged && !has_more)
+            suspect->flags |= WEIR__SUSPECT_DONE;
+    }
+    return 0;
+}
+
+/* --- at the end --- */
+
+/* One that was not met at the second look may be met again: then it is scanned as any other. */
+static unsigned kept_flags(uint32_t flags)
+{
+    bool has_more = flags & WEIR__SUSPECT_TOLD || !(flags & WEIR__SUSPECT_DONE);
+    return (flags & WEIR__SUSPECT_FOUND ? WEIR__GIT_SUSPECT_TEXT : 0u) |
+           (flags & WEIR__SUSPECT_FILE ? WEIR__GIT_SUSPECT_ARCHIVE : 0u) |
+           (flags & WEIR__SUSPECT_LARGE ? WEIR__GIT_SUSPECT_LARGE : 0u) |
+           (has_more ? WEIR__GIT_SUSPECT_FINDINGS : 0u);
+}
+
+static void save(struct weir__scan_repo *repo)
+{
+    struct weir__git_state_about about;
+    char why[WEIR__GIT_FLAW_MAX];
+    uint32_t count = weir__git_set_count(&repo->suspects);
+    struct weir__git_suspect *list = weir__base_alloc((size_t)count + 1, sizeof(*list));
+    for (uint32_t i = 0; list && i < count; i++) {
+        const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
+        list[i] = (struct weir__git_suspect){
+            .id = weir__git_set_id(&repo->suspects, i),
+            .type = suspect->flags & WEIR__SUSPECT_COMMIT ? WEIR__GIT_COMMIT
+                    : suspect->flags & WEIR__SUSPECT_TAG  ? WEIR__GIT_TAG
+                                                          : WEIR__GIT_BLOB,
+            .flags = kept_flags(suspect->flags),
+        };
+        if (list[i].type == WEIR__GIT_BLOB)
+            weir__scan_origin_where(repo, i, &list[i].where);
+    }
+    struct weir__git_state_new made = {
+        .old = repo->state, .ids = &repo->seen, .suspects = list, .suspects_count = count};
+    memcpy(made.digest, repo->digest, sizeof(made.digest));
+    describe(repo, &about);
+    /* What cannot be remembered is scanned again: that is no fault of this scan. */
+    if (list && weir__git_state_save(&repo->run->repos.states, &about, &made, why) < 0)
+        repo->w->counts.unremembered++;
+    weir__base_free(list);
+}
+
+void weir__scan_state_keep(struct weir__scan_repo *repo)
+{
+    if (repo->has_state && !(repo->is_unchanged && repo->seen._count == 0))
+        save(repo);
+}
+
+void weir__scan_state_drop(struct weir__scan_repo *repo)
+{
+    weir__git_state_free(repo->state);
+    if (repo->has_state)
+        weir__git_state_ids_fini(&repo->seen);
+}

@@ -1,0 +1,109 @@
+/* fault_scan_repo.c - the history of a repository, when the n-th allocation, system call or thread
+ * start fails.
+ *
+ * Whatever fails: the run ends, leaks nothing, and answers 0 only if it found everything; and the
+ * next one, which believes what the first has remembered, finds everything.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "scan.h"
+#include "scan_sweep.h"
+#include "sweep.h"
+#include "sys.h"
+#include "tap.h"
+#include "token_help.h"
+
+#define WANTED 5u
+
+static bool has_state;
+
+static void run(const char *command)
+{
+    /* NOLINTNEXTLINE: the commands are those below */
+    CHECK_EQ(system(command), 0);
+}
+
+/* A token in a file that was changed later, in a message, in a tag, in a note, in a loose blob. */
+static void make_repo(void)
+{
+    if (!help_enter("fault"))
+        return;
+    setenv("XDG_STATE_HOME", base, 1);
+    setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
+    run("export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=A "
+        "GIT_COMMITTER_EMAIL=a@b;"
+        "git init -q r && cd r && git config gc.auto 0 && mkdir d && echo ' " TOKEN "' >d/f && "
+        "git add . && git commit -qm 1 && for i in 2 3 4; do seq $i 200 >d/f; git commit -qam $i; "
+        "done && git commit -q --allow-empty -m 'x " TOKEN " y' && git tag -a -m 'x " TOKEN
+        " y' v1 && git notes add -m 'n " TOKEN " ' && git repack -adq && "
+        "echo '  " TOKEN "' | git hash-object -w --stdin >/dev/null && git update-index --refresh");
+}
+
+static void scan(void)
+{
+    static const char *const paths[] = {"r"};
+    struct weir__scan_options options;
+    weir__scan_options_init(&options);
+    options.engine = engine;
+    options.paths = paths;
+    options.paths_count = 1;
+    options.history = WEIR__SCAN_HISTORY_ONLY;
+    options.has_state = has_state;
+    sweep_scan(&options, WANTED, true);
+}
+
+/* Each time from nothing; and then once more without a fault. */
+static void check(enum weir_fault kind, long least)
+{
+    int before = count_descriptors();
+    bool was_hit = true;
+    long n = 0;
+    while (was_hit && n < SWEEP_MAX) {
+        run("rm -rf weir");
+        weir_fault_arm(kind, (uint64_t)++n);
+        scan();
+        was_hit = weir_fault_was_hit(kind);
+        weir_fault_arm(kind, 0);
+        scan();
+        CHECK_EQ(told, 0);
+        if (found != WANTED)
+            tap_fail(__FILE__, __LINE__, "after fault %ld %u are found", n, found);
+    }
+    if (n <= least)
+        tap_fail(__FILE__, __LINE__, "only %ld calls could fail", n - 1);
+    CHECK_EQ(count_descriptors(), before);
+}
+
+TEST(allocations)
+{
+    make_repo();
+    has_state = false;
+    check(WEIR_FAULT_ALLOC, 40);
+    has_state = true;
+    check(WEIR_FAULT_ALLOC, 40);
+}
+
+/* ENOENT is no fault but the news that something is gone. */
+TEST(system_calls)
+{
+    static const int errors[] = {EIO, EMFILE};
+    make_repo();
+    has_state = true;
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        weir__sys_fault_errno(errors[i]);
+        check(WEIR_FAULT_IO, 40);
+    }
+    weir__sys_fault_errno(EIO);
+}
+
+TEST(threads)
+{
+    make_repo();
+    has_state = true;
+    check(WEIR_FAULT_THREAD, 2);
+}
+
+TAP_MAIN()
