@@ -15,6 +15,17 @@ other=ghp_lhbmuaptt0Azn0DNRUQxA71p2Td8VK0 other=${other}CM5Qe
 # shellcheck disable=SC2034
 MiB=$((1024 * 1024))
 
+# Bytes that look like chance and are the same in every run: what a run finds must not depend on its luck.
+# WEIR_SEED has others made.
+noise() { # how many, a number for others of the same length
+    python3 -c 'import random, sys
+length, which, seed = map(int, sys.argv[1:])
+made = random.Random(f"{seed} {length} {which}")
+while length > 0:
+    sys.stdout.buffer.write(made.randbytes(min(length, 1 << 20)))
+    length -= 1 << 20' "$1" "${2:-0}" "${WEIR_SEED:-0}"
+}
+
 tree() { # a new, empty folder, in which to be
     cd "$dir" || exit 1
     chmod -R u+rwx tree 2>/dev/null || true

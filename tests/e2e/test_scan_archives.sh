@@ -536,7 +536,7 @@ tar -cf f.tar f.txt
 printf '#!/bin/sh\ntail -n +3 "$0" | tar -xz; exit\n' >script
 (head -c 300000 /dev/zero | tr '\0' '#' && echo) | cat script - >script.long
 printf 'MZ\220\0' >program
-head -c 300000 /dev/urandom >>program
+noise 300000 >>program
 printf 'GIF89a\1\0\1\0' >picture
 # name, what is in front, what is behind
 while read -r name front behind; do
@@ -589,7 +589,7 @@ has_gap 'without leave it is told' 'both.run: *archive not opened (gzip)*'
 # --- cut off ---
 
 tree
-for i in $(seq 60); do head -c 3000 /dev/urandom >"f$i"; done
+for i in $(seq 60); do noise 3000 "$i" >"f$i"; done
 zip -q0 whole.zip f*
 tar -cf whole.tar f1 f2
 rm f*
@@ -681,7 +681,7 @@ is 'an archive between the entries of a zip and its directory' "$(places | sed '
 
 tree
 mkdir ../large
-head -c $((40 * MiB)) /dev/urandom >../large/r
+noise $((40 * MiB)) >../large/r
 printf '%s\n' "$pat" >../large/f
 (cd ../large && zip -q0 b.zip r f && tar -cf ../tree/a.tar b.zip)
 run "$WEIR" scan --json --max-memory=256M
@@ -758,7 +758,7 @@ wait $pid || status=$?
 is 'a scan can be stopped in an archive' "$status $(kill -0 "$child" 2>&1 | grep -c 'No such')" '130 1'
 
 tree
-for i in 1 2 3; do head -c $((20 * MiB)) /dev/urandom >$i; done
+for i in 1 2 3; do noise $((20 * MiB)) "$i" >$i; done
 tar -cf a.tar 1 2 3
 rm 1 2 3
 "$WEIR" scan --json >"$dir/out" 2>"$dir/err" &

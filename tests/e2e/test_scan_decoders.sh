@@ -196,7 +196,7 @@ tree
 mkdir d
 for i in 1 2 3 4; do
     printf 'key%s = %s\n' "$i" "$pat" >"d/$i"
-    head -c 3000 /dev/urandom | base64 >>"d/$i"
+    noise 3000 "$i" | base64 >>"d/$i"
 done
 printf 'lost = %s\n' "$other" >>d/2
 tar --format=ustar -cf good.tar -C d 1 2 3 4
@@ -214,7 +214,7 @@ for where in name:0 mode:101 size:130 sum:150 magic:257; do
     done
 done
 # Blocks that are nothing at all, more of them than anybody counts.
-{ head -c "$at" good.tar; head -c $((2 * MiB)) /dev/urandom; tail -c +$((at + 1)) good.tar; } >a.tar
+{ head -c "$at" good.tar; noise $((2 * MiB)); tail -c +$((at + 1)) good.tar; } >a.tar
 run "$WEIR" scan --json a.tar
 is 'behind 2 MiB of nothing' "$(places | grep '!' | sort -u | tr '\n' ' ')" 'a.tar!1 a.tar!2 a.tar!3 a.tar!4 '
 if grep -q 'INTERNAL\|archive_read' "$dir/out"; then fail 'no names of functions' "$(gaps)"; else pass 'no names of functions'; fi
@@ -227,7 +227,7 @@ elif ! command -v xz >/dev/null; then
     skip 'memory' 'there is no xz'
 else
     tree
-    { head -c $MiB /dev/urandom; printf 'key = %s\n' "$pat"; } |
+    { noise $MiB; printf 'key = %s\n' "$pat"; } |
         xz --lzma2=preset=0,dict=64MiB -c >wide.xz
     run timeout 100 "$WEIR" scan --json --threads=2 --max-memory=256M
     is 'a decoder that needs more than its share gets it' "$status $(places) $(gaps)" '1 wide.xz!wide '
@@ -238,7 +238,7 @@ else
     run timeout 200 "$WEIR" scan --json --threads=4 --max-memory=330M
     is 'and so do several, in turn' "$(places | wc -l) $(gaps)" '6 '
     rm ./*
-    { head -c $((2 * MiB)) /dev/urandom; printf 'key = %s\n' "$pat"; } |
+    { noise $((2 * MiB)); printf 'key = %s\n' "$pat"; } |
         xz --lzma2=preset=0,dict=400MiB -c >wide.xz
     run "$WEIR" scan --json --max-memory=256M
     has_gap 'what can never fit is told, with a cure' \
@@ -278,7 +278,7 @@ fi
 
 tree
 mkdir d
-head -c $((4 * MiB)) /dev/urandom >d/1
+noise $((4 * MiB)) >d/1
 printf 'key = %s\n' "$pat" >d/2
 tar -cf "$dir/stream.tar" -C d 1 2
 rm -r d

@@ -159,20 +159,20 @@ for ((i = 0; i < 5000; i++)); do echo "/nowhere/$i"; done >.git/objects/info/alt
 survives 'borrows from 5,000 that are not there' 1 false f.c
 head -c 3000000 /dev/zero | tr '\0' a >.git/objects/info/alternates
 survives 'a name of 3 MB' 3 false ''
-head -c 3000000 /dev/urandom >.git/objects/info/alternates
+noise 3000000 >.git/objects/info/alternates
 survives 'noise' 3 false ''
 
 tree
 normal a
 cd a
-head -c 5000000 /dev/urandom >.git/packed-refs
+noise 5000000 >.git/packed-refs
 survives 'names that are noise' 1 '*' f.c
 rm .git/packed-refs
-head -c 5000000 /dev/urandom >.git/index
+noise 5000000 >.git/index
 survives 'an index that is noise' 1 '*' f.c
-head -c 5000000 /dev/urandom >.git/objects/info/commit-graph
+noise 5000000 >.git/objects/info/commit-graph
 survives 'a commit-graph that is noise' 1 '*' f.c
-for i in $(seq 100); do head -c 1000 /dev/urandom >.git/objects/pack/pack-$i.pack; head -c 2000 /dev/urandom >.git/objects/pack/pack-$i.idx; done
+for i in $(seq 100); do noise 1000 "$i" >.git/objects/pack/pack-$i.pack; noise 2000 "$i" >.git/objects/pack/pack-$i.idx; done
 survives 'packs that are noise' 1 false f.c
 
 finish

@@ -30,11 +30,11 @@ head[134:136], head[148:150] = struct.pack("<H", 1), struct.pack("<H", 224)
 head[376:416] = b".text\0\0\0" + struct.pack("<IIIIIIHHI", 512, 4096, 512, 512, 0, 0, 0, 0, 0)
 open("pe", "wb").write(bytes(head) + b"\x90" * 512)
 PY
-{ printf 'MZ\220\0'; head -c 200000 /dev/urandom; } >odd
+{ printf 'MZ\220\0'; noise 200000; } >odd
 head -c 20000 odd >short
 { printf '#!/bin/sh\nexit\n'; seq 50000; } >script
-{ printf 'GIF89a\1\0\1\0'; head -c 200000 /dev/urandom; } >picture
-{ printf 'GIF89a\1\0\1\0'; head -c 2000000 /dev/urandom; } >painting
+{ printf 'GIF89a\1\0\1\0'; noise 200000; } >picture
+{ printf 'GIF89a\1\0\1\0'; noise 2000000; } >painting
 seq 50000 >text
 python3 - "$pat" <<'PY'
 import struct, sys, zlib
@@ -141,8 +141,9 @@ wait_for() { # a pattern in the output, for 20 seconds at most
 }
 mkfifo pipe
 printf 'a\0b' >"$made/zero"
+printf 'MZ\220\0\\%%&' >"$made/escapes" # which end with their line
 head -c 5000 "$made/picture" >"$made/icon"
-for front in elf odd short script zero icon; do
+for front in elf odd short script zero icon escapes; do
     (trap - INT; exec "$WEIR" scan --format=jsonl - <pipe >"$dir/out" 2>"$dir/err") &
     pid=$!
     exec 7>pipe
@@ -468,7 +469,7 @@ has_gap 'a script with a hole, in a tar' 'x.tar!x: *archive not opened (gzip)*'
 # --- too large to be kept, in another archive ---
 
 for front in script elf; do
-    { cat "$made/$front" two.tgz; head -c $((70 * MiB)) /dev/urandom; } >x
+    { cat "$made/$front" two.tgz; noise $((70 * MiB)); } >x
     tar -cf x.tar x
     run "$WEIR" scan --json --rule=github-pat --max-spills=0 x.tar
     has_gap "told behind $front" 'x.tar!x: *archive not opened (*'
@@ -477,7 +478,7 @@ for front in script elf; do
 done
 rm -f x x.tar
 if [[ -e two.7z ]]; then
-    { cat "$made/picture" two.7z; head -c $((3 * MiB)) /dev/urandom; } >x
+    { cat "$made/picture" two.7z; noise $((3 * MiB)); } >x
     tar -czf x.tgz x
     run "$WEIR" scan --json --rule=github-pat x.tgz
     is 'a 7z in a large picture' "$(places)" 'x.tgz!x!two'

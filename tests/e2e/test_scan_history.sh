@@ -166,7 +166,7 @@ done
 finds 'many packs' src/config.c
 
 begin
-commit keys/site.p12 "$(head -c 300 /dev/urandom | base64)"
+commit keys/site.p12 "$(noise 300 | base64)"
 git rm -q keys/site.p12
 git commit -qm 'away with it'
 finds 'a file that is found by its name' keys/site.p12

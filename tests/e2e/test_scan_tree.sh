@@ -425,7 +425,7 @@ run "$WEIR" scan --json --staged
 is 'what is removed is not scanned' "$status $(summary files)" '0 0'
 git reset -q --hard
 ln -s "x-$pat-x" link-x && ln -s "/$pat/" link && git add link
-{ head -c 100000 /dev/urandom; printf '\n%s\n' "$pat"; } >binary
+{ noise 100000; printf '\n%s\n' "$pat"; } >binary
 : >empty
 head -c 6000000 /dev/zero | tr '\0' '\n' >large && printf '%s\n' "$pat" >>large
 head -c 4194304 /dev/zero | tr '\0' q >exact
@@ -441,7 +441,7 @@ run "$WEIR" scan --json --staged --threads=1 --max-files-in-flight=1
 is 'the same by one thread' "$(summary files) $(summary complete)" '7 true'
 git reset -q --hard
 echo "$pat" | gzip >a.gz
-{ head -c 6000000 /dev/urandom; printf '\n%s\n' "$pat"; } | gzip -1 >b.gz
+{ noise 6000000; printf '\n%s\n' "$pat"; } | gzip -1 >b.gz
 git add a.gz b.gz
 run "$WEIR" scan --json --staged
 is 'archives are opened, small ones and large ones' "$status $(paths) $(summary complete)" '1 a.gz!a b.gz!b true'

@@ -196,12 +196,16 @@ static void tell(struct weir__scanner *scanner, const struct item *item)
 
 /* --- matching --- */
 
-/* What has an escape in it or beside it may be told as it is decoded, with its segment. */
+/* What has an escape in it or beside it may be told as it is decoded, with its segment. None goes
+ * over the end of a line. */
 static bool may_be_escaped(const struct weir__scanner *scanner, const struct weir__match *match)
 {
     const struct weir__view *view = scanner->view;
     size_t from = match->secret_from > ESCAPE_MAX ? match->secret_from - ESCAPE_MAX : 0;
     size_t until = match->secret_until < view->length ? match->secret_until + 1 : view->length;
+    const char *line = memrchr(view->bytes + from, '\n', match->secret_from - from);
+    if (line)
+        from = (size_t)(line + 1 - view->bytes);
     for (size_t at = from; at < until && scanner->decode_depth > 0; at++)
         if (view->bytes[at] == '%' || view->bytes[at] == '\\' || view->bytes[at] == '&')
             return true;
