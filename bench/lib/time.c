@@ -4,13 +4,15 @@
  * gone: this process is their subreaper, so nobody gains by going on in the background, and what
  * they used is counted whoever waited for them. Processor time is the sum over all of them; memory
  * is that of the largest one, which is what the kernel keeps. Threads of io_uring belong to their
- * process and are counted; the kernel's own write-back is nobody's.
+ * process and are counted; the kernel's own write-back is nobody's. What was read is what disks
+ * were asked for, not what the page cache had.
  *
  * --repeat N runs the command N times, one after the other, and gives the sums of the times: one
  * start of a program is too short to be measured. It ends early when one run ends otherwise than
  * the first. --sum-memory also looks every few milliseconds at all processes that are alive, and
  * adds up the most that each of them has had so far: at least as much as they had together at any
- * moment, since pages that they share count for each. It takes time of its own from the machine.
+ * moment, since pages that they share count for each. The most anonymous memory that they had
+ * together is by looks, too. It takes time of its own from the machine.
  *
  * The command has a process group of its own, and is killed with all of it when the time is up,
  * or when whoever measures is gone. It is C because the process that starts a contender must be
@@ -45,7 +47,7 @@ struct wish {
 struct outcome {
     uint64_t wall_ns;
     uint64_t runs;
-    uint64_t sum_kib; /* of --sum-memory */
+    uint64_t sum_kib, anon_kib; /* of --sum-memory */
     int status;
 };
 
@@ -139,33 +141,36 @@ static void add_children_of(struct family *family, long pid)
     closedir(threads);
 }
 
-/* The most that a living process has had; 0 of one that is gone. */
-static uint64_t peak_kib_of(long pid)
+/* Adds the most that a living process has had, and what it has of anonymous memory. */
+static void add_memory_of(long pid, uint64_t *peak_kib, uint64_t *anon_kib)
 {
     char path[64], line[256];
-    uint64_t kib = 0;
     snprintf(path, sizeof(path), "/proc/%ld/status", pid);
     FILE *file = fopen(path, "re");
     if (!file)
-        return 0;
-    while (fgets(line, sizeof(line), file))
+        return; /* gone meanwhile */
+    while (fgets(line, sizeof(line), file)) {
+        uint64_t kib;
         if (sscanf(line, "VmHWM: %" SCNu64, &kib) == 1)
-            break;
+            *peak_kib += kib;
+        else if (sscanf(line, "RssAnon: %" SCNu64, &kib) == 1)
+            *anon_kib += kib;
+    }
     fclose(file);
-    return kib;
 }
 
-static uint64_t sum_kib(void)
+static void look_at_memory(struct outcome *outcome)
 {
     static struct family family;
-    uint64_t sum = 0;
+    uint64_t peak = 0, anon = 0;
     family.count = 0;
     add_children_of(&family, getpid());
     for (size_t i = 0; i < family.count; i++) {
-        sum += peak_kib_of(family.pids[i]);
+        add_memory_of(family.pids[i], &peak, &anon);
         add_children_of(&family, family.pids[i]);
     }
-    return sum;
+    outcome->sum_kib = peak > outcome->sum_kib ? peak : outcome->sum_kib;
+    outcome->anon_kib = anon > outcome->anon_kib ? anon : outcome->anon_kib;
 }
 
 /* ---- running ---- */
@@ -180,8 +185,7 @@ static int wait_for_all(pid_t command, bool is_memory_summed, struct outcome *ou
         if (ended == command) {
             result = status;
         } else if (ended == 0) {
-            uint64_t sum = sum_kib();
-            outcome->sum_kib = sum > outcome->sum_kib ? sum : outcome->sum_kib;
+            look_at_memory(outcome);
             nanosleep(&(struct timespec){.tv_nsec = LOOK_EVERY_NS}, NULL);
         } else if (ended < 0 && errno == ECHILD) {
             return result;
@@ -228,10 +232,10 @@ static void measure(const struct wish *wish)
     int status = outcome.status;
     fprintf(file,
             "{\"wall_s\": %.6f, \"user_s\": %.6f, \"system_s\": %.6f, \"rss_kib\": %ld, "
-            "\"sum_kib\": %" PRIu64 ", \"runs\": %" PRIu64
-            ", \"status\": %d, \"signal\": %d, \"timed_out\": %s}\n",
+            "\"read_kib\": %ld, \"sum_kib\": %" PRIu64 ", \"anon_kib\": %" PRIu64
+            ", \"runs\": %" PRIu64 ", \"status\": %d, \"signal\": %d, \"timed_out\": %s}\n",
             (double)outcome.wall_ns / 1e9, seconds_of(&usage.ru_utime), seconds_of(&usage.ru_stime),
-            usage.ru_maxrss, outcome.sum_kib, outcome.runs,
+            usage.ru_maxrss, usage.ru_inblock / 2, outcome.sum_kib, outcome.anon_kib, outcome.runs,
             WIFEXITED(status) ? WEXITSTATUS(status) : -1,
             WIFSIGNALED(status) ? WTERMSIG(status) : 0, ended_by == SIGALRM ? "true" : "false");
     if (fclose(file) != 0)

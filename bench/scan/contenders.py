@@ -15,9 +15,9 @@ import re
 import shutil
 import subprocess
 
+from lib.rules import call, rules_of, searchable, words_of
+
 BLANKS = re.compile(r"\s*")
-RG_LITERALS = 300
-RG_LITERAL_MIN = 4
 MEMORY_OPTION = "--max-memory=256M"
 
 
@@ -264,20 +264,6 @@ def write(folder, name, texts, end):
     return path
 
 
-def evenly(items, count):
-    """So many of them, from all over the list."""
-    return [items[i * len(items) // count] for i in range(min(count, len(items)))]
-
-
-def call(command):
-    answer = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, check=False)
-    if answer.returncode != 0:
-        said = answer.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise ValueError(said[-1] if said else f"'{command[0]}' failed")
-    return json.loads(answer.stdout)
-
-
 def compile_once(limit, kind, patterns):
     """The database of a list of patterns, beside the program, and what was said when it was made:
     that takes half a minute for expressions, and is the same from run to run."""
@@ -302,10 +288,10 @@ def compile_once(limit, kind, patterns):
 
 def limits(weir, limit, folder, notes):
     """Searches for what our rules are made of, which weir tells."""
-    rules = call([weir, "rules", "list", "--json"])
-    words = sorted({word.lower() for rule in rules for word in rule["keywords"] if word})
+    rules = rules_of(weir)
+    words = words_of(rules)
     expressions = sorted({rule["regex"] for rule in rules if rule["regex"]})
-    some = evenly([w for w in words if len(w) >= RG_LITERAL_MIN and "\n" not in w], RG_LITERALS)
+    some = searchable(words)
     rows = [Contender(f"ripgrep, {len(some)} literals", ["rg"], "ripgrep", "limit",
                       ripgrep(write(folder, "literals.txt", some, b"\n")), check_search, (0, 1))]
     for kind, texts in (("expressions", expressions), ("literals", words)):

@@ -2,33 +2,16 @@
 packages are installed, with made-up tokens planted in them.
 
 The text is source code that Debian packages install: C, C++, Perl, Python and Rust. Its files are
-taken in the order of a hash of their paths, which mixes the languages. Nothing in this file looks
-like a token: they are put together when they are planted.
+taken in the order of a hash of their paths, which mixes the languages.
 """
 import base64
-import hashlib
 import os
 import shutil
-import string
 import subprocess
-import zlib
 
-from lib.folder import Failed, call
-from lib.report import version_of
-
-# All of them come with what script/packages names for building and for the benchmarks.
-PACKAGES = (
-    "libc6-dev", "libgcc-12-dev", "libglib2.0-dev", "linux-libc-dev",               # C
-    "libstdc++-12-dev", "libtomlplusplus-dev",                                      # C++
-    "perl-base", "perl-modules-5.36",                                               # Perl
-    "libpython3.11-minimal", "libpython3.11-stdlib", "meson", "python3-distutils",  # Python
-    "python3-lib2to3",
-    "librust-arrayvec-dev", "librust-cc-dev", "librust-crossbeam-channel-dev",      # Rust
-    "librust-crossbeam-epoch-dev", "librust-crossbeam-utils-dev", "librust-digest-dev",
-    "librust-generic-array-dev", "librust-libc-dev", "librust-rayon-core-dev",
-    "librust-rayon-dev", "librust-typenum-dev")
-ENDINGS = (".c", ".cc", ".h", ".hpp", ".pl", ".pm", ".py", ".rs", ".tcc", ".toml")
-BARE = "/usr/include/"      # headers of C++ have no ending
+from lib.folder import Failed
+from lib.sources import Dice, Sources
+from lib.tokens import KINDS
 
 TREE_FILES, TREE_BYTES = 4449, 18_000_000
 # How far the tree may be above its mean size at any file: large files are taken as long as small
@@ -42,53 +25,8 @@ MANY_DIRS, MANY_FILES = 1000, 1000
 PLANTED = 24
 POOL_BYTES = 8_000_000
 
-LETTERS = string.digits + string.ascii_uppercase + string.ascii_lowercase
-
-
-class Dice:
-    """Numbers that depend on the seed alone, whatever the version of Python."""
-
-    def __init__(self, seed):
-        self._seed = seed
-        self._count = 0
-
-    def bytes(self):
-        self._count += 1
-        return hashlib.sha256(f"{self._seed} {self._count}".encode()).digest()
-
-    def below(self, limit):
-        return int.from_bytes(self.bytes()[:8], "big") % limit
-
-    def text(self, length, alphabet=LETTERS):
-        raw = b""
-        while len(raw) < length:
-            raw += self.bytes()
-        return "".join(alphabet[byte % len(alphabet)] for byte in raw[:length])
-
 
 # ---- tokens ----
-
-def with_checksum(prefix, dice):
-    """As GitHub and npm make theirs: 30 characters and, behind them, their CRC-32."""
-    body = dice.text(30)
-    number, digits = zlib.crc32(body.encode()), ""
-    for _ in range(6):
-        number, digit = divmod(number, len(LETTERS))
-        digits = LETTERS[digit] + digits
-    return prefix + body + digits
-
-
-KINDS = [
-    lambda dice: with_checksum("ghp" + "_", dice),
-    lambda dice: with_checksum("npm" + "_", dice),
-    lambda dice: "glpat" + "-" + dice.text(20),
-    lambda dice: "-".join(("xoxb", dice.text(12, string.digits[1:]),
-                           dice.text(13, string.digits[1:]), dice.text(24))),
-    lambda dice: "sk" + "_live_" + dice.text(24),
-    lambda dice: ".".join(("SG", dice.text(22), dice.text(43))),
-    lambda dice: "AK" + "IA" + dice.text(16, string.ascii_uppercase + "234567"),
-]
-
 
 def encoded(line):
     return b"blob: " + base64.b64encode(line) + b"\n"
@@ -135,36 +73,6 @@ class Planter:
         if way is utf16:
             return self.line(path, 1, WHOLE)
         return b"# settings\n" + self.line(path, 2, WHOLE) + b"# end\n"
-
-
-# ---- text ----
-
-class Sources:
-    """The source files of the packages, in the order of the hash of their paths."""
-
-    def __init__(self):
-        installed = [p for p in PACKAGES if version_of(p) not in ("", "unknown")]
-        self.missing = [p for p in PACKAGES if p not in installed]
-        if not installed:
-            raise Failed("no package is installed whose source text could be scanned")
-        self.packages = installed
-        listed = call("dpkg-query", "-L", *installed).splitlines()
-        self.files = sorted(set(filter(is_source, listed)),
-                            key=lambda path: hashlib.sha256(path.encode()).digest())
-
-    def texts(self):
-        """(path, bytes) of all files that are text, from the first on."""
-        for path in self.files:
-            with open(path, "rb") as file:
-                text = file.read()
-            if text and b"\0" not in text:
-                yield path, text
-
-
-def is_source(path):
-    is_named = path.endswith(ENDINGS) or (path.startswith(BARE)
-                                          and "." not in os.path.basename(path))
-    return is_named and os.path.isfile(path) and not os.path.islink(path)
 
 
 class Material:

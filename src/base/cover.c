@@ -4,16 +4,33 @@
 #include <string.h>
 #include <strings.h>
 
-#include "text.h"
-
 #include "banned.h"
 
-#define WORD_MIN    16u
-#define LETTERS_MIN 4u /* with fewer it is a number and its unit */
+#define WORD_MIN     16u
+#define ODD_MIN      10u /* with fewer it is the end of a name that is to be unique */
+#define LETTERS_MIN  4u  /* with fewer it is a number and its unit */
+#define SPOKEN_MIN   6u  /* shorter ones are abbreviations, which may be anything */
+#define MUTE_MAX     6u  /* consonants in a row of a word that can be spoken */
+#define CAPITALS_MAX 16u /* in a row; half of them beside a digit */
+#define DIGITS_MAX   14u /* of a date and a time */
+/* How much of an argument is looked at: of what is longer, less is known and less is shown. */
+#define LOOK_MAX 4096u
+
+enum form { LINE, PATH, TYPED };
+
+static bool is_small(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static bool is_capital(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
 
 static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return is_small(c) || is_capital(c);
 }
 
 static bool is_digit(char c)
@@ -26,30 +43,21 @@ static void cover(char *text, size_t length)
     memset(text, '*', length);
 }
 
+/* --- what is named --- */
+
 /* How far what begins there may reach. */
-static size_t reach_of(const char *text, bool is_quoted)
+static size_t reach_of(const char *text, enum form form, bool is_quoted)
 {
-    return strcspn(text, is_quoted ? "'\n" : " \t\n'\"&");
+    static const char *const ends[] = {[LINE] = " \t\n'\"&", [PATH] = "/", [TYPED] = ""};
+    return strcspn(text, form == LINE && is_quoted ? "'\n" : ends[form]);
 }
-
-/* --- URLs --- */
-
-/* at: behind the "://". */
-static void cover_user(char *at, bool is_quoted)
-{
-    size_t from, until;
-    if (weir__text_find_user_before_path(at, reach_of(at, is_quoted), &from, &until))
-        cover(at + from, until - from);
-}
-
-/* --- names of secrets --- */
 
 static bool is_name_byte(char c)
 {
     return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
 }
 
-static bool has_word(const char *name, size_t length, const char *word)
+static bool has_inside(const char *name, size_t length, const char *word)
 {
     size_t word_length = strlen(word);
     for (size_t i = 0; i + word_length <= length; i++)
@@ -58,62 +66,334 @@ static bool has_word(const char *name, size_t length, const char *word)
     return false;
 }
 
-/* Whether the bytes of the text before at end with the name of a secret. */
-static bool is_secrets_name(const char *text, const char *at)
+static bool has_end(const char *name, size_t length, const char *word)
 {
-    static const char *const words[] = {"pass", "pwd", "secret", "token", "key", "cred", "auth"};
-    const char *name = at;
-    while (name > text && is_name_byte(name[-1]))
-        name--;
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (has_word(name, (size_t)(at - name), words[i]))
+    size_t word_length = strlen(word);
+    return length >= word_length &&
+           strncasecmp(name + length - word_length, word, word_length) == 0;
+}
+
+static bool is_one_of(const char *word, size_t length, const char *const *words)
+{
+    for (; *words; words++)
+        if (length == strlen(*words) && strncasecmp(word, *words, length) == 0)
             return true;
     return false;
 }
 
-void weir__cover_named(char *text)
+/* One word of a name; of several its plural says the same. */
+static bool is_word_of_secrets(const char *word, size_t length)
 {
-    bool is_quoted = false;
-    for (char *at = text; *at; at++) {
-        if (*at == '\'') {
-            is_quoted = !is_quoted;
-        } else if (strncmp(at, "://", 3) == 0) {
-            cover_user(at + 3, is_quoted);
-        } else if (*at == '=' && is_secrets_name(text, at)) {
-            size_t length = reach_of(at + 1, is_quoted);
-            cover(at + 1, length);
-            at += length;
-        }
-    }
+    static const char *const others[] = {"monkey", "donkey",  "turkey", "hockey", "jockey",
+                                         "hotkey", "compass", "bypass", "sacred", NULL};
+    static const char *const ends[] = {"pass", "pwd", "token", "key", "cred", "auth"};
+    bool is_plural = length > 1 && (word[length - 1] | 0x20) == 's';
+    if (is_one_of(word, length, others) || is_one_of(word, length - is_plural, others))
+        return false;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+        if (has_end(word, length, ends[i]) || (is_plural && has_end(word, length - 1, ends[i])))
+            return true;
+    return false;
 }
 
-/* --- words --- */
+/* The name of how many there are, or how large one is. */
+static bool is_name_of_measure(const char *name, size_t length)
+{
+    static const char *const measures[] = {"count",  "counts", "size",  "length", "limit",
+                                           "limits", "type",   "types", "index",  NULL};
+    size_t from = length;
+    while (from > 0 && is_letter(name[from - 1]) &&
+           (from == length || !is_capital(name[from]) || !is_small(name[from - 1])))
+        from--;
+    return is_one_of(name + from, length - from, measures);
+}
+
+static bool is_name_of_secret(const char *name, size_t length)
+{
+    if (is_name_of_measure(name, length))
+        return false;
+    static const char *const insides[] = {"passw",  "passphrase", "secret", "credential",
+                                          "apikey", "authoriz",   "bearer"};
+    for (size_t i = 0; i < sizeof(insides) / sizeof(*insides); i++)
+        if (has_inside(name, length, insides[i]))
+            return true;
+    for (size_t from = 0, i = 1; i <= length; i++) {
+        bool is_end =
+            i == length || !is_letter(name[i]) || (is_capital(name[i]) && is_small(name[i - 1]));
+        if (is_end && is_word_of_secrets(name + from, i - from))
+            return true;
+        from = is_end ? i : from;
+    }
+    return false;
+}
+
+/* Where the name before at begins; at itself, if there is none. What may close it is passed over:
+ * "password": in JSON, and spaces. */
+static const char *name_before(const char *text, const char *at, size_t *ret_length)
+{
+    while (at > text && strchr(" \t\"'])", at[-1]))
+        at--;
+    const char *name = at;
+    while (name > text && is_name_byte(name[-1]))
+        name--;
+    *ret_length = (size_t)(at - name);
+    return name;
+}
+
+/* The byte at at parts a name from what it names. */
+static bool is_naming(const char *text, const char *at, enum form form)
+{
+    size_t length;
+    if (*at == ' ' || *at == '\t') { /* an option and its value in one argument */
+        const char *name = name_before(text, at, &length);
+        bool is_option = (length > 0 && *name == '-') || memmem(name, length, "--", 2);
+        return form == TYPED && is_option && is_name_of_secret(name, length);
+    }
+    if (*at != '=' && *at != ':')
+        return false;
+    if (form == LINE && (!is_name_byte(at > text ? at[-1] : ' ') || (*at == ':' && at[1] == ' ')))
+        return false;
+    const char *name = name_before(text, at, &length);
+    return is_name_of_secret(name, length);
+}
+
+/* user:password@host, where at is the colon: how long the password is. */
+static size_t password_before_host(const char *text, const char *at, size_t reach)
+{
+    size_t user = 0;
+    const char *sign = memrchr(at, '@', reach);
+    while (at - user > text && !strchr(" \t'\"/@", at[-1 - (long)user]))
+        user++;
+    bool is_behind_host = at - user > text && at[-1 - (long)user] == '@';
+    if (!sign || user == 0 || is_behind_host || at[1] == '/' || at[1] == ' ')
+        return 0;
+    return (size_t)(sign - at) - 1;
+}
+
+/* How many bytes at at are a separator and what goes with it, and how many behind it are named. */
+static size_t named_at(const char *text, const char *at, enum form form, bool is_quoted,
+                       size_t *ret_length)
+{
+    *ret_length = 0;
+    if (strncmp(at, "://", 3) == 0) {
+        const char *host = at + 3;
+        size_t reach = reach_of(host, form, is_quoted), from = strcspn(host, "/?#"), until = from;
+        from = until = from < reach ? from : reach; /* with its port */
+        weir__text_find_user_before_path(host, reach, &from, &until);
+        *ret_length = until - from;
+        return 3 + from;
+    }
+    size_t reach = reach_of(at, form, is_quoted);
+    if (is_naming(text, at, form)) {
+        size_t spaces = form == LINE ? 1 : strspn(at, " \t=:");
+        reach = reach_of(at + spaces, form, is_quoted);
+        *ret_length = reach;
+        return spaces;
+    }
+    if (*at == ':')
+        *ret_length = password_before_host(text, at, reach);
+    return 1;
+}
+
+/* What a program has where there is no secret, and the marks behind it. */
+static bool is_nothing(const char *value, size_t length)
+{
+    static const char *const nothings[] = {"none",  "null",      "nil",    "true",
+                                           "false", "undefined", "lambda", NULL};
+    while (length > 0 && strchr(",;)]}", value[length - 1]))
+        length--;
+    return is_one_of(value, length, nothings);
+}
+
+static bool cover_named(char *text, enum form form)
+{
+    bool is_quoted = false, is_hidden = false;
+    for (char *at = text; *at;) {
+        size_t length = 0, step = 1;
+        if (form == LINE && *at == '\'')
+            is_quoted = !is_quoted;
+        else if (strchr("=: \t", *at))
+            step = named_at(text, at, form, is_quoted, &length);
+        if (length > 0 && !is_nothing(at + step, length)) {
+            cover(at + step, length);
+            is_hidden = true;
+        }
+        at += step + length;
+    }
+    return is_hidden;
+}
+
+void weir__cover_line(char *line)
+{
+    cover_named(line, LINE);
+}
+
+bool weir__cover_path(char *path)
+{
+    return strpbrk(path, "=:") && cover_named(path, PATH);
+}
+
+/* --- words of machines --- */
+
+static bool is_joint(char c)
+{
+    return c == '_' || c == '-' || c == '+' || c == '=';
+}
 
 static bool is_word_byte(char c)
 {
-    return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '+' || c == '=';
+    return is_letter(c) || is_digit(c) || is_joint(c);
+}
+
+static bool can_be_spoken(const char *letters, size_t length)
+{
+    size_t mute = 0, most = 0, vowels = 0;
+    for (size_t i = 0; i < length; i++) {
+        bool is_vowel = strchr("aeiouyAEIOUY", letters[i]) != NULL;
+        vowels += is_vowel;
+        mute = is_vowel ? 0 : mute + (i == 0 || letters[i] != letters[i - 1]);
+        most = mute > most ? mute : most;
+    }
+    return most <= MUTE_MAX && (length < SPOKEN_MIN || vowels > 0 || most == 1);
+}
+
+/* The length of the piece that begins a word: digits, capitals alone, or small letters with one
+ * capital before them. */
+static size_t piece_of(const char *word, size_t length)
+{
+    size_t n = 1;
+    if (is_digit(word[0])) {
+        while (n < length && is_digit(word[n]))
+            n++;
+        return n;
+    }
+    if (is_capital(word[0]) && n < length && is_capital(word[n])) {
+        while (n < length && is_capital(word[n]))
+            n++;
+        return n < length && is_small(word[n]) ? n - 1 : n; /* the last one begins the next */
+    }
+    while (n < length && is_small(word[n]))
+        n++;
+    return n;
+}
+
+static bool is_piece_plain(const char *piece, size_t length, bool is_beside_digit)
+{
+    if (is_digit(*piece))
+        return length <= DIGITS_MAX;
+    if (length > 1 && is_capital(piece[1]) &&
+        length >= (is_beside_digit ? CAPITALS_MAX / 2 : CAPITALS_MAX))
+        return false;
+    return can_be_spoken(piece, length);
+}
+
+/* Whether it may have been put together of words and numbers; there is no joint in it. Where digits
+ * and letters touch, and pieces of one or two letters that touch others, are few in what people
+ * write. */
+static bool is_part_plain(const char *part, size_t length)
+{
+    size_t odd = 0;
+    for (size_t at = 0, n; at < length; at += n) {
+        n = piece_of(part + at, length - at);
+        bool is_number = is_digit(part[at]), is_last = at + n == length;
+        bool is_behind_digit = at > 0 && is_digit(part[at - 1]);
+        bool is_before_digit = !is_last && is_digit(part[at + n]);
+        if (!is_piece_plain(part + at, n, is_behind_digit || is_before_digit))
+            return false;
+        odd += is_number ? at > 0 : is_behind_digit;
+        odd += !is_number && n < 3 && n < length;
+    }
+    return odd <= length / 8;
+}
+
+/* How many bytes of a word are in parts that are not plain, and how many of these are letters. */
+static size_t odd_bytes(const char *word, size_t length, size_t *ret_letters)
+{
+    size_t bytes = 0, letters = 0;
+    for (size_t from = 0, until; from < length; from = until + 1) {
+        for (until = from; until < length && !is_joint(word[until]);)
+            until++;
+        if (is_part_plain(word + from, until - from))
+            continue;
+        bytes += until - from;
+        for (size_t i = from; i < until; i++)
+            letters += is_letter(word[i]);
+    }
+    *ret_letters = letters;
+    return bytes;
+}
+
+static bool is_plain(const char *word, size_t length)
+{
+    size_t letters;
+    return odd_bytes(word, length, &letters) == 0;
 }
 
 static bool is_made_by_machine(const char *word, size_t length)
 {
-    size_t letters = 0, others = 0;
-    for (size_t i = 0; i < length; i++) {
-        letters += is_letter(word[i]);
-        others += is_digit(word[i]) || (word[i] >= 'A' && word[i] <= 'Z');
+    size_t letters;
+    return length >= WORD_MIN && odd_bytes(word, length, &letters) >= ODD_MIN &&
+           letters >= LETTERS_MIN;
+}
+
+static size_t word_at(const char *text)
+{
+    size_t length = 0;
+    while (is_word_byte(text[length]))
+        length++;
+    return length;
+}
+
+/* A token may have a '/' or a '.' in it: what stands beside, one after the other. */
+static void cover_beside(char *text, char *word, size_t length)
+{
+    for (char *end = word; end - text > 1 && strchr("/.", end[-1]);) {
+        char *from = --end;
+        while (from > text && is_word_byte(from[-1]))
+            from--;
+        if (from == end || is_plain(from, (size_t)(end - from)))
+            break;
+        cover(from, (size_t)(end - from));
+        end = from;
     }
-    return length >= WORD_MIN && letters >= LETTERS_MIN && others > 0;
+    for (char *at = word + length; *at && strchr("/.", *at);) {
+        size_t n = word_at(++at);
+        if (n == 0 || is_plain(at, n))
+            break;
+        cover(at, n);
+        at += n;
+    }
+}
+
+void weir__cover_words(char *text)
+{
+    for (char *at = text; *at;) {
+        at += strspn(at, "-"); /* of an option */
+        size_t length = word_at(at);
+        if (is_made_by_machine(at, length)) {
+            cover_beside(text, at, length);
+            cover(at, length);
+        }
+        at += length > 0 || !*at ? length : 1;
+    }
 }
 
 void weir__cover_typed(char *text)
 {
-    weir__cover_named(text);
-    for (char *at = text; *at;) {
-        size_t length = 0;
-        at += strspn(at, "-"); /* of an option */
-        while (is_word_byte(at[length]))
-            length++;
-        if (is_made_by_machine(at, length))
-            cover(at, length);
-        at += length > 0 || !*at ? length : 1;
-    }
+    cover_named(text, TYPED);
+    weir__cover_words(text);
+}
+
+const char *weir__cover_clip(char *text, size_t size, const char *given, size_t length)
+{
+    char look[LOOK_MAX];
+    size_t known = strnlen(given, length < sizeof(look) ? length : sizeof(look) - 1);
+    memcpy(look, given, known);
+    look[known] = '\0';
+    bool is_cut = known < length && given[known] != '\0';
+    weir__cover_typed(look);
+    /* Where a password ends that is longer than that nobody knows. */
+    size_t sure = is_cut ? strcspn(look, "=:") : known;
+    cover(look + sure, known - sure);
+    return weir__text_clip(text, size, look, SIZE_MAX);
 }

@@ -11,7 +11,8 @@
 
 #include "banned.h"
 
-#define BLOCK 65536u
+#define BLOCK   65536u
+#define LOOK_MS 100 /* whether it is stopped, while nothing comes */
 
 int weir__lines_open(struct weir__lines *lines, const char *path, enum weir__lines_end end,
                      size_t max)
@@ -24,7 +25,7 @@ int weir__lines_open(struct weir__lines *lines, const char *path, enum weir__lin
     };
     weir__buffer_init(&lines->_line, max);
     if (!is_input)
-        lines->_fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_NOCTTY, 0);
+        lines->_fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
     if (lines->_fd < 0)
         return weir_error_from_errno(errno);
     lines->_block = weir__base_alloc(1, BLOCK);
@@ -47,7 +48,15 @@ void weir__lines_fini(struct weir__lines *lines)
 /* 1, 0 at the end, or what reading failed with. */
 static int fill(struct weir__lines *lines)
 {
-    ssize_t n = weir__sys_read(lines->_fd, lines->_block, BLOCK);
+    ssize_t n;
+    do {
+        while (weir__sys_wait_readable(lines->_fd, LOOK_MS) == 0)
+            if (lines->is_stopped && lines->is_stopped(lines->arg)) {
+                errno = ECANCELED;
+                return -WEIR_E_CANCELED;
+            }
+        n = weir__sys_read(lines->_fd, lines->_block, BLOCK);
+    } while (n < 0 && errno == EAGAIN);
     if (n < 0)
         return weir_error_from_errno(errno);
     lines->_used = (size_t)n;

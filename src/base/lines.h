@@ -24,6 +24,9 @@ enum weir__lines_end {
 };
 
 struct weir__lines {
+    /* Set behind open(), if something may end a wait for lines that do not come. */
+    bool (*is_stopped)(void *arg);
+    void *arg;
     int _fd;
     bool _is_input;
     enum weir__lines_end _end;
@@ -38,8 +41,8 @@ WEIR_MUST_USE int weir__lines_open(struct weir__lines *lines, const char *path,
                                    enum weir__lines_end end, size_t max);
 void weir__lines_fini(struct weir__lines *lines);
 
-/* 1, 0 at the end, Overflow for a line that is too long, NoMemory, or what reading failed with; and
- * errno. After an error only fini. */
+/* 1, 0 at the end, Overflow for a line that is too long, NoMemory, Canceled when it is stopped
+ * while nothing comes, or what reading failed with; and errno. After an error only fini. */
 WEIR_MUST_USE int weir__lines_next(struct weir__lines *lines, const char **ret_line,
                                    size_t *ret_length);
 

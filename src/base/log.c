@@ -3,15 +3,14 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "cover.h"
+#include "now.h"
 #include "term.h"
-#include "text.h"
 
 #include <weir/deadline.h>
 #include <weir/lock.h>
@@ -25,11 +24,11 @@ static struct {
     bool over_progress;
     void (*filter)(char *message);
     int (*is_wanted)(void); /* an end of all this */
-    int now;                /* standard error, where a write does not wait; -1: as it is */
-} state = {.program = "weir", .threshold = WEIR__LOG_INFO, .now = -1};
+    struct weir__now now;   /* standard error */
+} state = {.program = "weir", .threshold = WEIR__LOG_INFO, .now = WEIR__NOW(STDERR_FILENO)};
 
 #define NAP_NS      (20 * WEIR_NS_PER_MS)
-#define PATIENCE_NS (500 * WEIR_NS_PER_MS)
+#define PATIENCE_NS (200 * WEIR_NS_PER_MS)
 
 /* A line under construction. What does not fit is counted as cut. */
 struct line {
@@ -57,31 +56,44 @@ void weir__log_filter(void (*filter)(char *message))
 
 void weir__log_hurry(int (*is_wanted)(void))
 {
-    struct stat st;
     state.is_wanted = is_wanted;
-    /* Opened anew, since whether a write waits is shared with all who have the same open file. */
-    if (state.now < 0 && fstat(STDERR_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
-        state.now = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    weir__now_open(&state.now);
 }
 
-/* A line is written at once or not at all: pipes take one of this length as a whole. */
+/* Pipes take a line of this length as a whole, or not at all. A thread that waits here is not the
+ * one that hears of a signal, so that nobody waits within a write. */
 static void write_line(const char *text, size_t length)
 {
-    uint64_t until_ns = 0;
-    for (;;) {
-        bool is_late = state.now >= 0 && state.is_wanted() != 0;
-        ssize_t written = write(is_late ? state.now : STDERR_FILENO, text, length);
-        if (written >= 0 || (errno != EINTR && errno != EAGAIN))
-            return;
-        if (!is_late)
+    static _Thread_local uint64_t until_ns; /* 0: this thread has all of its patience */
+    while (length > 0) {
+        ssize_t written = weir__now_write(&state.now, text, length);
+        if (written >= 0) {
+            text += written;
+            length -= (size_t)written;
+            until_ns = 0;
             continue;
-        uint64_t now_ns = weir_now_ns();
-        until_ns = until_ns ? until_ns : now_ns + PATIENCE_NS;
-        if (now_ns >= until_ns)
+        }
+        if (errno == EINTR)
+            continue;
+        if (errno != EAGAIN)
             return;
+        if (state.is_wanted && state.is_wanted() != 0) {
+            uint64_t now_ns = weir_now_ns();
+            until_ns = until_ns ? until_ns : now_ns + PATIENCE_NS;
+            if (now_ns >= until_ns)
+                return;
+        }
         struct weir_deadline nap = weir_deadline_in(NAP_NS, NULL);
         weir_deadline_sleep(&nap);
     }
+}
+
+void weir__log_courtesy(const char *text, size_t length)
+{
+    ssize_t written;
+    do
+        written = weir__now_write(&state.now, text, length);
+    while (written < 0 && errno == EINTR);
 }
 
 void weir__log_over_progress(bool progress)
@@ -162,6 +174,7 @@ void weir__log(enum weir__log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
+    weir__cover_line(message);
     if (state.filter)
         state.filter(message);
     size_t length = compose(text, level, weir__term_wants_color(STDERR_FILENO),

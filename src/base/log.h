@@ -2,8 +2,8 @@
  *
  * Promises: a line is one write(2), so lines of several threads never mix; a line above
  * WEIR__LOG_LINE_MAX bytes is cut and ends in "..."; control characters, which file names may
- * contain, are shown as escapes and cannot drive the terminal. Errors to write are ignored: there
- * is nowhere left to report them.
+ * contain, are shown as escapes and cannot drive the terminal; what is named as a secret is hidden
+ * (cover.h). Errors to write are ignored: there is nowhere left to report them.
  *
  * The subject, the level and the filter are set before threads start and not changed afterwards.
  *
@@ -30,10 +30,14 @@ void weir__log_threshold(enum weir__log_level level);
  * must not log. NULL: none. */
 void weir__log_filter(void (*filter)(char *message));
 
-/* Standard error may be a pipe that is full and that nobody reads: from when is_wanted says
- * anything but 0, a line waits for half a second at most, and is then lost. For the rest of the
- * program. */
+/* Standard error may be a pipe, a terminal or a socket that is full and that nobody reads: from
+ * here on a line waits for room only as long as is_wanted says 0, and then for half a second at
+ * most; it is lost then. For the rest of the program. Called before there are threads. */
 void weir__log_hurry(int (*is_wanted)(void));
+
+/* To standard error as it is, for what may be lost as well: after weir__log_hurry() it does not
+ * wait for room. */
+void weir__log_courtesy(const char *text, size_t length);
 
 /* From here on a progress line may stand on the terminal: lines wipe it before they are shown. */
 void weir__log_over_progress(bool progress);

@@ -7,9 +7,9 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "cover.h"
 #include "require.h"
 #include "suggest.h"
-#include "text.h"
 #include "values.h"
 
 #include "banned.h"
@@ -113,7 +113,7 @@ static int store_number(const struct weir__option *option, const char *text, voi
     uint64_t value;
     int result = weir__value_parse(kind->unit, text, &value);
     if (result == -WEIR_E_INVALID) {
-        snprintf(problem, problem_size, "'%s' is not %s: expected %s%s%s", WEIR__CLIPPED(text),
+        snprintf(problem, problem_size, "'%s' is not %s: expected %s%s%s", WEIR__TYPED(text),
                  kind->noun, kind->form, range[0] != '\0' ? ", " : "", range);
         return -WEIR_E_USAGE;
     }
@@ -122,7 +122,7 @@ static int store_number(const struct weir__option *option, const char *text, voi
         char limit[WEIR__VALUE_TEXT_MAX];
         weir__value_format(WEIR__UNIT_COUNT, UINT64_MAX, limit);
         bool is_huge = result < 0 && option->max == 0;
-        snprintf(problem, problem_size, "'%s' is out of range: expected %s%s", WEIR__CLIPPED(text),
+        snprintf(problem, problem_size, "'%s' is out of range: expected %s%s", WEIR__TYPED(text),
                  is_huge ? "at most " : range, is_huge ? limit : "");
         return -WEIR_E_USAGE;
     }
@@ -143,8 +143,8 @@ static int store_word(const struct weir__option *option, const char *text, void 
     }
     char list[160];
     weir__words_join(option->words, list, sizeof(list));
-    int length = snprintf(problem, problem_size, "'%s' is not known: expected %s",
-                          WEIR__CLIPPED(text), list);
+    int length =
+        snprintf(problem, problem_size, "'%s' is not known: expected %s", WEIR__TYPED(text), list);
     if (suggestion.word[0] != '\0' && length > 0 && (size_t)length < problem_size)
         snprintf(problem + length, problem_size - (size_t)length, "; did you mean '%s'?",
                  suggestion.word);
@@ -161,7 +161,7 @@ static int refuse_list(const struct weir__option *option, const struct weir__lis
     if (other)
         snprintf(with, sizeof(with), "together with '--%s' it", other->name);
     snprintf(problem, problem_size, "'%s' is one too many: %s may be given %llu times",
-             WEIR__CLIPPED(text), with, (unsigned long long)max_of(option));
+             WEIR__TYPED(text), with, (unsigned long long)max_of(option));
     return -WEIR_E_USAGE;
 }
 
@@ -200,7 +200,7 @@ static int store_path(const struct weir__option *option, const char *text, void 
     }
     if (before && before != option->preset) {
         snprintf(problem, problem_size, "'%s' is one too many: it may be given once",
-                 WEIR__CLIPPED(text));
+                 WEIR__TYPED(text));
         return -WEIR_E_USAGE;
     }
     memcpy(field_of(option, values), &text, sizeof(text));

@@ -8,10 +8,10 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "cover.h"
 #include "option_value.h"
 #include "require.h"
 #include "suggest.h"
-#include "text.h"
 
 #include "banned.h"
 
@@ -161,18 +161,17 @@ static int unknown_long(struct reader *reader, const char *name, size_t length)
         near.is_inside = true;
         offer_names(reader->usage, &near, NULL);
     }
-    char shown[WEIR__CLIP_SIZE];
-    weir__text_clip(shown, sizeof(shown), name, length);
+    char shown[WEIR__CLIP_SIZE + 2];
+    weir__cover_clip(shown, sizeof(shown), name - 2, length + 2);
     if (near.count > 1)
-        return complain(reader->parsed, "unknown option '--%s': did you mean one of %s?", shown,
+        return complain(reader->parsed, "unknown option '%s': did you mean one of %s?", shown,
                         near.names);
     if (near.count == 1)
-        return complain(reader->parsed, "unknown option '--%s': did you mean %s?", shown,
-                        near.names);
+        return complain(reader->parsed, "unknown option '%s': did you mean %s?", shown, near.names);
     if (suggestion.word[0] != '\0')
-        return complain(reader->parsed, "unknown option '--%s': did you mean '--%s'?", shown,
+        return complain(reader->parsed, "unknown option '%s': did you mean '--%s'?", shown,
                         suggestion.word);
-    return complain(reader->parsed, "unknown option '--%s': see --help for those there are", shown);
+    return complain(reader->parsed, "unknown option '%s': see --help for those there are", shown);
 }
 
 static int unknown_letter(struct reader *reader, const char *argument, const char *at)
@@ -182,7 +181,7 @@ static int unknown_letter(struct reader *reader, const char *argument, const cha
     if (strcmp(argument + 1, "help") == 0 ||
         find_long(reader->usage, argument + 1, strcspn(argument + 1, "="), &negated))
         return complain(reader->parsed, "unknown option '%s': did you mean '-%s'?",
-                        WEIR__CLIPPED(argument), WEIR__CLIPPED(argument));
+                        WEIR__TYPED(argument), WEIR__TYPED(argument));
     const char *why = find_refused(reader->usage, (char[]){'-', *at}, 2);
     if (!why && *at == 'h')
         why = "asks for help and stands alone";
@@ -190,7 +189,7 @@ static int unknown_letter(struct reader *reader, const char *argument, const cha
         return complain(reader->parsed, "option '-%c' %s", *at, why);
     if ((unsigned char)*at >= 0x80)
         return complain(reader->parsed, "unknown option '%s': see --help for those there are",
-                        WEIR__CLIPPED(argument));
+                        WEIR__TYPED(argument));
     return complain(reader->parsed, "unknown option '-%c': see --help for those there are", *at);
 }
 
@@ -267,7 +266,7 @@ static int read_long(struct reader *reader, const char *argument)
     bool takes_value = weir__option_takes_value(option);
     if (value && (!takes_value || negated))
         return complain(reader->parsed, "option '%s' takes no value, not '%s'", shown,
-                        WEIR__CLIPPED(value));
+                        WEIR__TYPED(value));
     if (!takes_value) {
         set(reader, option, !negated);
         return 0;
@@ -332,9 +331,9 @@ static int check_word_operand(struct weir__parsed *parsed, const struct weir__op
     weir__words_join(operand->words, list, sizeof(list));
     if (suggestion.word[0] != '\0')
         return complain(parsed, "%s '%s' is not known: expected %s; did you mean '%s'?",
-                        operand->name, WEIR__CLIPPED(given), list, suggestion.word);
-    return complain(parsed, "%s '%s' is not known: expected %s", operand->name,
-                    WEIR__CLIPPED(given), list);
+                        operand->name, WEIR__TYPED(given), list, suggestion.word);
+    return complain(parsed, "%s '%s' is not known: expected %s", operand->name, WEIR__TYPED(given),
+                    list);
 }
 
 static int check_operands(struct reader *reader)
@@ -362,7 +361,7 @@ static int check_operands(struct reader *reader)
     }
     if (at < reader->operands)
         return complain(reader->parsed, "unexpected operand '%s': see --help for the usage",
-                        WEIR__CLIPPED(reader->argv[at]));
+                        WEIR__TYPED(reader->argv[at]));
     return 0;
 }
 

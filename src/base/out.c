@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <weir/clock.h>
 #include <weir/deadline.h>
@@ -13,7 +12,6 @@
 #include <weir/fault.h>
 #include <weir/lock.h>
 
-#include "sys.h"
 #include "text.h"
 
 #include "banned.h"
@@ -24,7 +22,7 @@
 
 void weir__out_init(struct weir__out *out, int fd)
 {
-    *out = (struct weir__out){._fd = fd, ._now = -1};
+    *out = (struct weir__out){._now = WEIR__NOW(fd)};
 }
 
 bool weir__out_is_done(const struct weir__out *out)
@@ -46,17 +44,9 @@ static void fail(struct weir__out *out, int error, int errno_value)
 
 void weir__out_hurry(struct weir__out *out, int (*is_wanted)(void), uint64_t patience_ns)
 {
-    char path[sizeof("/proc/self/fd/") + 11];
-    struct stat st;
     out->_is_wanted = is_wanted;
     out->_patience_ns = patience_ns;
-    /* Whether a write waits is a matter of the open file, which others may share: it is theirs, and
-     * this one is ours. */
-    if (out->_now >= 0 || weir__sys_fstat(out->_fd, &st) < 0 ||
-        !(S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(out->_fd))))
-        return;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", out->_fd);
-    out->_now = weir__sys_openat(AT_FDCWD, path, O_WRONLY | O_NONBLOCK | O_NOCTTY, 0);
+    weir__now_open(&out->_now);
 }
 
 /* How long nothing was taken although somebody wants an end. */
@@ -78,14 +68,14 @@ static bool wait_a_little(const struct weir__out *out, struct wait *wait)
     return true;
 }
 
-static ssize_t write_once(int fd, const char *bytes, size_t count)
+static ssize_t write_once(const struct weir__out *out, const char *bytes, size_t count)
 {
     if (weir_fault_hit(WEIR_FAULT_IO)) {
         errno = EIO;
         return -1;
     }
     weir_lock_assert_none("held while output is written");
-    return write(fd, bytes, count);
+    return weir__now_write(&out->_now, bytes, count);
 }
 
 static void write_all(struct weir__out *out, const char *bytes, size_t count)
@@ -93,7 +83,7 @@ static void write_all(struct weir__out *out, const char *bytes, size_t count)
     const struct wait none = {.nap_ns = NAP_NS_FIRST};
     struct wait wait = none;
     while (count > 0 && !weir__out_is_done(out)) {
-        ssize_t written = write_once(out->_now >= 0 ? out->_now : out->_fd, bytes, count);
+        ssize_t written = write_once(out, bytes, count);
         bool has_room = written >= 0 || errno != EAGAIN;
         if (written >= 0) {
             bytes += written;
@@ -160,7 +150,7 @@ void weir__out_printf(struct weir__out *out, const char *format, ...)
 int weir__out_finish(struct weir__out *out, int *ret_errno_value)
 {
     weir__out_flush(out);
-    weir__sys_close_at(&out->_now);
+    weir__now_close(&out->_now);
     if (out->_error != 0)
         *ret_errno_value = out->_errno_value;
     return out->_error;

@@ -14,14 +14,15 @@
 
 #include <weir/defs.h>
 
+#include "now.h"
+
 #define WEIR__OUT_SIZE 16384
 
 struct weir__out {
-    int _fd;
+    struct weir__now _now;
     int _error; /* 0 or the first negative code */
     int _errno_value;
     bool _reader_left;
-    int _now; /* the same pipe or terminal, where a write does not wait; -1: there is none */
     int (*_is_wanted)(void);
     uint64_t _patience_ns;
     size_t _used;
@@ -41,8 +42,7 @@ void weir__out_flush(struct weir__out *out);
 
 /* From here on a reader who does not read is waited for only as long as is_wanted() says 0. When it
  * has said something else, and nothing was taken for patience_ns, writing fails as Interrupted,
- * with EINTR. What is a pipe or a terminal is opened anew for that, until the end of the output;
- * where it cannot be, a signal alone ends the wait. */
+ * with EINTR. Where a write cannot be kept from waiting (now.h), a signal alone ends the wait. */
 void weir__out_hurry(struct weir__out *out, int (*is_wanted)(void), uint64_t patience_ns);
 
 /* True when printing more is of no use: it failed, or nobody reads. Long work asks now and then. */

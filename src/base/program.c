@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +23,14 @@
 
 static volatile sig_atomic_t caught_signal;
 
+/* The second one ends the program, also where it is another one than the first: nothing handles it
+ * any more, and it comes again when this returns. */
 static void remember(int number)
 {
-    caught_signal = number;
+    if (caught_signal != 0)
+        raise(number);
+    else
+        caught_signal = number;
 }
 
 static const char *last_words;
@@ -99,28 +103,17 @@ const struct weir__command *weir__program_find(const struct weir__program *progr
     return NULL;
 }
 
-/* Says why a command line is not understood, which quotes what was typed, by mistake maybe. */
-__attribute__((format(printf, 1, 2))) static void refuse(const char *format, ...)
-{
-    char text[WEIR__LOG_LINE_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    weir__cover_typed(text);
-    weir__log(WEIR__LOG_ERROR, "%s", text);
-}
-
 int weir__program_unknown(const struct weir__program *program, const char *name)
 {
     struct weir__suggestion suggestion = {.word = ""};
     for (const struct weir__command *c = program->commands; c->name; c++)
         weir__suggest_offer(&suggestion, name, c->name);
     if (suggestion.word[0] != '\0')
-        refuse("unknown command '%s': did you mean '%s'?", WEIR__CLIPPED(name), suggestion.word);
+        weir__log(WEIR__LOG_ERROR, "unknown command '%s': did you mean '%s'?", WEIR__TYPED(name),
+                  suggestion.word);
     else
-        refuse("unknown command '%s': '%s help' lists those there are", WEIR__CLIPPED(name),
-               program->name);
+        weir__log(WEIR__LOG_ERROR, "unknown command '%s': '%s help' lists those there are",
+                  WEIR__TYPED(name), program->name);
     return -WEIR_E_USAGE;
 }
 
@@ -130,7 +123,7 @@ static int run_parsed(struct weir__call *call, int argc, char **argv, void *valu
     struct weir__parsed parsed = {.error = ""};
     int result = weir__options_parse(command->usage, argc, argv, values, &parsed);
     if (result < 0) {
-        refuse("%s", parsed.error);
+        weir__log(WEIR__LOG_ERROR, "%s", parsed.error);
         return result;
     }
     if (parsed.help == WEIR__HELP_SHORT) {
@@ -182,11 +175,16 @@ static int unknown_option(const struct weir__program *program, const char *optio
         weir__suggest_offer(&suggestion, option + 2, "help");
         weir__suggest_offer(&suggestion, option + 2, "version");
     }
+    /* Behind a letter stands its value, as in -pPASSWORD. */
+    size_t shown = option[1] == '-' ? SIZE_MAX : 2;
+    char text[WEIR__CLIP_SIZE];
+    weir__cover_clip(text, sizeof(text), option, shown);
     if (suggestion.word[0] != '\0')
-        refuse("unknown option '%s': did you mean '--%s'?", WEIR__CLIPPED(option), suggestion.word);
+        weir__log(WEIR__LOG_ERROR, "unknown option '%s': did you mean '--%s'?", text,
+                  suggestion.word);
     else
-        refuse("unknown option '%s': options follow a command, see '%s help'",
-               WEIR__CLIPPED(option), program->name);
+        weir__log(WEIR__LOG_ERROR, "unknown option '%s': options follow a command, see '%s help'",
+                  text, program->name);
     return -WEIR_E_USAGE;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "log.h"
 #include "term.h"
 
 #include <weir/lock.h>
@@ -211,6 +212,10 @@ static void say(int fd, const char *before, const char *line, const char *after)
     char text[WEIR__PROGRESS_LINE_MAX + 16];
     int length = snprintf(text, sizeof(text), "%s%s%s", before, line, after);
     weir_lock_assert_none("held while progress is shown");
+    if (fd == STDERR_FILENO) {
+        weir__log_courtesy(text, (size_t)length);
+        return;
+    }
     ssize_t written;
     do
         written = write(fd, text, (size_t)length);

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -107,6 +108,15 @@ static inline ssize_t weir__sys_getdents(int fd, void *entries, size_t size)
 static inline ssize_t weir__sys_read(int fd, void *bytes, size_t count)
 {
     return WEIR__SYS(ssize_t, read(fd, bytes, count));
+}
+
+/* Whether a read would not wait: not 0, also on failure, which the read then tells. Waits that long
+ * for it at most, so that whoever reads can look whether he is to stop. Of a pipe that was opened
+ * without waiting and nobody has opened yet for writing, it would be the end, but this waits. */
+static inline int weir__sys_wait_readable(int fd, int ms)
+{
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+    return WEIR__SYS(int, poll(&one, 1, ms));
 }
 
 static inline ssize_t weir__sys_pread(int fd, void *bytes, size_t count, off_t at)

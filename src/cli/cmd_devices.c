@@ -1,4 +1,5 @@
 /* cmd_devices.c - weir devices: which disk a path leans on, and how many slots that disk has. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -6,9 +7,9 @@
 #include <weir/slots.h>
 
 #include "commands.h"
+#include "cover.h"
 #include "json.h"
 #include "log.h"
-#include "text.h"
 
 #include "banned.h"
 
@@ -144,15 +145,6 @@ static void add_info(struct weir__json *json, const char *path, const struct wei
     weir__json_end(json);
 }
 
-static void add_error(struct weir__json *json, const char *path, int error)
-{
-    weir__json_object(json);
-    add_text(json, "path", path);
-    add_text(json, "error", weir_error_name(error));
-    add_text(json, "message", weir_error_detail());
-    weir__json_end(json);
-}
-
 /* The detail of the last failure without its object, "device of '...': ", since the message has
  * named the whole path. */
 static const char *reason_of(int error)
@@ -163,10 +155,22 @@ static const char *reason_of(int error)
     return reason;
 }
 
+static void add_error(struct weir__json *json, const char *path, int error)
+{
+    char shown[PATH_MAX], message[PATH_MAX + 128];
+    weir__cover_clip(shown, sizeof(shown), path, SIZE_MAX);
+    snprintf(message, sizeof(message), "device of '%s': %s", shown, reason_of(error));
+    weir__json_object(json);
+    add_text(json, "path", shown);
+    add_text(json, "error", weir_error_name(error));
+    add_text(json, "message", message);
+    weir__json_end(json);
+}
+
 static void log_error(const char *path, int error)
 {
     char shown[PATH_SHOWN_MAX + sizeof("...")];
-    weir__text_clip(shown, sizeof(shown), path, SIZE_MAX);
+    weir__cover_clip(shown, sizeof(shown), path, SIZE_MAX);
     weir__log(WEIR__LOG_ERROR, "cannot look at '%s': %s", shown, reason_of(error));
 }
 

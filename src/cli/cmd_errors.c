@@ -6,10 +6,10 @@
 #include <weir/error.h>
 
 #include "commands.h"
+#include "cover.h"
 #include "json.h"
 #include "log.h"
 #include "suggest.h"
-#include "text.h"
 
 #include "banned.h"
 
@@ -104,11 +104,11 @@ static int check_operand(const char *word)
         weir__suggest_offer(&suggestion, word, errors[i].name);
     }
     if (suggestion.word[0] != '\0')
-        weir__log(WEIR__LOG_ERROR, "unknown error '%s': did you mean '%s'?", WEIR__CLIPPED(word),
+        weir__log(WEIR__LOG_ERROR, "unknown error '%s': did you mean '%s'?", WEIR__TYPED(word),
                   suggestion.word);
     else
         weir__log(WEIR__LOG_ERROR, "unknown error '%s': 'weir errors' lists those there are",
-                  WEIR__CLIPPED(word));
+                  WEIR__TYPED(word));
     return -WEIR_E_USAGE;
 }
 

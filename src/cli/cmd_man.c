@@ -2,9 +2,9 @@
 #include <weir/error.h>
 
 #include "commands.h"
+#include "cover.h"
 #include "log.h"
 #include "render.h"
-#include "text.h"
 
 #include "banned.h"
 
@@ -54,7 +54,7 @@ int cmd_man(const struct weir__call *call)
     const struct weir__command *command = NULL;
     if (values->list && call->operands_count > 0) {
         weir__log(WEIR__LOG_ERROR, "'--list' lists all pages: leave '%s' out",
-                  WEIR__CLIPPED(call->operands[0]));
+                  WEIR__TYPED(call->operands[0]));
         return -WEIR_E_USAGE;
     }
     if (values->list) {

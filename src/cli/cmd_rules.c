@@ -11,13 +11,13 @@
 #include "alloc.h"
 #include "cache.h"
 #include "commands.h"
+#include "cover.h"
 #include "engine/lint.h"
 #include "log.h"
 #include "rules_show.h"
 #include "scan_hush.h"
 #include "scan_setup.h"
 #include "sys.h"
-#include "text.h"
 
 #include "banned.h"
 
@@ -117,7 +117,7 @@ static int list(const struct weir__call *call, const struct weir__rules *rules, 
         weir__log(WEIR__LOG_ERROR,
                   "no rule has '%s'%s in its id, provider or description, and no file of rules has "
                   "that name",
-                  WEIR__CLIPPED(words[0]), count > 1 ? " and the other words" : "");
+                  WEIR__TYPED(words[0]), count > 1 ? " and the other words" : "");
         return -WEIR_E_USAGE;
     }
     if (!values->json) {
@@ -380,7 +380,7 @@ static int compile(const struct weir__call *call, const struct weir__rules *rule
     int result = weir__cache_init_shared(&cache, folder);
     struct weir__engine_options wishes = {.cache = weir__cache_hooks(&cache)};
     if (result < 0)
-        weir__log(WEIR__LOG_ERROR, "cannot use the folder '%s': %s", WEIR__CLIPPED(folder),
+        weir__log(WEIR__LOG_ERROR, "cannot use the folder '%s': %s", WEIR__TYPED(folder),
                   why_no_folder(folder, result));
     if (result == 0)
         result = weir__engine_new(&engine, rules, &wishes, &error);
@@ -401,7 +401,7 @@ static int compile(const struct weir__call *call, const struct weir__rules *rule
             WEIR__LOG_ERROR,
             "cannot keep anything in the folder '%s': see that there is room and that you may "
             "write there",
-            WEIR__CLIPPED(folder));
+            WEIR__TYPED(folder));
         return -WEIR_E_IO;
     }
     return result;
@@ -449,7 +449,7 @@ static int check(const struct weir__call *call)
     if (strcmp(action, "compile") == 0 && call->operands_count != 2)
         return refuse("into which folder? 'weir rules compile DIR' makes it");
     if (file && (call->operands_count > 2 || values->config)) {
-        weir__log(WEIR__LOG_ERROR, "one file of rules at a time: '%s' is one", WEIR__CLIPPED(file));
+        weir__log(WEIR__LOG_ERROR, "one file of rules at a time: '%s' is one", WEIR__TYPED(file));
         return -WEIR_E_USAGE;
     }
     return 0;

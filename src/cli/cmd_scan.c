@@ -16,6 +16,7 @@
 #include "scan_history.h"
 #include "scan_hush.h"
 #include "scan_memory.h"
+#include "scan_metrics.h"
 #include "scan_output.h"
 #include "scan_print.h"
 #include "scan_setup.h"
@@ -29,8 +30,9 @@ COMMAND(scan);
 
 /* How often signals and progress are looked at while the run is waited for. */
 #define WATCH_EVERY_NS (100 * WEIR_NS_PER_MS)
-/* For what is in flight when the user has had enough, and for who does not read the report. */
-#define STOP_NS (2 * WEIR_NS_PER_S)
+/* When the user has had enough: for what is in flight, and for a reader that takes nothing. */
+#define STOP_NS   (2 * WEIR_NS_PER_S)
+#define READER_NS (WEIR_NS_PER_S / 2)
 /* After so long of it the user is told why nothing happens. */
 #define TELL_NS    (300 * WEIR_NS_PER_MS)
 #define LAST_WORDS "weir scan: stopped before anything was scanned: there is no report\n"
@@ -76,7 +78,9 @@ static int check(const struct weir__call *call)
         return refuse("'--staged' reads no tree: leave out '--respect-gitignore' and "
                       "'--one-file-system'");
     if (v->from0 && !v->files_from && !v->git.repos_from)
-        return refuse("'-0' is about '--files-from' and '--repos-from'");
+        return refuse(
+            "'-0' is about '--files-from' and '--repos-from': name a list by one of them, or "
+            "leave it out");
     if (v->store && !has_object)
         return refuse("'--store' is about objects: name one (b3:...), or leave it out");
     return 0;
@@ -88,7 +92,8 @@ struct job {
     struct weir__scan_options options;
     struct weir__scan_setup setup;
     struct weir_slots_config slots;
-    struct weir__scan_web *web; /* NULL: nothing is fetched */
+    struct weir__scan_web *web;         /* NULL: nothing is fetched */
+    struct weir__scan_metrics *metrics; /* NULL: nobody may ask */
     struct weir__tally tally;
     struct weir__progress progress;
     struct weir_lock lock; /* guards secrets */
@@ -193,9 +198,11 @@ static int set_options(struct job *job)
     o->staged = v->staged;
     o->respect_gitignore = v->respect_gitignore;
     int result = weir__scan_history_set(&v->git, &job->slots, o);
-    return result == 0 && v->staged && o->history != WEIR__SCAN_NO_HISTORY
-               ? refuse("'--staged' scans no history: leave out one of the two")
-               : result;
+    if (result == 0 && v->staged && o->history > WEIR__SCAN_HISTORY_GIVEN)
+        return refuse("'--staged' scans no history: leave out one of the two");
+    if (v->staged)
+        o->history = WEIR__SCAN_NO_HISTORY;
+    return result;
 }
 
 static int prepare(struct job *job, const char *const **ret_only)
@@ -205,6 +212,10 @@ static int prepare(struct job *job, const char *const **ret_only)
     int result = set_options(job);
     if (result == 0)
         result = open_web(job);
+    if (result == 0)
+        result = weir__scan_history_settle(&v->git, o);
+    if (result == 0)
+        result = weir__scan_metrics_open(&job->metrics, v->metrics_listen);
     if (result < 0)
         return result;
     const char **only = NULL;
@@ -242,11 +253,13 @@ static int prepare(struct job *job, const char *const **ret_only)
         result = weir__scan_setup_engine(&job->setup, &wishes);
     /* From here on whoever wants it to stop gets a report of what there is. */
     weir__program_catch_signals();
-    weir__out_hurry(job->call->out, weir__program_signal, STOP_NS);
+    weir__out_hurry(job->call->out, weir__program_signal, READER_NS);
     weir__log_hurry(weir__program_signal);
     o->engine = job->setup.engine;
-    if (result == 0)
+    if (result == 0) {
         weir__hush_use(o->engine, o->decode_depth);
+        weir__hush_know(job->setup.findings);
+    }
     return result;
 }
 
@@ -349,13 +362,22 @@ static int run_scan(struct job *job, struct weir__scan_stats *ret_stats)
         weir__log(WEIR__LOG_ERROR, "cannot start: %s", weir_error_text(result));
         return result;
     }
+    if (job->metrics && !job->values->quiet)
+        weir__log(WEIR__LOG_INFO, "metrics: http://%s/metrics",
+                  weir__scan_metrics_name(job->metrics));
+    int shown = weir__scan_metrics_start(job->metrics, run);
+    if (shown < 0)
+        weir__scan_stop(run);
     watch(job, run);
     weir__log_over_progress(false);
+    weir__scan_metrics_close(job->metrics);
+    job->metrics = NULL;
     if (job->values->git.explain_limits) {
         weir__scan_read_limits(run, &limits);
         weir__scan_explain(&limits);
     }
-    return weir__scan_finish(run, ret_stats);
+    result = weir__scan_finish(run, ret_stats);
+    return shown < 0 ? shown : result;
 }
 
 /* --- the end --- */
@@ -377,6 +399,7 @@ static struct weir__summary summarise(struct job *job, const struct weir__scan_s
         .members = stats->members,
         .repositories = stats->repos,
         .objects = stats->objects,
+        .shallow = stats->shallow,
         .special = stats->special,
         .symlinks = stats->symlinks,
         .allowed_paths = stats->allowed_paths,
@@ -427,10 +450,10 @@ static int tell(struct job *job, const struct weir__scan_stats *stats)
     const V *v = job->values;
     const struct weir__scan_setup *setup = &job->setup;
     const char *output = output_of(v);
-    if (is_streamed(v) && weir__scan_print_found(setup->findings, job->call->out) < 0)
-        weir__log(WEIR__LOG_ERROR, "cannot print what was found");
+    int streamed = is_streamed(v) ? weir__scan_print_found(setup->findings, job->call->out) : 0;
+    if (streamed < 0)
+        weir__log(WEIR__LOG_ERROR, "cannot print what was found: %s", weir_error_text(streamed));
     weir__findings_finish(setup->findings);
-    weir__hush_know(setup->findings);
     struct weir__summary summary = summarise(job, stats);
     struct weir__report_options how = {
         .format = v->json ? WEIR__REPORT_JSON : (enum weir__report_format)v->format,
@@ -479,6 +502,7 @@ int cmd_scan(const struct weir__call *call)
             result = tell(&job, &stats);
     }
     weir__base_free((void *)(uintptr_t)only);
+    weir__scan_metrics_close(job.metrics);
     if (stats.abandoned > 0)
         return result; /* somebody who waits for standard input may come back to all this */
     weir__hush_end();

@@ -7,11 +7,11 @@
 
 #include <weir/error.h>
 
+#include "cover.h"
 #include "filter.h"
 #include "log.h"
 #include "meta.h"
 #include "sys.h"
-#include "text.h"
 
 #include "banned.h"
 
@@ -108,7 +108,7 @@ static int check_local(char **operands, int operands_count)
         weir__log(WEIR__LOG_ERROR,
                   "'%s' looks like a name on another machine, and copies are local: for a local "
                   "name write './%s'",
-                  WEIR__CLIPPED(operands[i]), WEIR__CLIPPED(operands[i]));
+                  WEIR__TYPED(operands[i]), WEIR__TYPED(operands[i]));
         return -WEIR_E_USAGE;
     }
     return 0;
@@ -155,7 +155,7 @@ static int add_chmod(struct weir__copy_plan *plan, const struct weir__copy_value
         int result = plan->_chmod ? weir__chmod_add(plan->_chmod, text, &problem)
                                   : weir__chmod_new(&plan->_chmod, text, &problem);
         if (result < 0) {
-            weir__log(WEIR__LOG_ERROR, "option '--chmod': '%s': %s", WEIR__CLIPPED(text),
+            weir__log(WEIR__LOG_ERROR, "option '--chmod': '%s': %s", WEIR__TYPED(text),
                       problem ? problem : weir_error_text(result));
             return result == -WEIR_E_INVALID ? -WEIR_E_USAGE : result;
         }
@@ -172,7 +172,7 @@ static int add_chown(struct weir__copy_plan *plan, const struct weir__copy_value
         return 0;
     int result = weir__chown_parse(v->chown, &o->has_uid, &o->uid, &o->has_gid, &o->gid, &problem);
     if (result < 0)
-        weir__log(WEIR__LOG_ERROR, "option '--chown': '%s': %s", WEIR__CLIPPED(v->chown),
+        weir__log(WEIR__LOG_ERROR, "option '--chown': '%s': %s", WEIR__TYPED(v->chown),
                   problem ? problem : weir_error_text(result));
     return result == -WEIR_E_INVALID || result == -WEIR_E_NOT_FOUND ? -WEIR_E_USAGE : result;
 }

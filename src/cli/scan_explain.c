@@ -28,6 +28,20 @@ static void explain_bytes(const char *name, uint64_t most, uint64_t total)
     weir__log(WEIR__LOG_INFO, "limits: %s: at most %s of %s held", name, held, all);
 }
 
+static void explain_cost(const struct weir__scan_limits *limits)
+{
+    const struct weir__scan_cost *cost = &limits->cost;
+    char rebuilt[WEIR__VALUE_TEXT_MAX], spilled[WEIR__VALUE_TEXT_MAX];
+    weir__value_human_size(cost->rebuilt_bytes, rebuilt);
+    weir__value_human_size(cost->spilled_bytes, spilled);
+    weir__log(WEIR__LOG_INFO, "limits: families of deltas: %" PRIu64 " objects (%s) built again",
+              cost->rebuilt, rebuilt);
+    weir__log(WEIR__LOG_INFO,
+              "limits: large objects: of %" PRIu64 " repositories, %" PRIu64
+              " objects (%s) in temporary files",
+              limits->large, cost->spilled, spilled);
+}
+
 void weir__scan_explain(const struct weir__scan_limits *limits)
 {
     const struct weir_pool_stats *pool = &limits->pool;
@@ -39,8 +53,8 @@ void weir__scan_explain(const struct weir__scan_limits *limits)
     weir__log(WEIR__LOG_INFO,
               "limits: repositories: %" PRIu64 " admitted, %" PRIu64 " refused, at most %" PRIu64
               " at once by %" PRIu32 " leaders",
-              limits->sched.submitted, limits->sched.refused + limits->sched.busy, limits->most,
-              limits->leaders);
+              limits->sched.submitted - limits->large, limits->sched.refused + limits->sched.busy,
+              limits->most, limits->leaders);
     for (size_t i = 0; i < limits->devices_count; i++) {
         const struct weir__scan_device *d = &limits->devices[i];
         weir__log(WEIR__LOG_INFO,
@@ -52,12 +66,15 @@ void weir__scan_explain(const struct weir__scan_limits *limits)
               limits->slots.enqueued, limits->slots.refused + limits->slots.busy);
     explain_bytes("scan ring", limits->ring_most, pool->scan_ring_total);
     explain_bytes("delta cache", limits->delta_most, pool->delta_cache_total);
-    if (pool->spill_slots_total == WEIR_POOL_SLOTS_UNLIMITED)
+    if (limits->has_no_spill)
+        weir__log(WEIR__LOG_INFO, "limits: spill slots: there are none");
+    else if (pool->spill_slots_total == WEIR_POOL_SLOTS_UNLIMITED)
         weir__log(WEIR__LOG_INFO, "limits: spill slots: at most %" PRIu64 " held, unlimited",
                   limits->spills_most);
     else
         weir__log(WEIR__LOG_INFO, "limits: spill slots: at most %" PRIu64 " of %" PRIu64 " held",
                   limits->spills_most, pool->spill_slots_total);
+    explain_cost(limits);
     weir__log(WEIR__LOG_INFO, "limits: pool: %s, %" PRIu64 " refused",
               waits(text, pool->enqueued, &pool->wait_ns), pool->refused + pool->busy);
 }

@@ -22,10 +22,10 @@
 
 #include "alloc.h"
 #include "client.h"
+#include "cover.h"
 #include "hash.h"
 #include "log.h"
 #include "sys.h"
-#include "text.h"
 #include "url.h"
 
 #include "banned.h"
@@ -94,7 +94,7 @@ static int refuse_url(const char *what, const char *url, const char *why)
     if (weir__url_show(url, &shown) < 0)
         weir__buffer_truncate(&shown, 0);
     weir__log(WEIR__LOG_ERROR, "%s '%s' cannot be used: it %s", what,
-              WEIR__CLIPPED(weir__buffer_text(&shown)), why);
+              WEIR__TYPED(weir__buffer_text(&shown)), why);
     return -WEIR_E_USAGE;
 }
 
@@ -104,7 +104,7 @@ static int check_object(const char *path, const char *store)
         weir__log(WEIR__LOG_ERROR,
                   "'%s' is not an address: that is '" OBJECT_PREFIX
                   "' and 64 digits 0 to 9 and a to f; for a file of that name write './%s'",
-                  WEIR__CLIPPED(path), WEIR__CLIPPED(path));
+                  WEIR__TYPED(path), WEIR__TYPED(path));
         return -WEIR_E_USAGE;
     }
     if (store)

@@ -7,9 +7,9 @@
 #include <weir/error.h>
 #include <weir/pool.h>
 
+#include "cover.h"
 #include "git/refs_resolve.h"
 #include "log.h"
-#include "text.h"
 #include "values.h"
 
 #include "banned.h"
@@ -26,20 +26,19 @@ static const struct weir_pool_config limits[] = {
 
 static int refuse(const char *option, const char *value, const char *cure)
 {
-    weir__log(WEIR__LOG_ERROR, "'--%s=%s': %s", option, WEIR__CLIPPED(value), cure);
+    weir__log(WEIR__LOG_ERROR, "'--%s=%s': %s", option, WEIR__TYPED(value), cure);
     return -WEIR_E_USAGE;
 }
 
-static int set_spills(const char *text, uint64_t *ret_slots)
+static int set_spills(const char *text, struct weir__scan_options *o)
 {
-    uint64_t slots;
+    uint64_t slots = 0;
     if (strcmp(text, "unlimited") == 0)
-        *ret_slots = WEIR_POOL_SLOTS_UNLIMITED;
-    else if (weir__value_parse(WEIR__UNIT_COUNT, text, &slots) == 0 && slots > 0 &&
-             slots <= WEIR__SCAN_SPILLS_MAX)
-        *ret_slots = slots;
-    else
-        return refuse("spill-slots", text, "give a number from 1 to 4096, or 'unlimited'");
+        slots = WEIR_POOL_SLOTS_UNLIMITED;
+    else if (weir__value_parse(WEIR__UNIT_COUNT, text, &slots) < 0 || slots > WEIR__SCAN_SPILLS_MAX)
+        return refuse("spill-slots", text, "give a number up to 4096, or 'unlimited'");
+    o->has_no_spill = slots == 0;
+    o->spill_slots = slots;
     return 0;
 }
 
@@ -67,18 +66,25 @@ static int set_limits(const struct weir__history_values *v, struct weir_slots_co
     o->ring_bytes = v->ring ? v->ring : profile->scan_ring_bytes;
     o->delta_bytes = v->delta ? v->delta : profile->delta_cache_bytes;
     o->spill_slots = profile->spill_slots;
-    int result = v->spill_slots ? set_spills(v->spill_slots, &o->spill_slots) : 0;
+    int result = v->spill_slots ? set_spills(v->spill_slots, o) : 0;
     for (size_t i = 0; i < v->device_slots.count && result == 0; i++)
         result = set_device(v->device_slots.items[i], slots);
     o->slots = slots;
     return result;
 }
 
-/* Options that would change nothing are a mistake of whoever gave them. */
-static bool is_about_history(const struct weir__history_values *v)
+/* An option that was given and is about histories alone, or NULL. One that would change nothing is
+ * a mistake of whoever gave it. */
+static const char *about_history(const struct weir__history_values *v)
 {
-    return v->submodules || v->full_scan || v->explain_limits || v->ring || v->delta ||
-           v->spill_slots || v->device_slots.count > 0;
+    return v->submodules               ? "submodules"
+           : v->full_scan              ? "full-scan"
+           : v->explain_limits         ? "explain-limits"
+           : v->ring                   ? "scan-ring"
+           : v->delta                  ? "delta-cache"
+           : v->spill_slots            ? "spill-slots"
+           : v->device_slots.count > 0 ? "device-slots"
+                                       : NULL;
 }
 
 int weir__scan_history_set(const struct weir__history_values *v, struct weir_slots_config *slots,
@@ -101,17 +107,32 @@ int weir__scan_history_set(const struct weir__history_values *v, struct weir_slo
     o->repos_from = v->repos_from;
     o->find_repos = v->find_repos.items;
     o->find_repos_count = v->find_repos.count;
-    if (narrow->is_narrow ||
-        (o->history == WEIR__SCAN_NO_HISTORY && (v->repos_from || v->find_repos.count > 0)))
-        o->history = WEIR__SCAN_HISTORY_ONLY;
-    if (o->history == WEIR__SCAN_NO_HISTORY && is_about_history(v)) {
-        weir__log(WEIR__LOG_ERROR, "an option about histories of git, and none is scanned: add "
-                                   "'--history=also' or '--history=only'");
+    bool is_alone = narrow->is_narrow || v->repos_from || v->find_repos.count > 0;
+    if (o->history == WEIR__SCAN_NO_HISTORY && is_alone) {
+        weir__log(WEIR__LOG_ERROR, "'--history=no' and an option that asks for histories "
+                                   "contradict each other: leave out one of the two");
         return -WEIR_E_USAGE;
     }
+    if (narrow->is_narrow || (o->history == WEIR__SCAN_HISTORY_GIVEN && is_alone))
+        o->history = WEIR__SCAN_HISTORY_ONLY;
     if (v->since && weir__git_date_parse(v->since, weir_wall_s(), &narrow->since, why) < 0) {
         weir__log(WEIR__LOG_ERROR, "'--since': %s", why);
         return -WEIR_E_USAGE;
     }
     return set_limits(v, slots, o);
+}
+
+int weir__scan_history_settle(const struct weir__history_values *v, struct weir__scan_options *o)
+{
+    if (o->history == WEIR__SCAN_HISTORY_GIVEN && !weir__scan_has_repo(o))
+        o->history = WEIR__SCAN_NO_HISTORY;
+    const char *about = about_history(v);
+    if (o->history == WEIR__SCAN_NO_HISTORY && about) {
+        weir__log(WEIR__LOG_ERROR,
+                  "'--%s' is about histories of git, and none is scanned: name a repository, or "
+                  "find them by '--find-repos=DIR' or '--history=also'",
+                  about);
+        return -WEIR_E_USAGE;
+    }
+    return 0;
 }

@@ -30,5 +30,9 @@ extern const char *const weir__scan_profiles[];
 WEIR_MUST_USE int weir__scan_history_set(const struct weir__history_values *values,
                                          struct weir_slots_config *slots,
                                          struct weir__scan_options *options);
+/* When all paths are known, and who fetches them: whether there is any history to be scanned.
+ * Usage, which is told. */
+WEIR_MUST_USE int weir__scan_history_settle(const struct weir__history_values *values,
+                                            struct weir__scan_options *options);
 
 #endif

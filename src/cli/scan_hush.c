@@ -24,7 +24,7 @@ static struct {
     struct weir_lock lock; /* guards the scanner and the text that it looks at */
     const struct weir__engine *engine;
     unsigned decode_depth;
-    const struct weir__findings *findings;
+    struct weir__findings *findings;
     struct weir__scanner *scanner;
     struct weir__rules *builtin_rules;
     struct weir__engine *builtin;
@@ -135,12 +135,12 @@ static int look(const struct weir__engine *engine, char *text)
 void weir__hush_text(char *text)
 {
     size_t at = 0, until;
-    weir__cover_named(text);
-    if (!next_word(text, &at, &until))
-        return;
-    const struct weir__engine *engine = hush.engine ? hush.engine : builtin_engine();
-    bool is_seen = engine && look(engine, text) == 0;
-    hide_words(text, is_seen);
+    weir__cover_line(text);
+    if (next_word(text, &at, &until)) {
+        const struct weir__engine *engine = hush.engine ? hush.engine : builtin_engine();
+        bool is_seen = engine && look(engine, text) == 0;
+        hide_words(text, is_seen);
+    }
     if (hush.findings)
         weir__findings_hide_said(hush.findings, text);
 }
@@ -165,7 +165,7 @@ void weir__hush_use(const struct weir__engine *engine, unsigned decode_depth)
     hush.decode_depth = decode_depth;
 }
 
-void weir__hush_know(const struct weir__findings *findings)
+void weir__hush_know(struct weir__findings *findings)
 {
     hush.findings = findings;
 }

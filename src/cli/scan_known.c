@@ -7,11 +7,11 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "cover.h"
 #include "log.h"
 #include "report/known.h"
 #include "report/masks.h"
 #include "sys.h"
-#include "text.h"
 
 #include "banned.h"
 
@@ -70,7 +70,7 @@ static int take_ignore(struct weir__findings *findings, const char *path,
         text = behind_lines(text, (size_t)(end - text), bad);
     }
     if (result < 0)
-        weir__log(WEIR__LOG_ERROR, "cannot use '%s': %s", WEIR__CLIPPED(path), why_unknown(result));
+        weir__log(WEIR__LOG_ERROR, "cannot use '%s': %s", WEIR__TYPED(path), why_unknown(result));
     return result;
 }
 
@@ -134,9 +134,9 @@ int weir__scan_read_baseline(struct weir__findings *findings, const char *path)
     if (source.fd != STDIN_FILENO)
         weir__sys_close(source.fd);
     if (source.why)
-        weir__log(WEIR__LOG_ERROR, "cannot read '%s': %s", WEIR__CLIPPED(path), source.why);
+        weir__log(WEIR__LOG_ERROR, "cannot read '%s': %s", WEIR__TYPED(path), source.why);
     else if (result < 0)
-        weir__log(WEIR__LOG_ERROR, "cannot use the baseline '%s': %s", WEIR__CLIPPED(path),
+        weir__log(WEIR__LOG_ERROR, "cannot use the baseline '%s': %s", WEIR__TYPED(path),
                   reason[0] ? reason : why_unknown(result));
     return result == -WEIR_E_INVALID ? -WEIR_E_USAGE : result;
 }

@@ -13,11 +13,11 @@
 #include <weir/deadline.h>
 #include <weir/error.h>
 
+#include "cover.h"
 #include "log.h"
 #include "program.h"
 #include "sys.h"
 #include "temporary.h"
-#include "text.h"
 
 #include "banned.h"
 
@@ -26,7 +26,7 @@
  * is looked at again, and how long that goes on when the user has had enough. */
 #define PAUSE_MIN_NS (WEIR_NS_PER_MS / 10)
 #define PAUSE_MAX_NS (20 * WEIR_NS_PER_MS)
-#define STOP_NS      (2 * WEIR_NS_PER_S)
+#define STOP_NS      (WEIR_NS_PER_S / 2)
 
 /* --- what is said when it fails --- */
 
@@ -81,7 +81,7 @@ static int cannot_write(const char *path, int error, const struct weir__findings
                  secrets == 1 ? "secret is" : "secrets are");
     const char *why = trouble->why ? trouble->why : weir__log_reason(error);
     if (path)
-        weir__log(WEIR__LOG_ERROR, "cannot write '%s': %s; %s%s", WEIR__CLIPPED(path), why,
+        weir__log(WEIR__LOG_ERROR, "cannot write '%s': %s; %s%s", WEIR__TYPED(path), why,
                   trouble->cure, lost);
     else
         weir__log(WEIR__LOG_ERROR, "cannot write to standard output: %s; name a file by --output%s",
@@ -278,7 +278,7 @@ int weir__scan_try_output(const char *path, const char *const *paths, size_t pat
     if (!error && is_scanned(&target, paths, paths_count)) {
         weir__log(WEIR__LOG_ERROR,
                   "'%s' is to be read, and the report would take its place: name another file",
-                  WEIR__CLIPPED(path));
+                  WEIR__TYPED(path));
         return -WEIR_E_USAGE;
     }
     if (!error && !target.is_replaced)

@@ -174,6 +174,10 @@ void weir__scan_log_missing(const struct weir__summary *summary, bool with_place
     if (with_places && summary->unlisted_places > 0)
         weir__log(WEIR__LOG_WARNING, "places that are not listed: %" PRIu64,
                   summary->unlisted_places);
+    if (summary->shallow > 0)
+        weir__log(WEIR__LOG_WARNING,
+                  "shallow: %" PRIu64 " of the histories, which end where their clone was cut",
+                  summary->shallow);
     if (!summary->is_complete)
         log_missing(WEIR__LOG_WARNING, summary);
 }
@@ -200,10 +204,16 @@ void weir__scan_log_summary(const struct weir__summary *summary,
     log_count("files that an allow list keeps out", summary->allowed_paths);
     log_count("ignored by git", summary->ignored_paths);
     log_count("submodules, not looked into", summary->submodules);
+    log_count("histories of shallow clones, which end early", summary->shallow);
+    log_count("histories that could not be remembered", stats->unremembered);
     if (stats->archives > 0)
         weir__log(WEIR__LOG_INFO, "archives: %" PRIu64 ", with %" PRIu64 " %s", stats->archives,
                   stats->members, stats->members == 1 ? "member" : "members");
     log_count("archives not opened", stats->archives_unopened);
+    if (stats->repos > 0)
+        weir__log(WEIR__LOG_INFO, "histories: %" PRIu64 ", %" PRIu64 " %s looked at", stats->repos,
+                  stats->objects, stats->objects == 1 ? "object was" : "objects were");
+    log_count("histories that will be scanned in full again", stats->unremembered);
     log_count("could not be scanned", summary->failed);
     log_count("scanned only in part", summary->truncated);
     weir__log(WEIR__LOG_INFO, "rules: %" PRIu64 ", %s (%s)", summary->rules, how_compiled,

@@ -10,6 +10,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "cover.h"
 #include "engine/rules_pack.h"
 #include "log.h"
 #include "program.h"
@@ -18,7 +19,6 @@
 #include "scan_known.h"
 #include "suggest.h"
 #include "sys.h"
-#include "text.h"
 
 #include "banned.h"
 
@@ -30,7 +30,7 @@
 
 static int cannot_read(const char *path, const char *why)
 {
-    weir__log(WEIR__LOG_ERROR, "cannot read '%s': %s", WEIR__CLIPPED(path), why);
+    weir__log(WEIR__LOG_ERROR, "cannot read '%s': %s", WEIR__TYPED(path), why);
     return -WEIR_E_INCOMPLETE;
 }
 
@@ -125,7 +125,7 @@ static int read_extended(void *arg, const char *path, char **ret_text, size_t *r
 {
     struct extended *extended = arg;
     if (path) {
-        weir__text_clip(extended->path, sizeof(extended->path), path, SIZE_MAX);
+        weir__cover_clip(extended->path, sizeof(extended->path), path, SIZE_MAX);
         return read_quietly(path, RULES_BYTES, WEIR__SCAN_FOUND, ret_text, ret_length,
                             &extended->why);
     }
@@ -153,7 +153,7 @@ static int load_text(struct weir__rules **ret_rules, const char *name, const cha
     struct weir__rules_error error = {.text = ""};
     int result = weir__rules_load(ret_rules, name, text, length, &reader, &error);
     if (result < 0 && extended.why)
-        weir__log(WEIR__LOG_ERROR, "%s: [extend]: cannot read '%s': %s", WEIR__CLIPPED(name),
+        weir__log(WEIR__LOG_ERROR, "%s: [extend]: cannot read '%s': %s", WEIR__TYPED(name),
                   extended.path, extended.why);
     else if (result < 0)
         weir__log(WEIR__LOG_ERROR, "%s", error.text[0] ? error.text : weir_error_text(result));
@@ -191,11 +191,11 @@ int weir__scan_unknown_rule(const struct weir__rules *rules, const char *id)
     for (size_t i = 0; i < rules->rules_count; i++)
         weir__suggest_offer(&suggestion, id, rules->rules[i].id);
     if (suggestion.word[0] != '\0')
-        weir__log(WEIR__LOG_ERROR, "there is no rule '%s': did you mean '%s'?", WEIR__CLIPPED(id),
+        weir__log(WEIR__LOG_ERROR, "there is no rule '%s': did you mean '%s'?", WEIR__TYPED(id),
                   suggestion.word);
     else
         weir__log(WEIR__LOG_ERROR, "there is no rule '%s': 'weir rules list' shows those there are",
-                  WEIR__CLIPPED(id));
+                  WEIR__TYPED(id));
     return -WEIR_E_USAGE;
 }
 
@@ -282,7 +282,7 @@ static int check_trusted(const struct weir__scan_wishes *wishes)
                       "--trust-config: '%s' has files of configuration, which would be used for "
                       "the other paths too; scan it by itself, or name files by --config and "
                       "--ignore-file",
-                      WEIR__CLIPPED(wishes->paths[i]));
+                      WEIR__TYPED(wishes->paths[i]));
             return -WEIR_E_USAGE;
         }
     return 0;

@@ -19,7 +19,7 @@ struct weir__scan_values {
     const char *output, *config, *baseline, *ignore_file, *files_from;
     struct weir__list rules;
     uint64_t decode_depth, memory, threads, files;
-    const char *store;
+    const char *store, *metrics_listen;
     uint64_t fetch_bytes, fetch_ns;
     uint64_t archive_depth, archive_entries, entry_bytes, archive_bytes, archive_ratio, spills;
     bool show_secrets, from0, exit_zero, summary, allow_comments, trust_config;

@@ -16,7 +16,7 @@ static const char *const formats[] = {"human", "json",   "jsonl",    "sarif", "c
                                       "junit", "github", "gitleaks", "html",  NULL};
 _Static_assert(sizeof(formats) / sizeof(formats[0]) == WEIR__REPORT_FORMATS + 1, "all formats");
 /* In the order of enum weir__scan_history. */
-static const char *const history_words[] = {"no", "also", "only", NULL};
+static const char *const history_words[] = {"no", "auto", "also", "only", NULL};
 static const char *const progress_words[] = {"auto", "always", "never", NULL};
 
 static const struct weir__option options[] = {
@@ -77,10 +77,11 @@ static const struct weir__option options[] = {
          "The content that is staged and differs from the last commit, whatever lies in the "
          "work tree, of the repository that the current directory is in. Paths are those from "
          "its top. Needs git."},
-    {WEIR__OPTION_WORD(V, git.history), .name = "history", .words = history_words, .preset = "no",
+    {WEIR__OPTION_WORD(V, git.history), .name = "history", .words = history_words, .preset = "auto",
      .implied = "only", .negated = "no", .help = "what is done about git repositories",
-     .detail = "no: files alone, those in .git as well; also: all that is in the history, and the "
-               "files beside it; only: the history alone."},
+     .detail = "auto: of a path that is a repository itself, all that is in its history, and the "
+               "files beside it; of one that lies deeper, the files. also: the same for all that "
+               "are met. only: the history alone. no: files alone, those in .git as well."},
     {WEIR__OPTION_FILE(V, git.repos_from), .name = "repos-from", .value_name = "FILE",
      .help = "scan the histories of the repositories in a file; - is standard input"},
     {WEIR__OPTION_LIST(V, git.find_repos), .name = "find-repos", .value_name = "DIR",
@@ -124,7 +125,8 @@ static const struct weir__option options[] = {
      .help = "bytes of one member; the rest of a larger one is told"},
     {WEIR__OPTION_SIZE(V, archive_bytes), .name = "max-archive-bytes", .min = 1,
      .max = UINT64_C(1) << 50, .initial = UINT64_C(10) << 30,
-     .help = "bytes of all members of one archive, and of what is kept of it on disk"},
+     .help = "bytes of all members of one archive, and of what is kept on disk of it or of a "
+             "history"},
     {WEIR__OPTION_COUNT(V, archive_ratio), .name = "max-archive-ratio", .min = 1, .max = 1000000000,
      .initial = 1000, .help = "how many times its size an archive may unpack to, from 1 MiB on"},
     {WEIR__OPTION_COUNT(V, spills), .name = "max-spills", .max = WEIR__SCAN_SPILLS_MAX,
@@ -150,14 +152,21 @@ static const struct weir__option options[] = {
      .help = "how much all repositories together may take",
      .detail = "default: 256 MiB of scan ring, 512 MiB of delta cache, 16 spill slots; ci: 100 MB, "
                "200 MB, 4; bulk: 1024 MB, 2048 MB, 32. The next three change one of them."},
-    {WEIR__OPTION_SIZE(V, git.ring), .name = "scan-ring", .min = 1, .max = WEIR__SCAN_MEMORY_MAX,
-     .help = "bytes that are being scanned"},
+    {WEIR__OPTION_SIZE(V, git.ring), .name = "scan-ring", .min = UINT64_C(1) << 20,
+     .max = WEIR__SCAN_MEMORY_MAX, .help = "bytes that are being scanned; a thread takes 1 MiB"},
     {WEIR__OPTION_SIZE(V, git.delta), .name = "delta-cache", .min = 1, .max = WEIR__SCAN_MEMORY_MAX,
      .help = "bytes of objects that others are built from"},
     {WEIR__OPTION_STRING(V, git.spill_slots), .name = "spill-slots", .value_name = "N",
-     .help = "repositories that may use temporary files; or unlimited"},
+     .help = "repositories at once that may use temporary files; or unlimited; 0: none may",
+     .detail = "They are needed for objects that are larger than a quarter of the delta cache, or "
+               "that git has built from such. Each repository may have --max-archive-bytes in "
+               "them."},
     {WEIR__OPTION_FLAG(V, git.explain_limits), .name = "explain-limits",
      .help = "say on standard error what was held of each limit and who waited"},
+    {WEIR__OPTION_STRING(V, metrics_listen), .name = "metrics-listen", .value_name = "ADDR:PORT",
+     .help = "show counts and limits while it runs, at http://ADDR:PORT/metrics",
+     .detail = "For Prometheus. ADDR is a number (127.0.0.1, [::1]) or localhost; port 0 lets the "
+               "system choose one, which is told. One asker is answered at a time."},
     {WEIR__OPTION_LIST(V, git.device_slots), .name = "device-slots", .value_name = "PATH=N",
      .help = "repositories that are read at once from the disk of this path",
      .detail = "By default 2 of a rotational disk, 4 of a solid or virtual one, 8 of NVMe."},
@@ -169,10 +178,10 @@ static const struct weir__option options[] = {
      .help = "files read at once"},
     {WEIR__OPTION_SIZE(V, memory), .name = "max-memory", .min = WEIR__SCAN_MEMORY_MIN,
      .max = WEIR__SCAN_MEMORY_MAX,
-     .help = "memory for threads, findings and decoders of archives together",
+     .help = "memory for threads, findings, histories and decoders of archives together",
      .detail = "Fewer threads and decoders are started if need be. Secrets beyond their share are "
                "counted, not listed, and the scan is then incomplete. Archives are opened from 200 "
-               "MiB on."},
+               "MiB on; with the history of a repository 123 MiB are the least."},
     WEIR__OPTIONS_END,
 };
 
@@ -200,7 +209,7 @@ static const struct weir__example examples[] = {
 static const struct weir__example variables[] = {
     {"XDG_CACHE_HOME", "where the folder weir is, in which compiled rules are kept; by default "
                        "~/.cache"},
-    {"TMPDIR", "where temporary files of archives are made; by default /var/tmp"},
+    {"TMPDIR", "where temporary files of archives and large objects are made; by default /var/tmp"},
     {"WEIR_STORE", "the store of objects (b3:...), if --store does not name one"},
     {"WEIR_LIBEXEC", "the folder of weir-unpack, which reads archives"},
     {"SSL_CERT_FILE", "a file of certificates that are trusted instead of those of the system"},
@@ -215,8 +224,9 @@ const struct weir__usage usage_scan = {
         "repositories, also where they are "
         "encoded in base64, hexadecimal or decimal numbers, percent or unicode escapes, UTF-16 or "
         "UTF-32. Each secret is told once, with all of its places, and redacted.\n\n"
-        "With --history all objects of each git repository that is met are scanned, reachable or "
-        "not, and the messages of commits and tags; git itself is not needed. "
+        "Of a path that is a git repository the history is scanned, too: all objects, reachable "
+        "or not, and the messages of commits and tags. Git itself is not needed, and what was "
+        "scanned once is remembered. "
         "Every regular file is read, binary or not, ignored by git or not. Symlinks are not "
         "followed, special files not read; both are counted. Whatever could not be scanned, or not "
         "completely, is named.\n\n"

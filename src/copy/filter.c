@@ -21,11 +21,11 @@
 
 #include "alloc.h"
 #include "buffer.h"
+#include "cover.h"
 #include "log.h"
 #include "pattern.h"
 #include "require.h"
 #include "sys.h"
-#include "text.h"
 
 #include "banned.h"
 
@@ -110,9 +110,9 @@ static int refuse_rule(struct weir__filter *filter, const struct place *place, i
 {
     char shown[WEIR__CLIP_SIZE];
     if (place->file)
-        return refuse(filter, error, "'%s': %s %lu: %s", WEIR__CLIPPED(place->file), place->unit,
+        return refuse(filter, error, "'%s': %s %lu: %s", WEIR__TYPED(place->file), place->unit,
                       place->number, problem);
-    return refuse(filter, error, "'%s': %s", weir__text_clip(shown, sizeof(shown), rule, length),
+    return refuse(filter, error, "'%s': %s", weir__cover_clip(shown, sizeof(shown), rule, length),
                   problem);
 }
 
@@ -235,15 +235,15 @@ static int read_all(struct weir__filter *filter, const char *path, int fd,
         ssize_t count = weir__sys_read(fd, bytes, sizeof(bytes));
         if (count < 0)
             return refuse(filter, weir_error_from_errno(errno), "cannot read '%s': %s",
-                          WEIR__CLIPPED(path), weir__log_reason(errno));
+                          WEIR__TYPED(path), weir__log_reason(errno));
         if (count == 0)
             return 0;
         int error = weir__buffer_append(content, bytes, (size_t)count);
         if (error == -WEIR_E_OVERFLOW)
             return refuse(filter, -WEIR_E_TOO_LARGE, "'%s': larger than %u bytes",
-                          WEIR__CLIPPED(path), WEIR__RULE_FILE_MAX);
+                          WEIR__TYPED(path), WEIR__RULE_FILE_MAX);
         if (error)
-            return refuse(filter, error, "cannot read '%s': %s", WEIR__CLIPPED(path),
+            return refuse(filter, error, "cannot read '%s': %s", WEIR__TYPED(path),
                           weir_error_text(error));
     }
 }
@@ -255,7 +255,7 @@ static int read_file(struct weir__filter *filter, const char *path, struct weir_
     int fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_NOCTTY, 0);
     if (fd < 0)
         return refuse(filter, weir_error_from_errno(errno), "cannot open '%s': %s",
-                      WEIR__CLIPPED(path), weir__log_reason(errno));
+                      WEIR__TYPED(path), weir__log_reason(errno));
     int error = read_all(filter, path, fd, content);
     weir__sys_close(fd);
     return error;

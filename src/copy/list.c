@@ -9,8 +9,10 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
+#include "cover.h"
 #include "engine.h"
 #include "lines.h"
 #include "sys.h"
@@ -106,6 +108,15 @@ static void do_contents(struct list *list, const char *name)
     weir__dir_drop(w, dir);
 }
 
+/* Of a name as somebody wrote it, which may be something else. */
+static void tell_typed(struct weir__worker *w, struct weir__dir *at, const char *name,
+                       const char *what, int error)
+{
+    char shown[PATH_MAX];
+    weir__tell_source_error(w, at, weir__cover_clip(shown, sizeof(shown), name, SIZE_MAX), what,
+                            error);
+}
+
 static void do_last(struct list *list, const char *name, bool with_contents)
 {
     struct weir__worker *w = list->w;
@@ -116,8 +127,7 @@ static void do_last(struct list *list, const char *name, bool with_contents)
     }
     int result = weir__sys_fstatat(list->at->src_fd, name, &st, AT_SYMLINK_NOFOLLOW);
     if (result < 0)
-        weir__tell_source_error(w, list->at, name, errno == ENOENT ? "cannot find" : "cannot open",
-                                errno);
+        tell_typed(w, list->at, name, errno == ENOENT ? "cannot find" : "cannot open", errno);
     else if (weir__worker_is_wanted(w, list->at, name, (unsigned char)IFTODT(st.st_mode)) &&
              !S_ISDIR(st.st_mode))
         weir__entry(w, list->at, name, (unsigned char)IFTODT(st.st_mode));
@@ -198,10 +208,10 @@ static void do_lines(struct list *list, struct weir__lines *lines)
             do_path(list, list->line);
     }
     if (result == -WEIR_E_OVERFLOW)
-        weir__tell_source_error(list->w, NULL, options->files_from,
-                                "cannot read a line longer than 1 MiB in", 0);
+        tell_typed(list->w, NULL, options->files_from, "cannot read a line longer than 1 MiB in",
+                   0);
     else if (result < 0)
-        weir__tell_source_error(list->w, NULL, options->files_from, "cannot read", errno);
+        tell_typed(list->w, NULL, options->files_from, "cannot read", errno);
 }
 
 int weir__list_main(struct weir__worker *w, struct weir__dir *top)
@@ -211,7 +221,7 @@ int weir__list_main(struct weir__worker *w, struct weir__dir *top)
     struct weir__lines lines;
     if (weir__lines_open(&lines, options->files_from,
                          options->from0 ? WEIR__LINES_NUL : WEIR__LINES_CRLF, LINE_MAX_BYTES) < 0)
-        weir__tell_source_error(w, NULL, options->files_from, "cannot open", errno);
+        tell_typed(w, NULL, options->files_from, "cannot open", errno);
     else
         do_lines(&list, &lines);
     while (list.at != top)

@@ -9,9 +9,11 @@
  * found out before anything is changed, and what cannot work is refused at once.
  */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "cover.h"
 #include "engine.h"
 #include "operands.h"
 #include "sys.h"
@@ -32,11 +34,13 @@ static char *copy_text(const char *text, size_t length, const char *end)
     return copy;
 }
 
+/* The path is as it was typed, so it may be something else. */
 static int refuse(struct weir__copy *run, const char *path, const char *what, const char *detail,
                   int errno_value)
 {
+    char shown[PATH_MAX];
     struct weir__copy_event event = {.kind = WEIR__EVENT_ERROR,
-                                     .path = path,
+                                     .path = weir__cover_clip(shown, sizeof(shown), path, SIZE_MAX),
                                      .what = what,
                                      .detail = detail,
                                      .errno_value = errno_value};

@@ -8,6 +8,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -15,6 +16,7 @@
 #include <weir/slots.h>
 
 #include "alloc.h"
+#include "cover.h"
 #include "engine.h"
 #include "operands.h"
 #include "remove.h"
@@ -525,8 +527,12 @@ static int check_list(struct weir__copy *run)
         return 0;
     int fd = weir__sys_openat(AT_FDCWD, list, O_RDONLY | O_NONBLOCK, 0);
     if (fd < 0) {
-        struct weir__copy_event event = {
-            .kind = WEIR__EVENT_ERROR, .path = list, .what = "cannot open", .errno_value = errno};
+        char shown[PATH_MAX];
+        struct weir__copy_event event = {.kind = WEIR__EVENT_ERROR,
+                                         .path =
+                                             weir__cover_clip(shown, sizeof(shown), list, SIZE_MAX),
+                                         .what = "cannot open",
+                                         .errno_value = errno};
         int error = weir_error_from_errno(errno);
         if (run->hooks.event)
             run->hooks.event(run->hooks.arg, &event);

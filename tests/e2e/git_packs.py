@@ -225,6 +225,56 @@ def large(count):
     pack.write()
 
 
+def pieces(base, tail):
+    """The name and the delta of a text that begins as the base does, up to its last 60 bytes."""
+    kept = len(base) - 60
+    digest = hashlib.sha1(b"blob %d\0" % (kept + len(tail)))
+    digest.update(memoryview(base)[:kept])
+    digest.update(tail)
+    steps = [copy(at, min(1 << 20, kept - at)) for at in range(0, kept, 1 << 20)]
+    return digest.digest(), delta(len(base), kept + len(tail), steps + [bytes([len(tail)]), tail])
+
+
+def huge(count):
+    """A text of so many MiB, five others that each are a delta of the one before, and one that is small and a delta
+    of the last; each large one has at its end a token, and a path of its own, as the small one has."""
+    pack, line = Pack(), b"some words of a text, which is long %027d\n"
+    body = b"".join(line % i for i in range(1 << 14)) * count
+    at, tree, token = None, b"", os.environ["TOKEN"].encode()
+    for i in range(6):
+        tail = b'%d = "%s"\n' % (i, token)
+        tail = b" " * (60 - len(tail)) + tail
+        if at is None:
+            body = body[:-60] + tail
+            name, at = name_of(BLOB, body), pack.add(name_of(BLOB, body), BLOB, body)
+        else:
+            name, steps = pieces(body, tail)
+            body = body[:-60] + tail
+            at = pack.add(name, OFS, steps, reach=back(pack.at - at))
+        tree += b"100644 large%d\0" % i + name
+    small = body[-60:]
+    at = pack.add(name_of(BLOB, small), OFS, delta(len(body), 60, [copy(len(body) - 60, 60)]),
+                  reach=back(pack.at - at))
+    history(pack, pack.object(TREE, tree + b"100644 small\0" + name_of(BLOB, small)))
+    pack.write()
+
+
+def forks(count):
+    """Texts of 64 KiB, each a delta of another, in chains and forks; every tenth has a token."""
+    pack, size = Pack(), 1 << 16
+    texts, places = [(b"some words, again and again\n" * size)[:size]], []
+    places.append(pack.add(name_of(BLOB, texts[0]), BLOB, texts[0]))
+    for i in range(1, count):
+        base = i - 1 if i % 3 == 0 else i // 2
+        new = b"\n%08d " % i + (secret() if i % 10 == 0 else b"")
+        at = i * 977 % (size - 200)
+        texts.append(texts[base][:at] + new + texts[base][at + len(new):])
+        steps = [copy(0, at), bytes([len(new)]), new, copy(at + len(new), size - at - len(new))]
+        places.append(pack.add(name_of(BLOB, texts[i]), OFS, delta(size, size, steps),
+                               reach=back(pack.at - places[base])))
+    pack.write()
+
+
 def self_tree(_):
     pack, own = Pack(), fake(1)
     blob = pack.object(BLOB, secret())
@@ -269,4 +319,4 @@ def tiny(count):
 
 {"chain": chain, "fan": fan, "cycle": cycle, "offsets": offsets, "sizes": sizes, "delta-bomb": delta_bomb,
  "lies": lies, "large": large, "self-tree": self_tree, "wide-tree": wide_tree, "message": message, "refs": refs,
- "tiny": tiny}[sys.argv[1]](int((sys.argv[2:] or ["0"])[0]))
+ "tiny": tiny, "huge": huge, "forks": forks}[sys.argv[1]](int((sys.argv[2:] or ["0"])[0]))

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# scan_lib.sh - what the tests of weir scan share beside cli_lib.sh: a cache and a folder for temporary
-# files of their own, tokens, a tree to scan, and what a JSON report says.
+# scan_lib.sh - what the tests of weir scan share beside cli_lib.sh: a cache, a state and a folder for
+# temporary files of their own, tokens, a tree to scan, and what a JSON report says.
 #
 # The tokens are made up, and put together here so that nothing in these files looks like one.
 # shellcheck source=tests/e2e/cli_lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/cli_lib.sh"
 
-export XDG_CACHE_HOME=$dir/cache TMPDIR=$dir/temporary
+export XDG_CACHE_HOME=$dir/cache XDG_STATE_HOME=$dir/state TMPDIR=$dir/temporary
 mkdir "$dir/cache" "$dir/temporary"
 # shellcheck disable=SC2034 # those who source this use them
 pat=ghp_M0XvqZjxTW3xvboSRt5Mh3dAwVtRMf3 pat=${pat}LeZiJ

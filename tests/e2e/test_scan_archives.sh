@@ -312,6 +312,9 @@ pax.tar.gz|python3 gzip|by_hand tar-pax \| gzip >$out|pax.tar.gz
 link.tar|tar|ln -s /x/$pat/y l; tar -cf $out f.txt l|link.tar
 link.tar.gz|tar gzip|ln -s /x/$pat/y l; tar -czf $out f.txt l|link.tar.gz
 link.cpio.gz|cpio gzip|ln -s /x/$pat/y l; printf 'f.txt\nl\n' \| cpio -o -H newc --quiet \| gzip >$out|link.cpio.gz!l
+link.zip|zip|ln -s /x/$pat l; zip -qy $out l f.txt|link.zip!l
+links.zip|zip|ln -s /x/$pat l; zip -qy a.zip l; cat f.txt a.zip >$out|links.zip!l
+link.cpio|cpio|ln -s /xx/$pat l; printf 'l\nf.txt\n' \| cpio -o -H newc --quiet >$out|link.cpio!l
 link.7z|7z|ln -s /x/$pat/y l; 7z a -bd -snl a.7z f.txt l >/dev/null; mv a.7z $out|link.7z!l
 xattr.tar.gz|tar gzip setfattr|setfattr -n user.note -v "key $pat" f.txt; tar --xattrs -czf $out f.txt|xattr.tar.gz
 skip.zst|zstd|{ skippable; zstd -qc f.txt; } >$out|skip.zst

@@ -357,7 +357,7 @@ expect 'names that end with NUL, and no list' 2 '' "*'-0' is about '--files-from
 # --- Weir's own tree ---
 
 cd "$root"
-run "$WEIR" scan --json .
+run "$WEIR" scan --history=no --json .
 is 'there is nothing in it' "$(paths)" ''
 is 'its configuration is used' "$(summary=$(jq -r '.summary.configs[0]' "$dir/out") && echo "$summary")" .weir.toml
 tree

@@ -240,11 +240,11 @@ else
     rm ./*
     { noise $((2 * MiB)); printf 'key = %s\n' "$pat"; } |
         xz --lzma2=preset=0,dict=400MiB -c >wide.xz
-    run "$WEIR" scan --json --max-memory=256M
+    run "$WEIR" scan --json --threads=2 --max-memory=256M
     has_gap 'what can never fit is told, with a cure' \
-        'wide.xz: *its decoder needs * MiB of memory and may have *: set --max-memory=*M'
-    needed=$(gaps | sed 's/.*--max-memory=//')
-    run "$WEIR" scan --json "--max-memory=$needed"
+        'wide.xz: *its decoder needs * MiB of memory and may have *: set --max-memory=*M for 2 threads, or less with --threads=1'
+    needed=$(gaps | sed 's/.*--max-memory=\([0-9]*M\).*/\1/')
+    run "$WEIR" scan --json --threads=2 "--max-memory=$needed"
     is "and that does: $needed" "$status $(places) $(gaps)" '1 wide.xz!wide '
     # By the properties of LZMA in a zip, which libarchive has the same words for as for damage.
     python3 - "$pat" <<'PY'
@@ -258,10 +258,10 @@ for name, first, window in (("wide.zip", 0x5D, 64), ("wider.zip", 0x5D, 400), ("
 PY
     run timeout 100 "$WEIR" scan --json --threads=2 --max-memory=256M wide.zip
     is 'LZMA in a zip' "$status $(places) $(gaps)" '1 wide.zip!f '
-    run "$WEIR" scan --json --max-memory=256M wider.zip
+    run "$WEIR" scan --json --threads=2 --max-memory=256M wider.zip
     has_gap 'that can never fit' \
-        'wider.zip!f: *its decoder needs 408 MiB of memory and may have *: set --max-memory=*M'
-    run "$WEIR" scan --json "--max-memory=$(gaps | sed 's/.*--max-memory=//')" wider.zip
+        'wider.zip!f: *its decoder needs 408 MiB of memory and may have *: set --max-memory=*M for 2 threads, or less with --threads=1'
+    run "$WEIR" scan --json --threads=2 "--max-memory=$(gaps | sed 's/.*--max-memory=\([0-9]*M\).*/\1/')" wider.zip
     is 'and then does' "$status $(places) $(gaps)" '1 wider.zip!f '
     run "$WEIR" scan --json --max-memory=256M bad.zip
     has_gap 'damage is not memory' 'bad.zip!f: cannot unpack all of: broken: *'
@@ -320,8 +320,15 @@ libexec=$(dirname "$(readlink -f "$WEIR")")
 if [[ -x $libexec/weir-unpack ]]; then
     run env WEIR_LIBEXEC="$dir/fake" "$WEIR" scan --json
     is 'killed four times as it starts' "$status $(places) $(gaps)" '1 a.gz!a '
+    # Where memory has fewer decoders than threads, they are passed on.
+    printf '#!/bin/sh\necho >>"%s/decoders"\nexec "%s/weir-unpack" "$@"\n' "$dir" "$libexec" >"$dir/fake/weir-unpack"
+    for i in {1..100}; do cp a.gz "$i.gz"; done
+    run env WEIR_LIBEXEC="$dir/fake" "$WEIR" scan --json --max-memory=256M --threads=2
+    is 'one decoder for all' "$status $(places | wc -l) $(gaps)$(wc -l <"$dir/decoders")" '1 101 1'
+    rm {1..100}.gz
 else
     skip 'killed four times as it starts' 'weir-unpack is elsewhere'
+    skip 'one decoder for all' 'weir-unpack is elsewhere'
 fi
 printf '\0' >"$dir/fake/weir-unpack"
 run env WEIR_LIBEXEC="$dir/fake" "$WEIR" scan --json

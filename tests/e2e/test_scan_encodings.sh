@@ -152,6 +152,52 @@ x = "|";\nx += "
 x = "|" & _\n    "
 END
 
+# --- a line with a sign before it, behind lines of another text ---
+
+# As in a diff: the sign is one of base64, and with it the line is as wide as the one before, or less.
+rm -f -- *
+python3 - <<'END'
+import base64, os
+other = base64.b64encode(b"what was there before is as long as 57 bytes, and ends so.").decode()
+for sign in "-", "+", "/", "//", "-+", "+++":
+    for lead in range(12):
+        text = base64.b64encode(b"a b c d e f "[:lead] + os.environ["pat"].encode() + b" x"[: lead % 3]).decode()
+        text = text.rstrip("=") if lead % 2 else text
+        for width in 60, 64, 72, 76:
+            name = f"{width}-{lead}-{sign.replace('/', 's')}"
+            open(name, "w").write((other + other)[:width] + "\n" + sign + text + "\n")
+END
+run "$WEIR" scan --json .
+is 'a line with a sign of base64 before it, behind another text: found in each file' \
+    "$(jq -r '.findings | length' "$dir/out") $(places | uniq | wc -l) $(places | wc -l)" '1 288 288'
+
+# --- UTF-16 behind UTF-16 ---
+
+# A text with a mark, a few bytes, and the next text, with a mark or without.
+rm -f -- *
+python3 - <<'END'
+import os
+mark = {"le": b"\xff\xfe", "be": b"\xfe\xff"}
+for first in mark:
+    for second in mark:
+        for is_marked in (True, False) if first == second else (True,):
+            for between in "\n", "\n\n", " - ", "--part":
+                open(f"{first}-{second}-{is_marked}-{len(between)}", "wb").write(
+                    mark[first] + "the first text is no secret".encode("utf-16-" + first) + between.encode() +
+                    (mark[second] if is_marked else b"") + os.environ["pat"].encode("utf-16-" + second) + b"\n")
+END
+run "$WEIR" scan --json .
+is 'UTF-16 behind UTF-16 with a mark: found in each file' \
+    "$(jq -r '.findings | map(.rule) | join(" ")' "$dir/out") $(places | uniq | wc -l) $(places | wc -l)" 'github-pat 24 24'
+
+# Both orders fit, and an escape is in what the one has before it: one secret all the same.
+rm -f -- *
+python3 -c 'import os, sys
+sys.stdout.buffer.write(b"see " + "k &amp; v ".encode("utf-16-le") + b"; " + ("is " + os.environ["pat"]).encode("utf-16-le"))' >f
+run "$WEIR" scan --json f
+is 'UTF-16 of either order beside an escape: told once' \
+    "$(jq -r '[.findings[] | .rule + " " + (.places | length | tostring)] | join(",")' "$dir/out")" 'github-pat 1'
+
 # --- an escape by chance ---
 
 rm -f -- *

@@ -75,7 +75,8 @@ for kind in 0 1 2; do
     fi
 done
 make large 1000
-survives 'a blob of 1 GiB in a few MiB' 1 false 'blob:*'
+survives 'a blob of 1 GiB in a few MiB' 1 true 'blob:*'
+survives 'that may not be written anywhere' 1 false 'blob:*' --spill-slots=0
 make large 60
 survives 'one of 60 MiB' 1 true 'blob:*' --threads=8
 make self-tree

@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "$0")/scan_lib.sh"
 need_tools jq git python3
 here=$(cd "$(dirname "$0")" && pwd)
-export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null XDG_STATE_HOME=$dir/state TOKEN=$pat
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null TOKEN=$pat
 export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@x GIT_COMMITTER_NAME=C GIT_COMMITTER_EMAIL=c@x
 scans=20 kills=50
 [[ -z ${WEIR_LONG:-} ]] || scans=200 kills=500

@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "$0")/scan_lib.sh"
 need_tools jq git python3
 here=$(cd "$(dirname "$0")" && pwd)
-export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null XDG_STATE_HOME=$dir/state
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@x GIT_COMMITTER_NAME=C GIT_COMMITTER_EMAIL=c@x
 seed=${WEIR_SEED:-${WEIR_LONG:+$RANDOM}}
 seed=${seed:-7}
@@ -84,5 +84,38 @@ agree 'borrowed from one that borrows'
 random --object-format=sha256
 import $((commits / 5))
 agree 'SHA-256'
+git repack -adq
+import $((commits / 5)) 100
+git multi-pack-index write 2>/dev/null
+agree 'SHA-256, several packs of one index'
+
+# One thread walks the history in one piece, several in slices.
+random
+python3 - "$seed" "$pat" <<'END' | git fast-import --quiet --force
+import random, sys
+made, token = random.Random(sys.argv[1]), sys.argv[2]
+for n in range(2600):
+    print(f"commit refs/heads/main\ncommitter A <a@x> {1500000000 + n // 3} +0000\ndata 1\nc")
+    for _ in range(made.choice([1, 1, 2])):
+        text = "\n".join(str(made.random()) for _ in range(9))
+        if made.random() < 0.05:
+            text += f'\nkey{made.randrange(9)} = "{token}"'
+        name = f"d{made.randrange(5)}/e{made.randrange(4)}/f{made.randrange(9)}"
+        print(f"M 100644 inline {name}\ndata {len(text)}\n{text}")
+        if made.random() < 0.3:
+            print(f"C {name} d{made.randrange(5)}/copy{made.randrange(9)}")
+    print()
+END
+scan() { # options
+    run "$WEIR" scan --history=only --json --show-secrets --no-state "$@" .
+    told=$(jq -S '.findings | sort_by(.secret, .rule)' "$dir/out")
+}
+scan --threads=1
+whole=$told
+is 'there is something to find' "$status $(($(jq '[.findings[].places[]] | length' "$dir/out") > 20))" '1 1'
+for threads in 2 3 8; do
+    scan --threads=$threads
+    is "origins found by $threads threads are those of one" "$(md5sum <<<"$told")" "$(md5sum <<<"$whole")"
+done
 
 finish

@@ -364,6 +364,43 @@ if [[ -e one.zstd ]]; then
     has_gap 'an archive behind the zeros is told' 'all!x: *an archive behind its end was not opened'
 fi
 
+# Frames that readers skip, before the first that is packed: few bytes, more than are looked at, and many of them.
+skipped() { # bytes in each, how many
+    python3 -c 'import sys
+size, count = int(sys.argv[1]), int(sys.argv[2])
+sys.stdout.buffer.write((b"\x50\x2a\x4d\x18" + size.to_bytes(4, "little") + bytes(size)) * count)' "$1" "$2"
+}
+for tool in zstd lz4; do
+    [[ -e one.$tool ]] || continue
+    for frames in '4 1' '40000 1' '300000 1' '0 100000'; do
+        # shellcheck disable=SC2086 # they are two
+        { skipped $frames; $tool -9 -qc two; } >x
+        run "$WEIR" scan --json --rule=github-pat x
+        is "$tool behind frames that are skipped: $frames" "$(places)$(gaps)" 'x!data'
+        run sh -c '"$0" scan --json --rule=github-pat - <x' "$WEIR"
+        is "from a pipe: $frames" "$(places)$(gaps)" '-!data'
+        for inner in 'tar -cf' 'tar -czf'; do
+            $inner all x
+            run "$WEIR" scan --json --rule=github-pat all
+            is "in another archive: $inner, $frames" "$(places)$(gaps)" 'all!x!data'
+        done
+    done
+done
+skipped 300000 1 >x
+run "$WEIR" scan --json x
+is 'nothing but such a frame' "$status$(gaps)" 0
+skipped 300000 1 | head -c 290000 >x
+run "$WEIR" scan --json x
+has_gap 'which is cut off' 'x: cannot unpack all of: broken: it is cut off*'
+
+# A zip that has lost its beginning, and so its only member.
+zip -q one-only.zip two
+for lost in 1 20 40 100; do
+    tail -c +$((lost + 1)) one-only.zip >x
+    run "$WEIR" scan --json x
+    has_gap "a zip without its first bytes: $lost" 'x: cannot unpack all of: broken: *'
+done
+
 # One that is hidden does not hide another.
 for front in elf script; do
     cat "$made/$front" "$made/f.tgz" two.zip >x

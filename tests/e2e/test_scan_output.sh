@@ -50,6 +50,16 @@ tree
 python3 -c 'import hashlib
 for i in range(3000):
     print("key = ghp_" + hashlib.sha256(b"%d" % i).hexdigest()[:36], file=open("f%d" % i, "w"))'
+cat >"$dir/wait_full.py" <<'END'
+# Until something was written into the pipe and nothing more is.
+import fcntl, os, struct, sys, termios, time
+pipe, had, until = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK), 0, time.monotonic() + 50
+def written():
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+while (had == 0 or had != written()) and time.monotonic() < until:
+    had = written()
+    time.sleep(1)
+END
 for how in '-f human' '-f json' '-f jsonl' '-f json -o /dev/stdout' '-f json 2>&1'; do
     mkfifo "$dir/full"
     sleep 60 <"$dir/full" &
@@ -59,7 +69,7 @@ for how in '-f human' '-f json' '-f jsonl' '-f json -o /dev/stdout' '-f json 2>&
     # shellcheck disable=SC2086 # words
     (exec env --default-signal=TERM "$WEIR" scan --show-secrets ${how% 2*} >"$dir/full" 2>"$messages") &
     pid=$!
-    sleep 3
+    python3 "$dir/wait_full.py" "$dir/full"
     kill -TERM $pid || true
     for _ in $(seq 150); do
         kill -0 $pid 2>/dev/null || break
@@ -76,6 +86,40 @@ for how in '-f human' '-f json' '-f jsonl' '-f json -o /dev/stdout' '-f json 2>&
     kill $sleeper
     wait $sleeper 2>/dev/null || true
     rm "$dir/full"
+done
+
+# A terminal, a socket, and messages of every thread into what is full: one signal ends it. It is sent when
+# what there was room for has been written.
+cat >"$dir/unread.py" <<'END'
+import fcntl, os, pty, signal, socket, struct, subprocess, sys, termios, time
+kind, stream, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
+if kind == "terminal":
+    ours, theirs = pty.openpty()
+elif kind == "socket":
+    ours, theirs = (s.detach() for s in socket.socketpair())
+else:
+    ours, theirs = os.pipe()
+to = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: theirs}
+scan = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, start_new_session=True, **to)
+def written():
+    return struct.unpack("i", fcntl.ioctl(ours, termios.FIONREAD, bytes(4)))[0]
+had = 0
+while had == 0 or had != written():
+    had = written()
+    time.sleep(1)
+scan.send_signal(signal.SIGTERM)
+try:
+    print(scan.wait(20))
+except subprocess.TimeoutExpired:
+    scan.kill()
+    print("it hangs")
+END
+mapfile -t absent < <(printf '%s\n' "$dir"/absent-{1..3000}-and-a-name-that-is-long-enough-to-fill-it)
+for kind in pipe terminal socket; do
+    is "a $kind that nobody reads the report from: one signal ends it" \
+        "$(env --default-signal=TERM python3 "$dir/unread.py" $kind stdout "$WEIR" scan -f json)" -15
+    is "a $kind that nobody reads messages from: one signal ends it" \
+        "$(env --default-signal=TERM python3 "$dir/unread.py" $kind stderr "$WEIR" scan -f csv --threads=2 "${absent[@]}")" -15
 done
 
 # --- no secret in messages ---
@@ -125,7 +169,7 @@ is 'as they are if that is wanted' "$(jq -r '.summary.configs[0]' "$dir/out")" "
 quiet 'which is not for messages' '*.weirignore:1:*'
 for option in -b -c --ignore-file --files-from -o; do
     run "$WEIR" scan -f csv $option "none/$pat" "d_$pat/f"
-    quiet "the file of $option" "*none/$stars*"
+    quiet "the file of $option" '*none/*\*\*\*\*\**'
 done
 run "$WEIR" scan --ignore-file="d_$pat/.weirignore" "d_$pat/f"
 quiet 'one that has a bad line' "*d_$stars/.weirignore:1: not a fingerprint*"
@@ -145,7 +189,7 @@ no syntax at all|a = T\n
 TABLE
 rm "d_$pat/.weir.toml"
 run "$WEIR" scan --rule="$pat" f
-quiet 'a rule that there is none of' "*no rule 'ghp_\**"
+quiet 'a rule that there is none of' "*no rule '\*\*\*\**"
 for ((i = 1; i < 8; i++)); do
     run "$WEIR" scan -o "none/$(printf 'n%.0s' {1..20})/$(printf "%$((i * 8))s" '' | tr ' ' p).$pat" f
     quiet "one that is cut in its name, $i" '*cannot write*'
@@ -278,5 +322,31 @@ expect 'which is a failure even when findings are none' 3 '' '*1 secret is in no
 seq -f '%032.0f' 1048577 >many
 run "$WEIR" scan --ignore-file=many f
 expect 'too many names that are known' 2 '' "weir scan: cannot use 'many': *1,048,576*: take out *"
+
+# --- how many secrets are listed in so much memory ---
+
+tree
+python3 -c 'import random, string
+made = random.Random(1)
+for _ in range(50000):
+    print("gh" + "p_" + "".join(made.choices(string.ascii_letters + string.digits, k=36)))' >f
+listed() { # secrets in the report, and what is not listed, of a run with these options
+    run "$WEIR" scan --json "$@" f
+    echo "$status $(jq -r '"\(.findings | length) \(.summary.unlisted) \(.summary.complete)"' "$dir/out")"
+}
+is 'all of 50,000 without a limit' "$(listed)" '1 50000 0 true'
+is 'and in 256 MiB, if no archive is opened' "$(listed --max-memory=256M --archive-depth=0)" '1 50000 0 true'
+read -r code most left whole < <(listed --max-memory=256M)
+read -r _ fewer more _ < <(listed --max-memory=100M)
+if [[ $code == 1 && $whole == false ]] && ((most >= 45000 && most + left == 50000)); then
+    pass 'nine of ten if archives may be, and the others are counted'
+else
+    fail 'nine of ten if archives may be, and the others are counted' "$code: $most and $left, $whole"
+fi
+if ((fewer >= 20000 && fewer < most && fewer + more == 50000)); then
+    pass 'fewer in less memory'
+else
+    fail 'fewer in less memory' "$fewer and $more"
+fi
 
 finish

@@ -292,6 +292,10 @@ src/a.c src a.c src/sub/hard src/sub
 EOF
 run "$WEIR" scan --json . "$dir/tree/src" link
 is 'also by other ways; the first name counts' "$(paths)" "$(echo "a.c $dir/tree/src/a.c $dir/tree/src/b.c $dir/tree/src/sub/d.c $dir/tree/src/sub/hard" | xargs -n1 | sort | xargs)"
+for given in src src/ src// src///; do
+    run "$WEIR" scan --json $given
+    is "slashes at the end: $given" "$(paths)" 'src/a.c src/b.c src/sub/d.c src/sub/hard'
+done
 run "$WEIR" scan --json src/sub/hard src/a.c
 is 'two names of one inode are two files' "$(paths)" 'src/a.c src/sub/hard'
 run "$WEIR" scan --json . src/no-such-file
@@ -392,11 +396,11 @@ is 'nor where the repository insists' "$status $(paths)" '1 a.txt sub/b c.txt'
 git config --unset core.useReplaceRefs
 git replace -d "$blob" >/dev/null
 run env GIT_INDEX_FILE="$dir/none" "$WEIR" scan --staged
-expect 'an index that is not there is told' 3 '*cannot list what is staged in: there is no such file as GIT_INDEX_FILE names*' ''
+expect 'an index that is not there is told' 3 '*cannot list what is staged in it: there is no such file as GIT_INDEX_FILE names*' ''
 git init -q --bare "$dir/bare"
 cd "$dir/bare"
 run "$WEIR" scan --staged
-expect 'and a bare repository' 3 '*cannot list what is staged in: it is a bare repository*' ''
+expect 'and a bare repository' 3 '*cannot list what is staged in it: it is a bare repository*' ''
 cd - >/dev/null
 git add a.txt && git rm -q --cached 'sub/b c.txt'
 printf 'token: %s\n' "$pat" >a.txt
@@ -478,12 +482,12 @@ expect 'paths are refused' 2 '' "*'--staged'*leave out paths*"
 run "$WEIR" scan --staged --respect-gitignore
 expect 'options about trees, too' 2 '' "*'--staged' reads no tree*"
 run env PATH=/nonexistent "$WEIR" scan --staged
-expect 'without git' 3 '*cannot list what is staged in: there is no git on the PATH*' ''
+expect 'without git' 3 '*cannot list what is staged in it: there is no git on the PATH*' ''
 mkdir "$dir/fake"
 printf '#!/bin/sh\necho "error: it is raining" >&2\nexit 9\n' >"$dir/fake/git"
 chmod +x "$dir/fake/git"
 run env PATH="$dir/fake" "$WEIR" scan --staged
-expect 'what git complains of is told' 3 '*cannot list what is staged in: git: it is raining*' ''
+expect 'what git complains of is told' 3 '*cannot list what is staged in it: git: it is raining*' ''
 printf '#!/bin/sh\nkill -9 $$\n' >"$dir/fake/git"
 run env PATH="$dir/fake" "$WEIR" scan --staged
 expect 'one that is killed' 3 '*git was ended by signal 9*' ''
@@ -528,7 +532,7 @@ done
 is 'and does not stay behind' "$(kill -0 "$child" 2>/dev/null && echo alive || echo gone)" gone
 cd "$dir" && mkdir -p nothing && cd nothing
 run "$WEIR" scan --staged
-expect 'outside of a repository' 3 '*cannot list what is staged in: git: not a git repository*' ''
+expect 'outside of a repository' 3 '*cannot list what is staged in it: it is in no repository of git: go into one, or name paths without --staged*' ''
 
 # --- hooks ---
 

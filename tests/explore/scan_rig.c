@@ -431,9 +431,25 @@ void weir__scan_hand_free(struct weir__scan_hand *hand)
 
 void weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard)
 {
-    (void)w;
-    (void)shard;
-    NEVER();
+    if (!rig->shard)
+        NEVER();
+    rig->shard(w, shard);
+}
+
+void weir__scan_repo_free(struct weir__scan_repo *repo)
+{
+    rig->repo_ended(repo);
+}
+
+void weir__scan_pack_free(struct weir__scan_pack *pack)
+{
+    rig->pack_ended(pack);
+}
+
+bool weir__scan_repo_is(const char *path)
+{
+    (void)path;
+    return false;
 }
 
 void weir__scan_repo_found(struct weir__scan_worker *w, const char *path)

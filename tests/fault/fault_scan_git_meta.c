@@ -154,7 +154,7 @@ static void scenario_index(void)
     int fd;
     if (weir__git_folder_open("r/.git", &fd) < 0)
         return;
-    int error = weir__git_index_read(fd, "index", 20, count_entry, &count, why);
+    int error = weir__git_index_read(fd, "index", 20, 0, count_entry, &count, why);
     CHECK(error == 0 ? count == 12 : why[0] != '\0');
     close(fd);
 }
@@ -211,7 +211,7 @@ static bool whole(bool has_graph)
     if (!error)
         error = weir__git_attribute_run(a, 0, count / 2);
     if (!error)
-        error = weir__git_attribute_fork(&fork, a, NULL);
+        error = weir__git_attribute_fork(&fork, a, NULL, NULL);
     if (!error)
         error = weir__git_attribute_run(fork, count / 2, count);
     if (!error)

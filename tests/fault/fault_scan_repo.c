@@ -16,9 +16,12 @@
 #include "tap.h"
 #include "token_help.h"
 
-#define WANTED 5u
+#define WANTED       5u
+
+#define WANTED_LARGE 3u
 
 static bool has_state;
+static bool is_large; /* what is scanned is larger than memory, and lies in temporary files */
 
 static void run(const char *command)
 {
@@ -42,9 +45,20 @@ static void make_repo(void)
         "echo '  " TOKEN "' | git hash-object -w --stdin >/dev/null && git update-index --refresh");
 }
 
+/* A token at the end of a text of 200 KiB, of one that is built from it, and of a loose one. */
+static void make_large(void)
+{
+    make_repo();
+    run("export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=A "
+        "GIT_COMMITTER_EMAIL=a@b;"
+        "git init -q l && cd l && git config gc.auto 0 && seq 36000 >f && echo ' " TOKEN
+        "' >>f && git add . && git commit -qm 1 && echo more >>f && git commit -qam 2 && "
+        "git repack -adq && (seq 30000; echo ' " TOKEN "') >g && git add g && git commit -qm 3");
+}
+
 static void scan(void)
 {
-    static const char *const paths[] = {"r"};
+    const char *paths[] = {is_large ? "l" : "r"};
     struct weir__scan_options options;
     weir__scan_options_init(&options);
     options.engine = engine;
@@ -52,7 +66,9 @@ static void scan(void)
     options.paths_count = 1;
     options.history = WEIR__SCAN_HISTORY_ONLY;
     options.has_state = has_state;
-    sweep_scan(&options, WANTED, true);
+    if (is_large)
+        options.delta_bytes = 128 << 10;
+    sweep_scan(&options, is_large ? WANTED_LARGE : WANTED, true);
 }
 
 /* Each time from nothing; and then once more without a fault. */
@@ -69,7 +85,7 @@ static void check(enum weir_fault kind, long least)
         weir_fault_arm(kind, 0);
         scan();
         CHECK_EQ(told, 0);
-        if (found != WANTED)
+        if (found != (is_large ? WANTED_LARGE : WANTED))
             tap_fail(__FILE__, __LINE__, "after fault %ld %u are found", n, found);
     }
     if (n <= least)
@@ -97,6 +113,20 @@ TEST(system_calls)
         check(WEIR_FAULT_IO, 40);
     }
     weir__sys_fault_errno(EIO);
+}
+
+TEST(large_objects)
+{
+    static const int errors[] = {EIO, ENOSPC};
+    make_large();
+    is_large = has_state = true;
+    check(WEIR_FAULT_ALLOC, 40);
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        weir__sys_fault_errno(errors[i]);
+        check(WEIR_FAULT_IO, 40);
+    }
+    weir__sys_fault_errno(EIO);
+    is_large = false;
 }
 
 TEST(threads)

@@ -89,7 +89,7 @@ static void look(struct weir__git_attribute *a, uint32_t slices, uint32_t count,
 {
     for (uint32_t i = 0; i < slices; i++) {
         struct weir__git_attribute *fork;
-        HOLDS(weir__git_attribute_fork(&fork, a, arg) == 0);
+        HOLDS(weir__git_attribute_fork(&fork, a, arg, NULL) == 0);
         HOLDS(weir__git_attribute_run(fork, count * i / slices, count * (i + 1) / slices) == 0);
         HOLDS(weir__git_attribute_merge(a, fork) == 0);
         weir__git_attribute_free(fork);

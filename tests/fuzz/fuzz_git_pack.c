@@ -1,18 +1,21 @@
-/* fuzz_git_pack.c - any pack with any index, walked with much memory and with little.
+/* fuzz_git_pack.c - any pack with any index, walked with much memory, with little, and with files.
  *
  * The input's first byte chooses. Raw: two bytes of length, the index, the pack. Written: a list of
  * objects (what it is, which base, how many bytes) of which a pack is written that is right, but
  * for the deltas' content, and in which some bytes are changed at the end. What must hold: every
- * object of the index is handed out, or told, once; two walks agree on the bytes; enter and leave
+ * object of the index is handed out, or told, once; walks agree on the bytes, and those that had to
+ * build nothing again on the objects; enter and leave
  * are pairs; memory stays within its limit; a lookup finds what the walk has found.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "alloc.h"
 #include "git/pack_help.h"
 #include "hash.h"
 #include "require.h"
+#include "sys.h"
 #include "walk.h"
 
 #include "banned.h"
@@ -22,6 +25,7 @@
 #define CHOICE_V1        4u
 #define OBJECTS_MAX      200u
 #define LITTLE           6000u
+#define OBJECT_MAX       (1u << 20)
 
 #define HOLDS(condition) WEIR__REQUIRE(condition, "fuzz", "pack", #condition)
 
@@ -37,7 +41,23 @@ struct walked {
     struct seen seen[4 * OBJECTS_MAX];
     size_t count, told;
     bool is_in[4 * OBJECTS_MAX];
+    uint64_t rebuilt;
 };
+
+/* The bytes of an object that is a file. */
+static const uint8_t *read_file(const struct weir__git_object *object)
+{
+    static uint8_t bytes[OBJECT_MAX + 1];
+    HOLDS(!object->bytes && !object->has_base && object->length <= OBJECT_MAX);
+    HOLDS(weir__sys_pread(object->file, bytes, sizeof(bytes), 0) == (ssize_t)object->length);
+    return bytes;
+}
+
+static int open_file(void *arg)
+{
+    (void)arg;
+    return memfd_create("spill", MFD_CLOEXEC);
+}
 
 static int on_enter(void *arg, const struct weir__git_object *object)
 {
@@ -51,7 +71,8 @@ static int on_enter(void *arg, const struct weir__git_object *object)
         seen->id = object->id;
         seen->offset = object->offset;
         weir__hash_init(&hash);
-        weir__hash_update(&hash, object->bytes, object->length);
+        weir__hash_update(&hash, object->is_file ? read_file(object) : object->bytes,
+                          object->length);
         weir__hash_final(&hash, seen->digest);
     }
     walked->count++;
@@ -80,9 +101,10 @@ static int on_trouble(void *arg, const struct weir__git_trouble *trouble)
     return 0;
 }
 
-static void walk(const struct weir__git_plan *plan, uint64_t memory, unsigned parts,
+static void walk(const struct weir__git_plan *plan, uint64_t memory, unsigned parts, bool has_files,
                  struct walked *walked)
 {
+    const struct weir__git_spill spill = {.open = open_file, .bytes_max = UINT64_C(1) << 30};
     struct weir__git_visitor visitor = {on_enter, on_leave, on_too_large, on_trouble, walked};
     struct weir__git_walk_options options;
     struct weir__git_walk_totals totals = {0};
@@ -90,16 +112,27 @@ static void walk(const struct weir__git_plan *plan, uint64_t memory, unsigned pa
     memset(walked, 0, sizeof(*walked));
     weir__git_walk_options_init(&options);
     options.delta_bytes = memory;
-    options.object_max = 1 << 20;
+    options.object_max = OBJECT_MAX;
     options.rebuilt_max = 1 << 22;
+    options.spill = has_files ? &spill : NULL;
     weir__git_plan_cut(plan, parts, bounds);
     for (unsigned i = 0; i < parts; i++)
         HOLDS(weir__git_walk(plan, bounds[i], bounds[i + 1], &visitor, &options, &totals, NULL) ==
               0);
     HOLDS(walked->count + walked->told == plan->count);
     HOLDS(totals.alive_max <= memory);
+    walked->rebuilt = totals.rebuilt;
     for (size_t i = 0; i < 4 * OBJECTS_MAX; i++)
         HOLDS(!walked->is_in[i]);
+}
+
+static void agree(const struct walked *some, const struct walked *all)
+{
+    for (size_t i = 0; i < some->count; i++)
+        for (size_t j = 0; j < all->count; j++)
+            if (some->seen[i].offset == all->seen[j].offset &&
+                weir__git_id_is_equal(&some->seen[i].id, &all->seen[j].id))
+                HOLDS(memcmp(some->seen[i].digest, all->seen[j].digest, WEIR__HASH_SIZE) == 0);
 }
 
 static void try_pack(const uint8_t *pack_bytes, size_t pack_length, const uint8_t *idx_bytes,
@@ -118,13 +151,12 @@ static void try_pack(const uint8_t *pack_bytes, size_t pack_length, const uint8_
     if (pack.idx.count > 4 * OBJECTS_MAX)
         return;
     HOLDS(weir__git_plan_init(&plan, &pack) == 0 && weir__git_plan_mark(&plan, &wish) == 0);
-    walk(&plan, 8 << 20, 1, &much);
-    walk(&plan, LITTLE, 3, &little);
-    for (size_t i = 0; i < little.count; i++)
-        for (size_t j = 0; j < much.count; j++)
-            if (little.seen[i].offset == much.seen[j].offset &&
-                weir__git_id_is_equal(&little.seen[i].id, &much.seen[j].id))
-                HOLDS(memcmp(little.seen[i].digest, much.seen[j].digest, WEIR__HASH_SIZE) == 0);
+    walk(&plan, 8 << 20, 1, false, &much);
+    walk(&plan, LITTLE, 3, false, &little);
+    agree(&little, &much);
+    walk(&plan, LITTLE, 2, true, &little);
+    agree(&little, &much);
+    HOLDS(little.rebuilt > 0 || much.rebuilt > 0 || little.count == much.count);
     for (size_t i = 0; i < much.count && !plan.has_doubt; i++) {
         uint32_t at;
         uint64_t offset;

@@ -551,6 +551,18 @@ static bool is_left_alone(const char *first, struct weir__binding_walk *walk,
     return is_at_line_end(walk) && (is_declared || is_used(first, name));
 }
 
+/* test -z "$X" && exit 1; Y=V: another statement of the same line gives the value, to a name that
+ * is not that of a secret. */
+static bool has_ended_before(const struct weir__binding_walk *walk,
+                             const struct weir__binding_span *owner)
+{
+    bool has_ended = false;
+    for (const char *at = walk->at; at + 1 < owner->from && !is_line_end(*at); at++)
+        has_ended |= (*at == ';' && is_blank(at[1])) || (at[0] == '&' && at[1] == '&') ||
+                     (at[0] == '|' && at[1] == '|');
+    return has_ended && !weir__binding_is_plain(owner->from, (size_t)(owner->until - owner->from));
+}
+
 static bool is_same(const struct weir__binding_span *one, const struct weir__binding_span *other)
 {
     return one->until - one->from == other->until - other->from &&
@@ -588,7 +600,7 @@ static bool is_other(const char *text, size_t mark, size_t value, size_t value_e
     char sign = skip_sign(&behind, &has_word);
     if (sign && !is_used(first, &name))
         return is_given_nothing(first, &behind, &name, &owner, sign, has_word);
-    return is_left_alone(first, &walk, &name);
+    return has_ended_before(&walk, &owner) || is_left_alone(first, &walk, &name);
 }
 
 bool weir__binding_is_other(const char *text, size_t mark, size_t value, size_t value_end)

@@ -83,6 +83,22 @@ static bool is_pinned(const char *from, const char *at, struct weir__binding_spa
     return true;
 }
 
+/* git checkout V: what the words are about is no secret. */
+static bool is_git_word(const char *from, const char *at, struct weir__binding_span *ret_owner)
+{
+    static const char *const words[] = {"checkout", "reset", "--hard", "cherry-pick",
+                                        "revert",   "show",  "rebase", "merge"};
+    while (at > from && (is_quote(at[-1]) || is_blank(at[-1])))
+        at--;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (ends_with(from, at, words[i])) {
+            *ret_owner = (struct weir__binding_span){at - strlen(words[i]), at};
+            return true;
+        }
+    }
+    return false;
+}
+
 /* #define COMMIT "V" */
 static bool is_defined(const char *from, const char *at, struct weir__binding_span *ret_owner)
 {
@@ -162,7 +178,8 @@ static char take_sign_back(const char *from, const char **at)
 bool weir__binding_owner(const char *from, const char *value, const char *value_end,
                          struct weir__binding_span *ret_owner)
 {
-    if (is_owner_inside(value, value_end, ret_owner) || is_pinned(from, value, ret_owner))
+    if (is_owner_inside(value, value_end, ret_owner) || is_pinned(from, value, ret_owner) ||
+        is_git_word(from, value, ret_owner))
         return true;
     const char *at = skip_opening(from, value);
     char sign = take_sign_back(from, &at);

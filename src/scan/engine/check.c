@@ -33,6 +33,7 @@ static const struct {
     {"not-placeholder", weir__check_not_placeholder},
     {"npm", weir__check_npm},
     {"openai", weir__check_openai},
+    {"password", weir__check_password},
     {"pem", weir__check_pem},
     {"planetscale", weir__check_planetscale},
     {"pypi", weir__check_pypi},
@@ -64,7 +65,7 @@ weir__check *weir__check_find(const char *name)
 static bool is_about_looks(const char *name)
 {
     return strcmp(name, "not-placeholder") == 0 || strcmp(name, "random") == 0 ||
-           strcmp(name, "letters") == 0;
+           strcmp(name, "letters") == 0 || strcmp(name, "password") == 0;
 }
 
 bool weir__check_is_gate(const char *name)

@@ -6,6 +6,7 @@
  *     check_shape.c         tokens of which only the shape is known
  *     check_content.c       secrets that hold something: JWT, PEM, macaroons, JSON …
  *     check_placeholder.c   what was written by people
+ *     check_password.c      what may be a password
  *     check_entropy.c       entropy
  *
  * Where a provider says how a checksum is made, or where published examples prove it, it is
@@ -52,6 +53,10 @@ bool weir__check_skip(const char **text, size_t *length, const char *prefix);
 /* least to most bytes, all of them in the set. */
 bool weir__check_is(const char *text, size_t length, unsigned set, size_t least, size_t most);
 
+/* Of a hundred pairs of letters those that words are full of; 0 where there are fewer than `least`.
+ */
+unsigned weir__check_pairs(const char *text, size_t length, size_t least);
+
 /* Sums. */
 
 uint32_t weir__check_crc32(const char *bytes, size_t length);
@@ -70,9 +75,9 @@ weir__check weir__check_age, weir__check_anthropic, weir__check_atlassian, weir_
     weir__check_dockerhub, weir__check_ethereum, weir__check_github, weir__check_gitlab,
     weir__check_google_api, weir__check_grafana, weir__check_huggingface, weir__check_json_gcp,
     weir__check_jwt, weir__check_letters, weir__check_not_placeholder, weir__check_npm,
-    weir__check_openai, weir__check_pem, weir__check_planetscale, weir__check_pypi,
-    weir__check_random, weir__check_sendgrid, weir__check_sentry_org, weir__check_shopify,
-    weir__check_slack, weir__check_slack_webhook, weir__check_stripe, weir__check_telegram,
-    weir__check_twilio, weir__check_uuid, weir__check_vault;
+    weir__check_openai, weir__check_password, weir__check_pem, weir__check_planetscale,
+    weir__check_pypi, weir__check_random, weir__check_sendgrid, weir__check_sentry_org,
+    weir__check_shopify, weir__check_slack, weir__check_slack_webhook, weir__check_stripe,
+    weir__check_telegram, weir__check_twilio, weir__check_uuid, weir__check_vault;
 
 #endif

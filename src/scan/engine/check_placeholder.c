@@ -296,7 +296,8 @@ static const uint32_t pairs[26] = {
 #define LETTERS_MIN   16u
 #define LETTERS_MAX   200u
 
-static bool reads_like_words(const char *text, size_t length, size_t most)
+/* Of a hundred pairs those that words are full of; 0 where there are fewer than `least`. */
+unsigned weir__check_pairs(const char *text, size_t length, size_t least)
 {
     size_t seen = 0, common = 0;
     for (size_t i = 1; i < length; i++) {
@@ -309,7 +310,12 @@ static bool reads_like_words(const char *text, size_t length, size_t most)
         seen++;
         common += pairs[fold(text[i - 1]) - 'a'] >> (fold(text[i]) - 'a') & 1;
     }
-    return seen >= PAIRS_MIN && common * 100 >= seen * most;
+    return seen > 0 && seen >= least ? (unsigned)(common * 100 / seen) : 0;
+}
+
+static bool reads_like_words(const char *text, size_t length, unsigned most)
+{
+    return weir__check_pairs(text, length, PAIRS_MIN) >= most;
 }
 
 bool weir__check_random(const char *secret, size_t length)

@@ -220,13 +220,20 @@ static void survey_across(struct weir__decode_work *work, uint64_t text, uint64_
 static void survey_wide(struct weir__decode_work *work, const struct weir__block *block, size_t at)
 {
     struct weir__bits2 nul = {.bits = WEIR__BLOCK_BITS(block, weir__v16_nul)};
-    struct weir__bits2 text = {.bits = WEIR__BLOCK_BITS(block, weir__v16_text)};
     struct marks marks = find_marks(work, block, at);
+    struct weir__block last = {0};
     if (at > 0) {
-        struct weir__block last = weir__block_load(work->source + at - WEIR__BLOCK);
+        last = weir__block_load(work->source + at - WEIR__BLOCK);
         nul.before = WEIR__BLOCK_BITS(&last, weir__v16_nul);
-        text.before = WEIR__BLOCK_BITS(&last, weir__v16_text);
     }
+    /* Programs are full of NULs. Each of these texts has eight at every second place, which end in
+     * this block or with the one before. */
+    struct weir__bits2 row = weir__bits2_and(weir__bits2_and(weir__bits2_and(nul, 2), 4), 8);
+    if (!(row.bits | row.before >> 63 | marks.little | marks.big))
+        return;
+    struct weir__bits2 text = {.bits = WEIR__BLOCK_BITS(block, weir__v16_text)};
+    if (at > 0)
+        text.before = WEIR__BLOCK_BITS(&last, weir__v16_text);
     /* A unit ends with its NUL, or with its text; eight of them end at the bit. */
     struct weir__bits2 little = {nul.before & text.before << 1,
                                  nul.bits & weir__bits_back(text.before, text.bits, 1)};
@@ -251,18 +258,18 @@ static void survey_wide(struct weir__decode_work *work, const struct weir__block
     survey_across(work, text.bits, nul.bits, at);
 }
 
-/* Whether it is worth a closer look: not \n and \", which are everywhere, and no operator. */
-static bool is_escape_likely(const struct weir__decode_work *work, size_t at)
+/* Not \n and \", which are everywhere, nor %s, and no operator. */
+bool weir__escape_is_likely(const char *text, size_t length, size_t at)
 {
-    const char *source = work->source + at;
-    size_t rest = work->length - at;
-    if (rest < 3)
+    const char *source = text + at;
+    if (length - at < 3)
         return false;
     switch (source[1]) {
     case 'u':
+    case '0':
+        return source[0] != '&';
     case 'x':
     case 'U':
-    case '0':
     case '1':
         return source[0] == '\\';
     case '/':
@@ -276,7 +283,7 @@ static bool is_escape_likely(const struct weir__decode_work *work, size_t at)
     case 'q':
         return source[0] == '&' && source[2] == 'u';
     default:
-        return false;
+        return source[0] == '%' && (uint8_t)(source[1] - '2') < 6; /* of a printable byte */
     }
 }
 
@@ -286,15 +293,12 @@ static void survey_escapes(struct weir__decode_work *work, const struct weir__bl
     uint64_t hits = WEIR__BLOCK_BITS(block, weir__v16_escape) & work->mask;
     for (; hits; hits &= hits - 1) {
         size_t place = at + (unsigned)__builtin_ctzll(hits);
-        if (work->source[place] == '%') {
-            char next = place + 1 < work->length ? work->source[place + 1] : '\0';
-            /* Printable bytes and line ends, but not %s and %d. */
-            if (((uint8_t)(next - '2') < 6 || next == 'u' || next == '0') &&
-                wants(work, WEIR__PERCENT))
-                weir__decode_percent(work, place);
-        } else if (is_escape_likely(work, place) && wants(work, WEIR__ESCAPES)) {
+        if (!weir__escape_is_likely(work->source, work->length, place))
+            continue;
+        if (work->source[place] == '%' && wants(work, WEIR__PERCENT))
+            weir__decode_percent(work, place);
+        else if (work->source[place] != '%' && wants(work, WEIR__ESCAPES))
             weir__decode_escapes(work, place);
-        }
     }
 }
 

@@ -105,4 +105,8 @@ void weir__decoded_place(const char *source, const struct weir__decoded *run, si
  * escape, or if there is a sign that would have been escaped: then the escapes in it are chance. */
 bool weir__decode_is_percent(const char *source, size_t from, size_t until);
 
+/* Whether these bytes may be a part of a run of escapes that has an escape in them or beside them.
+ * Of their line all must be there. */
+bool weir__decode_may_escape(const char *source, size_t length, size_t from, size_t until);
+
 #endif

@@ -302,8 +302,21 @@ static bool has_gap(struct weir__stretch *stretch, unsigned gap)
     return gap > 0 && gap == stretch->gap;
 }
 
+/* Whether a line is another text, with signs before it, as in a diff: text begins behind them, and
+ * none where the last line would go on. phase: characters before the text of the first line. */
+static bool is_other(const char *source, const struct weir__stretch *stretch, size_t at,
+                     size_t until, unsigned phase)
+{
+    size_t signs = 0, skip = (4 - (stretch->count - phase) % 4) % 4;
+    while (signs < 3 && at + signs < until &&
+           weir__decode_is(source[at + signs], WEIR__IS_STANDARD | WEIR__IS_URL_SAFE))
+        signs++;
+    return signs > 0 && signs != skip && until - at >= QUICK + 3 &&
+           is_quick_text(source + at + signs) && !is_quick_text(source + at + skip);
+}
+
 static void add_lines(const struct weir__decode_work *work, struct weir__stretch *stretch,
-                      unsigned kind)
+                      unsigned kind, unsigned phase)
 {
     const char *source = work->source;
     stretch->gap = gap_behind(work, stretch);
@@ -322,6 +335,7 @@ static void add_lines(const struct weir__decode_work *work, struct weir__stretch
         if (until == at || until - at > stretch->width ||
             !is_line_end(source, until, work->length, stretch->count + until - at) ||
             (until - at >= 2 && source[at] == '-' && source[at + 1] == '-') ||
+            is_other(source, stretch, at, until, phase) ||
             !is_continued(source, at, until, stretch->count) || is_word(source, stretch, at, until))
             return;
         kind = next_kind;
@@ -330,6 +344,30 @@ static void add_lines(const struct weir__decode_work *work, struct weir__stretch
         if (until - at < stretch->width)
             return;
     }
+}
+
+/* Characters behind a sign that are the rest of an escape, and none of the text behind it: one, as
+ * in "\nQUJD"; or digits, as in "%0AQUJD", "=0AQUJD", "\012QUJD", "\x0aQUJD" and "\u000aQUJD", if
+ * the phase of the text agrees. */
+static size_t escape_tail(const char *source, size_t from, size_t at)
+{
+    bool is_backslash = source[from - 1] == '\\', has_letter = is_backslash;
+    size_t digits = 2;
+    if (!is_backslash && source[from - 1] != '%' && source[from - 1] != '=')
+        return 0;
+    if (is_backslash && source[from] == 'u') {
+        digits = 4;
+    } else if (is_backslash && (uint8_t)(source[from] - '0') < 4) {
+        digits = 3;
+        has_letter = false;
+    } else if (is_backslash && source[from] != 'x') {
+        return 1;
+    }
+    size_t count = digits + has_letter;
+    bool is_escape = at - from >= count && (at - from - count) % 4 == 0;
+    for (size_t i = has_letter; is_escape && i < count; i++)
+        is_escape = weir__decode_is(source[from + i], WEIR__IS_HEX);
+    return is_escape ? count : is_backslash;
 }
 
 /* The stretch in which the place is. */
@@ -348,9 +386,8 @@ static void locate(const struct weir__decode_work *work, size_t at, struct weir_
             break;
         kind |= sign;
     }
-    /* The letter of an escape, as in "\nQUJD". */
-    if (from > least && from < at && work->source[from - 1] == '\\')
-        from++;
+    if (from > least && from < at)
+        from += escape_tail(work->source, from, at);
     /* Signs before the phase of the text belong to the margin. */
     unsigned signs = 0, skip = (unsigned)(at - from) % 4;
     while (signs < skip &&
@@ -366,7 +403,7 @@ static void locate(const struct weir__decode_work *work, size_t at, struct weir_
     stretch->looked = until + LINE_AHEAD;
     stretch->margin = margin_before(work->source, from);
     if (stretch->width >= WEIR__BASE64_LEAST)
-        add_lines(work, stretch, kind);
+        add_lines(work, stretch, kind, (unsigned)(at - from) % 4);
     weir__decode_looked(work, from > BEFORE ? from - BEFORE : 0, stretch->looked);
 }
 

@@ -15,6 +15,9 @@
 
 #include "banned.h"
 
+#define ESCAPE_MAX 12u   /* bytes of an escape, or of a pair of them */
+#define NEAR_MAX   4096u /* bytes of a line to either side that are asked for an escape */
+
 static bool is_word(char byte)
 {
     return weir__decode_is(byte, WEIR__IS_URL);
@@ -144,6 +147,47 @@ bool weir__decode_is_percent(const char *source, size_t from, size_t until)
              weir__escape_length(WEIR__PERCENT, source, at, until, &first) == 0))
             return false;
     return true;
+}
+
+static bool is_escape(const char *source, size_t at, size_t length)
+{
+    char first;
+    return weir__escape_length(WEIR__PERCENT, source, at, length, &first) > 0 ||
+           weir__escape_length(WEIR__ESCAPES, source, at, length, &first) > 0;
+}
+
+static bool may_begin_any(char byte)
+{
+    return may_begin(WEIR__PERCENT, byte) || may_begin(WEIR__ESCAPES, byte);
+}
+
+/* Whether the line has an escape that is looked for, or is too long to say. A run ends with its
+ * line. */
+static bool has_likely(const char *source, size_t length, size_t at)
+{
+    size_t from = at, until = at;
+    while (from > 0 && at - from < NEAR_MAX && weir__decode_is(source[from - 1], WEIR__IS_PLAIN))
+        from--;
+    while (until < length && until - at < NEAR_MAX &&
+           weir__decode_is(source[until], WEIR__IS_PLAIN))
+        until++;
+    for (size_t i = from; i < until; i++)
+        if (may_begin_any(source[i]) && weir__escape_is_likely(source, length, i) &&
+            is_escape(source, i, length))
+            return true;
+    return at - from == NEAR_MAX || until - at == NEAR_MAX;
+}
+
+bool weir__decode_may_escape(const char *source, size_t length, size_t from, size_t until)
+{
+    size_t at = from;
+    while (at > 0 && from - at < ESCAPE_MAX && weir__decode_is(source[at - 1], WEIR__IS_PLAIN))
+        at--;
+    for (; at <= until && at < length; at++)
+        if (may_begin_any(source[at]) && is_escape(source, at, length) &&
+            has_likely(source, length, at))
+            return true;
+    return false;
 }
 
 void weir__decode_percent(struct weir__decode_work *work, size_t at)

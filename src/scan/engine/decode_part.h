@@ -135,6 +135,9 @@ size_t weir__decode_unit(enum weir__encoding encoding, const char *source, size_
 /* Bytes of the escape that begins here, a percent or another one; 0: none does. */
 size_t weir__escape_length(enum weir__encoding encoding, const char *source, size_t at,
                            size_t until, char *ret_first);
+/* Whether a run may be looked for where '%', '&' or a backslash is: no run is without such a one.
+ */
+bool weir__escape_is_likely(const char *text, size_t length, size_t at);
 /* A byte of a list: 0x67, 67 or 103. Its length; 0: there is none. */
 size_t weir__hex_item(const char *source, size_t at, size_t until, uint8_t *ret_value);
 size_t weir__decimal_item(const char *source, size_t at, size_t until, uint8_t *ret_value);

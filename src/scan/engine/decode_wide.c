@@ -2,10 +2,10 @@
  *
  * Without a byte order mark: units of ASCII text, and of the alphabets and signs that stand beside
  * it in European texts; everything else is as likely two bytes of something that is no text. With
- * a mark before it: whatever Unicode allows, up to where it is ASCII in the other order (two bytes
- * may look like a mark, and text may be cut in the middle of a unit). In both cases
- * WEIR__WIDE_LEAST units at least, of which WEIR__TEXT_UNITS in a row are ASCII: without that,
- * nothing in it is a secret that could be matched.
+ * a mark before it: whatever Unicode allows, up to another mark or to where it is ASCII in the
+ * other order (two bytes may look like a mark, and text may be cut in the middle of a unit). In
+ * both cases WEIR__WIDE_LEAST units at least, of which WEIR__TEXT_UNITS in a row are ASCII: without
+ * that, nothing in it is a secret that could be matched.
  *
  * UTF-32 is what has three NULs between the letters, with a mark or without: text that was made
  * UTF-16 twice is the same. All of it is likely as above.
@@ -153,28 +153,45 @@ void weir__decode_wide(struct weir__decode_work *work, enum weir__encoding encod
         work->done[other] = o.until; /* the next text is looked at as well */
 }
 
+/* Whether a mark stands across two units: another text begins there. */
+static bool is_marked_within(const struct weir__decode_work *work, size_t at)
+{
+    const uint8_t *bytes = (const uint8_t *)work->source + at;
+    return work->length - at >= 4 && (bytes[1] & bytes[2]) == 0xfe && (bytes[1] ^ bytes[2]) == 1;
+}
+
+/* Where text ends before that of the other order: half of the sign between them may be the first
+ * letter of that. */
+static size_t crossed_from(const struct weir__decode_work *work, enum weir__encoding encoding,
+                           size_t at, size_t until)
+{
+    if (until == at || is_ascii(unit_at(encoding, work->source, until - 2)))
+        return until;
+    until -= 2;
+    bool is_pair = until > at && unit_at(encoding, work->source, until) >> 10 == 0x37;
+    return is_pair ? until - 2 : until;
+}
+
 void weir__decode_marked(struct weir__decode_work *work, enum weir__encoding encoding, size_t at)
 {
-    size_t until = at, row = 0, longest = 0, crossed = 0, units = 0, step;
+    size_t until = at, row = 0, longest = 0, crossed = 0, step;
     if (at < work->done[encoding] || at < work->done_mark[encoding])
         return;
-    while (work->length - until >= 2 &&
+    while (work->length - until >= 2 && !is_marked_within(work, until) &&
            (step = possible(encoding, work->source, until, work->length)) > 0) {
         uint32_t unit = unit_at(encoding, work->source, until);
         row = is_ascii(unit) ? row + 1 : 0;
         longest = row > longest ? row : longest;
         crossed = is_ascii(unit >> 8 | (unit & 0xff) << 8) ? crossed + 1 : 0;
         if (crossed == WEIR__TEXT_UNITS) {
-            until -= 2 * (crossed - 1);
-            units -= crossed - 1;
+            until = crossed_from(work, encoding, at, until - 2 * (crossed - 1));
             break;
         }
         until += step;
-        units++;
     }
     work->done_mark[encoding] = until;
     weir__decode_looked(work, at - 2, until + UNITS_AHEAD);
-    if (units >= WEIR__WIDE_LEAST && longest >= WEIR__TEXT_UNITS) {
+    if (until - at >= (size_t)2 * WEIR__WIDE_LEAST && longest >= WEIR__TEXT_UNITS) {
         keep(work, encoding, at, until);
         pass(work, until);
     }

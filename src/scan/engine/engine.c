@@ -27,6 +27,8 @@
 #define RATE_MAX 300.0
 /* For those that the database does not take. */
 #define RATE_LAST 20000.0
+/* A match is near a stretch that it has, with all that its pattern has before it. */
+#define NEAR_WIDTH (WEIR__STRETCH_NEAR - WEIR__EDGE_MAX)
 
 /* Hyperscan looks for literals at every second byte where the shortest has three or more, and with
  * many of them that takes twice as long as to look at every byte (1.4 and 0.7 ns for a byte, with
@@ -123,6 +125,13 @@ static int add_literals(struct making *making, uint32_t rule, const struct weir_
     return 0;
 }
 
+/* With what may stand before a match and is a part of the pattern. */
+static uint32_t pattern_width(const struct weir__prepared *prepared)
+{
+    uint32_t width = prepared->width + WEIR__EDGE_MAX;
+    return width < WEIR__WIDTH_MAX ? width : WEIR__WIDTH_MAX;
+}
+
 static int add_expression(struct making *making, uint32_t rule, const char *regex,
                           const struct weir__literals *literals)
 {
@@ -151,8 +160,8 @@ static int add_expression(struct making *making, uint32_t rule, const char *rege
         result = weir__patterns_add(&making->patterns[WEIR__LOOK_RUNS], regex, flags, id);
     if (result < 0)
         return result;
-    if (prepared->width > making->engine->pattern_width)
-        making->engine->pattern_width = prepared->width;
+    if (pattern_width(prepared) > making->engine->pattern_width)
+        making->engine->pattern_width = pattern_width(prepared);
     return add_wish(making, rule, false, "", 0,
                     false); /* takes its place in the order of patterns */
 }
@@ -168,6 +177,22 @@ static int add_wide_expression(struct making *making, uint32_t rule, const char 
     if (result == 0 || result == -WEIR_E_INVALID)
         result = add_expression(making, rule, widened, literals);
     weir__base_free(widened);
+    return result;
+}
+
+/* Where a match begins behind an escape, the pattern has that in it. */
+static int add_edged_expression(struct making *making, uint32_t rule, const char *regex,
+                                const struct weir__literals *literals)
+{
+    char *edged = NULL;
+    int result = weir__edge_widen(regex, false, &edged);
+    if (result < 0)
+        return result;
+    if (weir__expression_is_wide(regex))
+        result = add_wide_expression(making, rule, edged ? edged : regex, literals);
+    else
+        result = add_expression(making, rule, edged ? edged : regex, literals);
+    weir__base_free(edged);
     return result;
 }
 
@@ -240,7 +265,7 @@ static int prepare(struct making *making, uint32_t index)
         seen = width + (study.ahead_max < WEIR__WIDTH_MAX ? study.ahead_max : 0);
     prepared->width = (uint32_t)(seen < WEIR__WIDTH_MAX ? seen : WEIR__WIDTH_MAX);
     prepared->reach = prepared->width;
-    if (width <= WEIR__STRETCH_NEAR && study.width_max <= WEIR__STRETCH_NEAR)
+    if (width <= NEAR_WIDTH && study.width_max <= NEAR_WIDTH)
         prepared->look = study.stretch_min >= WEIR__STRETCH_LONG  ? WEIR__LOOK_NEAR_LONG
                          : study.stretch_min >= WEIR__STRETCH_MIN ? WEIR__LOOK_NEAR
                                                                   : WEIR__LOOK_EVERYWHERE;
@@ -249,10 +274,8 @@ static int prepare(struct making *making, uint32_t index)
     int result;
     if (weir__literals_rate(&study.required) <= RATE_MAX)
         result = add_literals(making, index, &study.required);
-    else if (weir__expression_is_wide(rule->regex))
-        result = add_wide_expression(making, index, rule->regex, &study.required);
     else
-        result = add_expression(making, index, rule->regex, &study.required);
+        result = add_edged_expression(making, index, rule->regex, &study.required);
     if (result < 0)
         return result;
     if (prepared->is_by_literals && study.reach_max < prepared->reach)
@@ -407,8 +430,9 @@ static void measure_looks(struct weir__engine *engine)
     for (uint32_t i = 0; i < engine->count; i++) {
         const struct weir__prepared *prepared = &engine->prepared[i];
         uint32_t *width = &engine->look_widths[prepared->look];
-        if (prepared->has_expression && !prepared->is_by_literals && prepared->width > *width)
-            *width = prepared->width;
+        if (prepared->has_expression && !prepared->is_by_literals &&
+            pattern_width(prepared) > *width)
+            *width = pattern_width(prepared);
         if (prepared->look != WEIR__LOOK_EVERYWHERE && prepared->width > engine->near_width)
             engine->near_width = prepared->width;
     }

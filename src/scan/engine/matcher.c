@@ -19,13 +19,6 @@
 #define USES_LATE      512u /* before it is worth a millisecond to know more */
 #define OPTIONS        (PCRE2_DOLLAR_ENDONLY | PCRE2_USE_OFFSET_LIMIT)
 
-/* What a rule means by the edge of a word that it begins with. An escape ends with a letter or a
- * digit, and what is behind it begins all the same: \nAKIA…, key%3DAIza…, \u003dAIza…. */
-#define EDGE "\\b"
-#define EDGE_WITH_ESCAPES                                                                          \
-    "(?:\\b|(?<=\\\\[abefnrtv])|(?<=%[0-9A-Fa-f]{2})|(?<=\\\\x[0-9A-Fa-f]{2})"                     \
-    "|(?<=\\\\u00[0-9A-Fa-f]{2}))"
-
 static pcre2_code *compile(const char *text, int *ret_error, PCRE2_SIZE *ret_at)
 {
     uint32_t options =
@@ -35,19 +28,12 @@ static pcre2_code *compile(const char *text, int *ret_error, PCRE2_SIZE *ret_at)
 
 static pcre2_code *compile_rule(const char *text)
 {
-    static const char flags[] = "(?i)", edge[] = EDGE, with_escapes[] = EDGE_WITH_ESCAPES;
     int error;
     PCRE2_SIZE at;
-    size_t head = strncmp(text, flags, strlen(flags)) == 0 ? strlen(flags) : 0;
-    if (strncmp(text + head, edge, strlen(edge)) != 0)
-        return compile(text, &error, &at);
-    const char *rest = text + head + strlen(edge);
-    size_t size = head + strlen(with_escapes) + strlen(rest) + 1;
-    char *longer = weir__base_alloc(1, size);
-    if (!longer)
+    char *longer = NULL;
+    if (weir__edge_widen(text, true, &longer) < 0)
         return NULL;
-    snprintf(longer, size, "%.*s%s%s", (int)head, text, with_escapes, rest);
-    pcre2_code *code = compile(longer, &error, &at);
+    pcre2_code *code = compile(longer ? longer : text, &error, &at);
     weir__base_free(longer);
     return code;
 }

@@ -7,6 +7,7 @@
  *   database.c    patterns as a Hyperscan database
  *   engine.c      the rules, ready to be used by many threads
  *   kept.c        the same, from a cache and into it
+ *   edge.c        where what a rule looks for may begin: behind an escape, too
  *   matcher.c     PCRE2: expressions compiled when first needed, matches inside bounds
  *   allow.c       allow lists
  *   confirm.c     from a match to a candidate: every gate; binding.h: whose value it is
@@ -45,6 +46,13 @@
 #define WEIR__LEVEL_BYTES (8u << 20)   /* decoded from one level of a segment */
 #define WEIR__RUN_BYTES   (256u << 10) /* of an encoded run that are kept for the next segment */
 
+/* --- edge.c --- */
+#define WEIR__EDGE_MAX 12u /* bytes of an escape, or of a sequence that colours */
+/* The expression with an edge at its beginning that holds behind an escape as well; NULL where it
+ * begins with none. is_looking_back: for PCRE2; else for Hyperscan, where the escape is a part of
+ * the match. The caller frees it. 0 or NoMemory. */
+WEIR_MUST_USE int weir__edge_widen(const char *text, bool is_looking_back, char **ret_text);
+
 /* --- expressions, compiled by each thread when first needed --- */
 
 struct weir__matcher {
@@ -53,7 +61,7 @@ struct weir__matcher {
     unsigned uses;
     bool is_machine_code;
     uint32_t lookbehind; /* bytes before a start that make a difference; UINT32_MAX: not known */
-    bool is_rule;        /* \b at its beginning holds behind an escape, too */
+    bool is_rule;        /* the edge that it begins with holds behind an escape, too */
     bool is_studied;
     char *late; /* what every match has in it (expression.h); NULL: not known */
 };
@@ -213,7 +221,9 @@ struct weir__candidate {
     uint64_t run;                      /* of a decoded one: the same of all in that run; else 0 */
     uint32_t run_line, run_column;     /* where in the decoded text of the run the match begins */
     uint32_t run_from, run_until;      /* and the secret, in bytes */
-    uint32_t next_other;               /* the next in order that is not of the same run */
+    uint32_t run_size;   /* of that text: a line and the same with the next begin at one place */
+    uint32_t next_other; /* the next in order that is not of the same run */
+    uint32_t last;       /* of it and those before it in order, the one that ends last */
     uint32_t secret_at, secret_length, match_at, match_length, line_at, line_length;
     uint32_t line_from, line_until; /* the secret in the line */
     enum weir__encoding encodings[WEIR__DECODE_DEPTH_MAX];

@@ -4,6 +4,7 @@
  * to the escape, by itself and with the line behind it, in either order of UTF-16. Each reading is
  * a candidate of the same rule at about the same place. The one is told that was decoded further,
  * and of two that were decoded alike the longer one; but what was told already is not told again.
+ * What is cut may be a secret of another rule: it falls, too, if it is none in the longer reading.
  *
  * None falls for the sake of one that falls itself: then nothing would be told. So of those that
  * have bytes in common the strongest is decided on first (what was told, what was decoded further,
@@ -91,8 +92,8 @@ static bool is_read_by(const struct weir__candidate *one, const struct weir__can
         (from == from_other && until == until_other)) /* it is there twice */
         return false;
     bool is_within = from_other <= from && until <= until_other, is_same;
-    if (has_other_order(one, other, &is_same) && is_lesser(other, one))
-        return false; /* it is not told itself */
+    if (has_other_order(one, other, &is_same) && other->place.length < one->place.length)
+        return false; /* it may be cut */
     return other->encodings_count > one->encodings_count && (is_within || has_escapes(other));
 }
 
@@ -135,6 +136,30 @@ static int by_strength(const void *a, const void *b, void *arg)
     return (left > right) - (left < right); /* they are in order of their places */
 }
 
+static bool is_same_reading(const struct weir__candidate *one, const struct weir__candidate *other)
+{
+    return one->run == other->run && one->run_size == other->run_size;
+}
+
+/* Whether it is a match of another rule only because its reading ends, or begins, in the middle of
+ * what the other one is: in the reading of that one it is none. */
+static bool is_cut_of(const struct cluster *cluster, unsigned index,
+                      const struct weir__candidate *other)
+{
+    const struct weir__candidate *items = cluster->items, *one = &items[index];
+    if (is_same_reading(one, other) || !is_twin(one, other) || !is_lesser(one, other) ||
+        (cluster->is_judged && other->standing != WEIR__STANDS))
+        return false;
+    unsigned first = index, last = index;
+    while (first > cluster->first && is_same_place(one, &items[first - 1]))
+        first--;
+    while (last + 1 < cluster->until && is_same_place(one, &items[last + 1]))
+        last++;
+    while (first <= last && !is_same_reading(&items[first], other))
+        first++;
+    return first > last;
+}
+
 /* Whether one that stays is a better reading of it. Those in reach are neighbours. */
 static bool is_superseded(const struct cluster *cluster, unsigned index)
 {
@@ -143,8 +168,13 @@ static bool is_superseded(const struct cluster *cluster, unsigned index)
     unsigned first = index - cluster->first > WEIR__REACH ? index - WEIR__REACH : cluster->first;
     for (unsigned i = first; i < cluster->until && cluster->items[i].place.offset < end; i++) {
         const struct weir__candidate *other = &cluster->items[i];
-        if (other->rule != one->rule || other->reading != WEIR__READING_STAYS)
+        if (other->reading != WEIR__READING_STAYS)
             continue;
+        if (other->rule != one->rule) {
+            if (is_cut_of(cluster, index, other))
+                return true;
+            continue;
+        }
         bool is_told_other = is_told(cluster->scanner, other);
         if (is_read_by(one, other) || (is_told_other && is_read_by(other, one)))
             return true;

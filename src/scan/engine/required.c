@@ -61,6 +61,7 @@ void weir__required_place(struct weir__scanner *scanner, const struct weir__matc
     cursor->at = match->from;
     candidate->run_from = (uint32_t)match->secret_from;
     candidate->run_until = (uint32_t)match->secret_until;
+    candidate->run_size = (uint32_t)view->length;
     candidate->run_line = (uint32_t)cursor->line;
     candidate->run_column = (uint32_t)(match->from - cursor->start + 1);
 }

@@ -18,8 +18,6 @@
 
 #include "banned.h"
 
-#define ESCAPE_MAX 12u /* bytes of an escape that ends where a secret begins */
-
 struct step {                 /* of a rule through the text */
     uint64_t round, position; /* no match of it starts before, if the round is the one at hand */
     uint64_t stopped;         /* the pass in which more would have to be known */
@@ -196,20 +194,13 @@ static void tell(struct weir__scanner *scanner, const struct item *item)
 
 /* --- matching --- */
 
-/* What has an escape in it or beside it may be told as it is decoded, with its segment. None goes
- * over the end of a line. */
+/* What has an escape in it or beside it may be told as it is decoded, with its segment. */
 static bool may_be_escaped(const struct weir__scanner *scanner, const struct weir__match *match)
 {
     const struct weir__view *view = scanner->view;
-    size_t from = match->secret_from > ESCAPE_MAX ? match->secret_from - ESCAPE_MAX : 0;
-    size_t until = match->secret_until < view->length ? match->secret_until + 1 : view->length;
-    const char *line = memrchr(view->bytes + from, '\n', match->secret_from - from);
-    if (line)
-        from = (size_t)(line + 1 - view->bytes);
-    for (size_t at = from; at < until && scanner->decode_depth > 0; at++)
-        if (view->bytes[at] == '%' || view->bytes[at] == '\\' || view->bytes[at] == '&')
-            return true;
-    return false;
+    return scanner->decode_depth > 0 &&
+           weir__decode_may_escape(view->bytes, view->length, match->secret_from,
+                                   match->secret_until);
 }
 
 static void consider(struct weir__scanner *scanner, const struct weir__match *match)

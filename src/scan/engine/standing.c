@@ -128,9 +128,21 @@ static bool yields(const struct weir__engine *engine, const struct weir__candida
                              (!other->is_allowed || other->is_commented));
 }
 
+/* Of each, which one ends last of it and all before it. */
+static void find_last(struct weir__pending *pending)
+{
+    struct weir__candidate *items = pending->items;
+    for (unsigned i = 0, last = 0; i < pending->count; i++) {
+        if (weir__candidate_end(&items[i]) > weir__candidate_end(&items[last]))
+            last = i;
+        items[i].last = last;
+    }
+}
+
 /* A rule that gives way does where another one has the same bytes, or a part of them. Items are in
- * order of their places, so that those in reach are neighbours. How the other one stands that is
- * the most certain of those. */
+ * order of their places, so that those in reach are neighbours; but one that is as wide as a key
+ * may have any number of others behind its beginning: so those are asked as well that end last of
+ * all before. How the other one stands that is the most certain of those. */
 static enum weir__standing cover_of(const struct weir__scanner *scanner, unsigned index)
 {
     const struct weir__pending *pending = &scanner->pending;
@@ -143,7 +155,8 @@ static enum weir__standing cover_of(const struct weir__scanner *scanner, unsigne
         if (other->standing > most && yields(scanner->engine, one, other))
             most = other->standing;
     }
-    for (unsigned i = index; i-- > 0 && index - i < WEIR__REACH;) {
+    for (unsigned i = index, asked = 0; i > 0 && asked < 2 * WEIR__REACH; asked++) {
+        i = asked < WEIR__REACH ? i - 1 : pending->items[i - 1].last;
         const struct weir__candidate *other = &pending->items[i];
         if (other->ends_max <= one->place.offset)
             break;
@@ -228,6 +241,7 @@ void weir__standing_find(struct weir__scanner *scanner, bool is_end)
     weir__required_order(scanner);
     for (unsigned i = 0; i < pending->count; i++)
         pending->items[i].standing = (uint8_t)standing_of(scanner, &pending->items[i], is_end);
+    find_last(pending);
     give_way(scanner);
     weir__reading_find(scanner, true);
 }

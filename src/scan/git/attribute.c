@@ -70,13 +70,15 @@ int weir__git_attribute_new(struct weir__git_attribute **ret_attribute,
 }
 
 int weir__git_attribute_fork(struct weir__git_attribute **ret_attribute,
-                             const struct weir__git_attribute *from, void *get_arg)
+                             const struct weir__git_attribute *from, void *get_arg,
+                             void *problem_arg)
 {
     struct weir__git_attribute *a = make(&from->options);
     uint32_t count = weir__git_set_count(from->wanted);
     if (!a)
         return -WEIR_E_NO_MEMORY;
     a->options.get_arg = get_arg;
+    a->options.problem_arg = problem_arg;
     a->wanted = from->wanted;
     a->left = count;
     a->found = weir__base_alloc(count ? count : 1, sizeof(*a->found));

@@ -12,7 +12,8 @@
  * went wrong, where git follows its own walk. The paths of a blob are all at which some commit of
  * the history brought it, which are all at which it ever lay.
  *
- * How: each distinct tree of the history is read once. What is kept of it is what leads to a wanted
+ * How: each distinct tree of the history is read once, unless the lineage (lineage.h) knows what
+ * in it leads on. What is kept of it is what leads to a wanted
  * blob: nothing for most, and the same thing once for all trees that agree in it. Commits are then
  * compared by these remains alone.
  *
@@ -41,6 +42,7 @@
 
 #include "commit_history.h"
 #include "index_file.h"
+#include "lineage.h"
 
 #define WEIR__GIT_PATHS_DEFAULT    16u
 #define WEIR__GIT_PATHS_COUNTED    4000000u
@@ -59,6 +61,7 @@ struct weir__git_attribute_options {
     const struct weir__git_history *history; /* walked, with trees */
     const uint32_t *order;                   /* of weir__git_history_order() */
     uint32_t order_count;
+    const struct weir__git_lineage *lineage; /* that has found these blobs; or NULL */
     bool is_first_only;
     unsigned paths_max;                           /* 0: WEIR__GIT_PATHS_DEFAULT */
     uint64_t bytes_max;                           /* 0: WEIR__GIT_TREE_MEMORY */
@@ -94,9 +97,11 @@ struct weir__git_attribute_stats {
 /* NoMemory. */
 WEIR_MUST_USE int weir__git_attribute_new(struct weir__git_attribute **ret_attribute,
                                           const struct weir__git_attribute_options *options);
-/* Another one for the same blobs, all of which are wanted by then; objects come by get_arg. */
+/* Another one for the same blobs, all of which are wanted by then; objects come by get_arg, and
+ * problems go to problem_arg. */
 WEIR_MUST_USE int weir__git_attribute_fork(struct weir__git_attribute **ret_attribute,
-                                           const struct weir__git_attribute *from, void *get_arg);
+                                           const struct weir__git_attribute *from, void *get_arg,
+                                           void *problem_arg);
 /* Accepts NULL. */
 void weir__git_attribute_free(struct weir__git_attribute *attribute);
 

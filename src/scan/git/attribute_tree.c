@@ -102,6 +102,16 @@ static int take_entry(struct weir__git_attribute *a, const struct weir__git_tree
     return add_draft(a, entry, 0, true, true);
 }
 
+/* Of a tree that the lineage knows: what of it leads on. */
+static int take_known(struct weir__git_attribute *a, uint32_t cursor)
+{
+    struct weir__git_tree_entry entry;
+    int error = 0;
+    while (!error && weir__git_lineage_next(a->options.lineage, &cursor, &entry))
+        error = take_entry(a, &entry);
+    return error;
+}
+
 /* What is read of a tree; nothing of one that is missing or is none. */
 static int take_entries(struct weir__git_attribute *a, const struct weir__git_id *id)
 {
@@ -110,6 +120,9 @@ static int take_entries(struct weir__git_attribute *a, const struct weir__git_id
     struct weir__git_tree tree;
     enum weir__git_type type;
     size_t id_size = a->options.id_size;
+    uint32_t cursor;
+    if (a->options.lineage && weir__git_lineage_entries(a->options.lineage, id, &cursor))
+        return take_known(a, cursor);
     int result = a->options.get(a->options.get_arg, id, &type, &a->trees.bytes);
     a->stats.trees++;
     if (result == -WEIR_E_NO_MEMORY || result == -WEIR_E_CANCELED)

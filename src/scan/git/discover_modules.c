@@ -132,7 +132,7 @@ static int read_index(struct modules *modules, int git, const char *worktree)
         return 0;
     }
     int error =
-        weir__git_index_read(git, "index", modules->options->id_size, take_entry, modules, why);
+        weir__git_index_read(git, "index", modules->options->id_size, 0, take_entry, modules, why);
     weir__sys_close(modules->worktree_fd);
     if (error == 0 || error == -WEIR_E_NOT_FOUND)
         return 0;

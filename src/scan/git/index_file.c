@@ -175,30 +175,32 @@ int weir__git_index_parse(const char *bytes, size_t length, const struct weir__b
 
 /* --- files --- */
 
-static int read_shared(int dir, const char *bytes, size_t length, size_t id_size,
+static int read_shared(int dir, const struct weir__buffer *file, size_t id_size,
                        const struct weir__git_id *id, weir__git_index_fn *fn, void *arg,
                        char why[WEIR__GIT_FLAW_MAX])
 {
     char name[16 + WEIR__GIT_HEX_SIZE], hex[WEIR__GIT_HEX_SIZE];
     struct weir__buffer shared;
-    weir__buffer_init(&shared, WEIR__GIT_INDEX_BYTES_MAX);
+    weir__buffer_init(&shared, weir__buffer_max(file));
     snprintf(name, sizeof(name), "sharedindex.%s", weir__git_id_hex(id, id_size, hex));
     int error = weir__git_file_read(dir, name, &shared);
     if (error)
         snprintf(why, WEIR__GIT_FLAW_MAX, "index: %s: %s", name, weir_error_text(error));
     else
-        error = weir__git_index_parse(bytes, length, &shared, id_size, fn, arg, NULL, why);
+        error = weir__git_index_parse(weir__buffer_text(file), weir__buffer_length(file), &shared,
+                                      id_size, fn, arg, NULL, why);
     weir__buffer_fini(&shared);
     /* An index without its shared file is broken; one that is not there is empty. */
     return error == -WEIR_E_NOT_FOUND ? -WEIR_E_CORRUPT : error;
 }
 
-int weir__git_index_read(int dir, const char *name, size_t id_size, weir__git_index_fn *fn,
-                         void *arg, char why[WEIR__GIT_FLAW_MAX])
+int weir__git_index_read(int dir, const char *name, size_t id_size, uint64_t bytes_max,
+                         weir__git_index_fn *fn, void *arg, char why[WEIR__GIT_FLAW_MAX])
 {
     struct weir__git_id shared;
     struct weir__buffer file;
-    weir__buffer_init(&file, WEIR__GIT_INDEX_BYTES_MAX);
+    bool is_limited = bytes_max > 0 && bytes_max < WEIR__GIT_INDEX_BYTES_MAX;
+    weir__buffer_init(&file, is_limited ? (size_t)bytes_max : WEIR__GIT_INDEX_BYTES_MAX);
     int error = weir__git_file_read(dir, name, &file);
     if (error) {
         snprintf(why, WEIR__GIT_FLAW_MAX, "index: %s", weir_error_text(error));
@@ -207,7 +209,7 @@ int weir__git_index_read(int dir, const char *name, size_t id_size, weir__git_in
         size_t length = weir__buffer_length(&file);
         error = weir__git_index_parse(bytes, length, NULL, id_size, fn, arg, &shared, why);
         if (error == -WEIR_E_NOT_FOUND)
-            error = read_shared(dir, bytes, length, id_size, &shared, fn, arg, why);
+            error = read_shared(dir, &file, id_size, &shared, fn, arg, why);
     }
     weir__buffer_fini(&file);
     return error;

@@ -38,10 +38,11 @@ struct weir__git_index_entry {
 /* Anything but 0 ends the reading and is what it returns. */
 typedef int weir__git_index_fn(void *arg, const struct weir__git_index_entry *entry);
 
-/* Of the folder that is open as dir. NotFound when there is no index: nothing is staged then.
+/* Of the folder that is open as dir. bytes_max: of each file that is read; 0 for
+ * WEIR__GIT_INDEX_BYTES_MAX. NotFound when there is no index: nothing is staged then.
  * Corrupt, Unsupported, TooLarge, Io, NoMemory; and why. */
 WEIR_MUST_USE int weir__git_index_read(int dir, const char *name, size_t id_size,
-                                       weir__git_index_fn *fn, void *arg,
+                                       uint64_t bytes_max, weir__git_index_fn *fn, void *arg,
                                        char why[WEIR__GIT_FLAW_MAX]);
 
 /* The same of bytes; shared are those of the shared file, if the index is a split one: without

@@ -22,6 +22,8 @@
 #define GUESS_MAX   (1u << 18)
 #define GUESS_RATIO 8u
 
+static const char a_lie[] = "it claims a size that so few bytes cannot unpack to";
+
 static void name_of(const struct weir__git_id *id, size_t id_size, char name[NAME_SIZE])
 {
     char hex[WEIR__GIT_HEX_SIZE];
@@ -145,15 +147,17 @@ int weir__git_loose_of_bytes(const uint8_t *packed, size_t length, uint64_t max,
     result = inflate_head(inflater, packed, length, &loose, &size, &head);
     if (result < 0)
         return result;
-    if (size > max || size > SIZE_MAX / 2) {
-        loose.length = size > SIZE_MAX ? SIZE_MAX : (size_t)size;
+    if (size > weir__git_inflate_max(length)) {
+        *ret_why = a_lie;
+        return -WEIR_E_CORRUPT;
+    }
+    if (size > max) {
+        loose.length = (size_t)size;
         *ret_loose = loose;
         *ret_why = "it is larger than the limit on objects";
         return -WEIR_E_TOO_LARGE;
     }
     *ret_why = "it cannot be unpacked, or not to the size that it claims";
-    if (size > weir__git_inflate_max(length))
-        return -WEIR_E_CORRUPT;
     loose.memory = weir__base_realloc(NULL, head + (size_t)size, 1);
     if (!loose.memory)
         return -WEIR_E_NO_MEMORY;
@@ -188,15 +192,21 @@ static int read_size(int fd, struct weir__git_inflater *inflater, struct weir__g
     uint64_t size = 0;
     size_t head;
     struct weir__git_loose loose = {.memory = NULL};
+    struct stat st;
     ssize_t count = weir__sys_pread(fd, begin, sizeof(begin), 0);
-    *ret_why = "its head is damaged";
-    if (count < 0)
+    *ret_why = "it cannot be read";
+    if (count < 0 || weir__sys_fstat(fd, &st) < 0)
         return weir_error_from_errno(errno);
+    *ret_why = "its head is damaged";
     int result = inflate_head(inflater, begin, (size_t)count, &loose, &size, &head);
     if (result < 0)
         return result;
+    if (size > weir__git_inflate_max((uint64_t)st.st_size)) {
+        *ret_why = a_lie;
+        return -WEIR_E_CORRUPT;
+    }
     *ret_why = "it is larger than the limit on objects";
-    loose.length = size > SIZE_MAX ? SIZE_MAX : (size_t)size;
+    loose.length = (size_t)size;
     *ret_loose = loose;
     return -WEIR_E_TOO_LARGE;
 }
@@ -315,6 +325,7 @@ struct each {
     struct weir__git_walk_totals *totals;
     const struct weir_deadline *deadline;
     uint64_t object_max;
+    const struct weir__git_spill *spill;
     char fan[3];
     int answer; /* that ends it */
 };
@@ -326,16 +337,21 @@ static int tell(struct each *each, const struct weir__git_id *id, int code, cons
     return each->visitor->trouble(each->visitor->arg, &trouble);
 }
 
+/* As bytes, or as a file. */
 static int hand_out(struct each *each, const struct weir__git_id *id,
-                    const struct weir__git_loose *loose)
+                    const struct weir__git_loose *loose, int file)
 {
     const struct weir__git_visitor *visitor = each->visitor;
-    struct weir__git_object object = {
-        .id = *id, .type = loose->type, .bytes = loose->bytes, .length = loose->length};
+    struct weir__git_object object = {.id = *id,
+                                      .type = loose->type,
+                                      .is_file = file >= 0,
+                                      .file = file,
+                                      .bytes = loose->bytes,
+                                      .length = loose->length};
     each->totals->objects++;
     each->totals->bytes += loose->length;
     each->totals->made += loose->length;
-    if (loose->length > each->totals->alive_max)
+    if (file < 0 && loose->length > each->totals->alive_max)
         each->totals->alive_max = loose->length;
     int result = visitor->enter(visitor->arg, &object);
     if (visitor->leave)
@@ -343,9 +359,65 @@ static int hand_out(struct each *each, const struct weir__git_id *id,
     return result;
 }
 
+/* --- too large for memory --- */
+
+struct filing {
+    const struct weir_deadline *deadline;
+    int file;
+    uint64_t written;
+    int error; /* of the file */
+    int ended; /* what the deadline said */
+};
+
+static int write_piece(void *arg, const void *bytes, size_t length)
+{
+    struct filing *filing = arg;
+    filing->error = weir__git_spill_write(filing->file, bytes, length, filing->written);
+    filing->written += length;
+    if (filing->error == 0 && filing->deadline)
+        filing->ended = weir_deadline_check(filing->deadline);
+    return filing->error < 0 ? filing->error : filing->ended;
+}
+
+/* Writes it to a file and hands that out. */
+static int visit_file(struct each *each, const struct weir__git_id *id,
+                      const struct weir__git_loose *loose)
+{
+    const char *why = "";
+    struct filing filing = {.deadline = each->deadline,
+                            .file = each->spill->open(each->spill->arg)};
+    if (filing.file < 0)
+        return tell(each, id, -filing.file, weir__git_spill_unopened);
+    int result = weir__git_loose_stream(each->folder->fd, id, each->store->id_size,
+                                        &each->store->inflater, write_piece, &filing, &why);
+    if (result == 0)
+        result = filing.error = weir__git_spill_end(filing.file, filing.written);
+    if (result == 0) {
+        each->totals->spilled++;
+        each->totals->spilled_bytes += loose->length;
+        result = hand_out(each, id, loose, filing.file);
+    } else if (filing.ended == 0) {
+        if (filing.error < 0)
+            why = weir__git_spill_why();
+        result = tell(each, id, -result, why);
+    }
+    weir__sys_close(filing.file);
+    return result;
+}
+
+static int visit_large(struct each *each, const struct weir__git_id *id,
+                       const struct weir__git_loose *loose)
+{
+    if (each->spill && loose->length <= each->spill->bytes_max)
+        return visit_file(each, id, loose);
+    if (!each->visitor->too_large)
+        return tell(each, id, WEIR_E_TOO_LARGE, "it is larger than the limit on objects");
+    each->totals->too_large++;
+    return each->visitor->too_large(each->visitor->arg, id, loose->type, loose->length);
+}
+
 static int visit(struct each *each, const struct weir__git_id *id)
 {
-    const struct weir__git_visitor *visitor = each->visitor;
     struct weir__git_loose loose = {.memory = NULL};
     const char *why = "";
     if (each->wish->is_wanted &&
@@ -355,11 +427,10 @@ static int visit(struct each *each, const struct weir__git_id *id)
                                       &each->store->inflater, &loose, &why);
     bool is_type = loose.type && each->wish->types >> loose.type & 1;
     if (result == 0) {
-        result = is_type ? hand_out(each, id, &loose) : 0;
+        result = is_type ? hand_out(each, id, &loose, -1) : 0;
         weir__base_free(loose.memory);
-    } else if (result == -WEIR_E_TOO_LARGE && loose.type && visitor->too_large) {
-        each->totals->too_large += is_type;
-        result = is_type ? visitor->too_large(visitor->arg, id, loose.type, loose.length) : 0;
+    } else if (result == -WEIR_E_TOO_LARGE && loose.type) {
+        result = is_type ? visit_large(each, id, &loose) : 0;
     } else {
         result = tell(each, id, -result, why);
     }
@@ -386,6 +457,7 @@ static int see(void *arg, const char *name)
 
 int weir__git_loose_each(struct weir__git_store *store, const struct weir__git_wish *wish,
                          const struct weir__git_visitor *visitor, uint64_t object_max,
+                         const struct weir__git_spill *spill,
                          struct weir__git_walk_totals *ret_totals,
                          const struct weir_deadline *deadline)
 {
@@ -394,7 +466,8 @@ int weir__git_loose_each(struct weir__git_store *store, const struct weir__git_w
                         .visitor = visitor,
                         .totals = ret_totals,
                         .deadline = deadline,
-                        .object_max = object_max};
+                        .object_max = object_max,
+                        .spill = spill};
     int result = 0;
     for (unsigned i = 0; i < store->folders_count && result == 0; i++) {
         each.folder = &store->folders[i];

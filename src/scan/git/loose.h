@@ -32,7 +32,7 @@ WEIR_MUST_USE int weir__git_loose_of_bytes(const uint8_t *packed, size_t length,
                                            struct weir__git_inflater *inflater,
                                            struct weir__git_loose *ret_loose, const char **ret_why);
 
-/* The object in pieces, without its head. */
+/* The object in pieces, without its head. Anything but 0 from `piece` ends it with that answer. */
 WEIR_MUST_USE int weir__git_loose_stream(int objects, const struct weir__git_id *id, size_t id_size,
                                          struct weir__git_inflater *inflater,
                                          int (*piece)(void *arg, const void *bytes, size_t length),
@@ -40,12 +40,15 @@ WEIR_MUST_USE int weir__git_loose_stream(int objects, const struct weir__git_id 
 
 /* Every loose object of the store, those of alternates included, at depth 0. The wish is asked
  * before the file is opened, with a type of 0; types are looked at afterwards. What is larger than
- * object_max is told as too large; trouble names the file's folder in place of a pack. A file that
- * is gone when it is opened is trouble (NotFound): it was packed or pruned, so list the packs anew.
+ * object_max is handed out as a file, if there is a spill and it fits there, else told as too
+ * large; for one that is not, at most twice as much memory is taken. Trouble names the file's
+ * folder in place of a pack. A file that is gone when it is opened is trouble (NotFound): it was
+ * packed or pruned, so list the packs anew.
  */
 WEIR_MUST_USE int weir__git_loose_each(struct weir__git_store *store,
                                        const struct weir__git_wish *wish,
                                        const struct weir__git_visitor *visitor, uint64_t object_max,
+                                       const struct weir__git_spill *spill,
                                        struct weir__git_walk_totals *ret_totals,
                                        const struct weir_deadline *deadline);
 

@@ -279,32 +279,45 @@ struct inflate_look {
     const char *why;
 };
 
+/* The head has no checksum of its own. */
+static int look_at_crc(void *arg)
+{
+    struct inflate_look *look = arg;
+    const struct weir__git_entry *entry = look->entry;
+    uint32_t crc;
+    if (entry->idx_at == WEIR__GIT_NONE ||
+        !weir__git_idx_crc(&look->pack->idx, entry->idx_at, &crc) ||
+        libdeflate_crc32(0, look->pack->bytes + entry->at, (size_t)(entry->end - entry->at)) == crc)
+        return 0;
+    look->why = "its bytes are not those that the index has the checksum of";
+    return -WEIR_E_CORRUPT;
+}
+
 static int look_at_data(void *arg)
 {
     struct inflate_look *look = arg;
     const struct weir__git_entry *entry = look->entry;
     const uint8_t *bytes = look->pack->bytes;
-    uint32_t crc;
     look->why = "it cannot be unpacked, or not to the size that it claims";
     int result =
         weir__git_inflate(look->inflater, bytes + entry->data_at,
                           (size_t)(entry->end - entry->data_at), look->out, (size_t)entry->size);
-    if (result < 0 || entry->idx_at == WEIR__GIT_NONE)
-        return result;
-    /* The head has no checksum of its own. */
-    if (weir__git_idx_crc(&look->pack->idx, entry->idx_at, &crc) &&
-        libdeflate_crc32(0, bytes + entry->at, (size_t)(entry->end - entry->at)) != crc) {
-        look->why = "its bytes are not those that the index has the checksum of";
-        return -WEIR_E_CORRUPT;
-    }
-    return 0;
+    return result < 0 ? result : look_at_crc(look);
 }
 
 /* Both files are looked at. */
 static int look_at_both(void *arg)
 {
     struct inflate_look *look = arg;
-    return weir__mapped_read(&look->pack->_pack_map, look_at_data, look);
+    return weir__mapped_read(&look->pack->_pack_map, look->out ? look_at_data : look_at_crc, look);
+}
+
+static int inflate_and_check(struct inflate_look *look, const char **ret_why)
+{
+    int result = weir__mapped_read(&look->pack->_idx_map, look_at_both, look);
+    if (result < 0)
+        *ret_why = result == -WEIR_E_IO ? "the file became shorter while it was read" : look->why;
+    return result;
 }
 
 int weir__git_pack_inflate(const struct weir__git_pack *pack,
@@ -316,10 +329,14 @@ int weir__git_pack_inflate(const struct weir__git_pack *pack,
         return -WEIR_E_CORRUPT;
     }
     struct inflate_look look = {pack, inflater, entry, out, NULL};
-    int result = weir__mapped_read(&pack->_idx_map, look_at_both, &look);
-    if (result < 0)
-        *ret_why = result == -WEIR_E_IO ? "the file became shorter while it was read" : look.why;
-    return result;
+    return inflate_and_check(&look, ret_why);
+}
+
+int weir__git_pack_check(const struct weir__git_pack *pack, const struct weir__git_entry *entry,
+                         const char **ret_why)
+{
+    struct inflate_look look = {.pack = pack, .entry = entry};
+    return inflate_and_check(&look, ret_why);
 }
 
 /* --- the index --- */
@@ -350,6 +367,31 @@ int weir__git_pack_find(const struct weir__git_pack *pack, const struct weir__gi
         *ret_offset = look.offset;
     }
     return result;
+}
+
+struct lacks_look {
+    const struct weir__git_pack *pack;
+    const struct weir__git_id *ids;
+    size_t count;
+    bool *ret_lacks;
+};
+
+static int look_for_each(void *arg)
+{
+    struct lacks_look *look = arg;
+    uint32_t at;
+    for (size_t i = 0; i < look->count; i++)
+        look->ret_lacks[i] = weir__git_idx_find(&look->pack->idx, &look->ids[i], &at) < 0;
+    return 0;
+}
+
+void weir__git_pack_lacks(const struct weir__git_pack *pack, const struct weir__git_id *ids,
+                          size_t count, bool *ret_lacks)
+{
+    struct lacks_look look = {pack, ids, count, ret_lacks};
+    for (size_t i = 0; i < count; i++)
+        ret_lacks[i] = true; /* also when the index cannot be read any more */
+    (void)!weir__mapped_read(&pack->_idx_map, look_for_each, &look);
 }
 
 static int look_at_id(void *arg)

@@ -79,10 +79,20 @@ WEIR_MUST_USE int weir__git_pack_inflate(const struct weir__git_pack *pack,
                                          const struct weir__git_entry *entry, void *out,
                                          const char **ret_why);
 
+/* The same without inflating: whether the packed bytes are those that the index has the checksum
+ * of.
+ */
+WEIR_MUST_USE int weir__git_pack_check(const struct weir__git_pack *pack,
+                                       const struct weir__git_entry *entry, const char **ret_why);
+
 /* Where the object of that id begins. NotFound, Corrupt, Io. */
 WEIR_MUST_USE int weir__git_pack_find(const struct weir__git_pack *pack,
                                       const struct weir__git_id *id, uint32_t *ret_idx_at,
                                       uint64_t *ret_offset);
+
+/* Which of the ids it does not have; all, when its index cannot be read any more. */
+void weir__git_pack_lacks(const struct weir__git_pack *pack, const struct weir__git_id *ids,
+                          size_t count, bool *ret_lacks);
 
 /* The id at a position of the index. Io. */
 WEIR_MUST_USE int weir__git_pack_id(const struct weir__git_pack *pack, uint32_t idx_at,

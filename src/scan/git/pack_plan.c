@@ -145,29 +145,36 @@ static uint32_t find_base(struct weir__git_plan *plan, uint32_t i,
     return base;
 }
 
+/* Reads the head of one and puts it among those that are built from its base, which it returns;
+ * NONE of one that has none in this pack. */
+static uint32_t link_one(struct weir__git_plan *plan, uint32_t i)
+{
+    struct weir__git_entry entry;
+    uint64_t offset = weir__git_plan_offset(plan, i);
+    bool is_double = i + 1 < plan->count && weir__git_plan_offset(plan, i + 1) == offset;
+    if (is_double ||
+        weir__git_pack_entry_inside(plan->pack, offset, weir__git_plan_end(plan, i), &entry) < 0) {
+        plan->_offsets[i] |= WEIR__GIT_PLAN_BROKEN;
+        return NONE;
+    }
+    if (entry.kind == WEIR__GIT_KIND_WHOLE) {
+        plan->_offsets[i] |= (uint64_t)entry.type << WEIR__GIT_PLAN_TYPE_SHIFT;
+        return NONE;
+    }
+    uint32_t base = find_base(plan, i, &entry);
+    if (base == NONE)
+        return NONE;
+    plan->_parent[i] = base;
+    plan->_next[i] = plan->_child[base];
+    plan->_child[base] = i;
+    return base;
+}
+
 /* From the last to the first, so that lists of children come in the order of offsets. */
 static void link_families(struct weir__git_plan *plan)
 {
-    for (uint32_t i = plan->count; i-- > 0;) {
-        struct weir__git_entry entry;
-        uint64_t offset = weir__git_plan_offset(plan, i);
-        bool is_double = i + 1 < plan->count && weir__git_plan_offset(plan, i + 1) == offset;
-        if (is_double || weir__git_pack_entry_inside(plan->pack, offset,
-                                                     weir__git_plan_end(plan, i), &entry) < 0) {
-            plan->_offsets[i] |= WEIR__GIT_PLAN_BROKEN;
-            continue;
-        }
-        if (entry.kind == WEIR__GIT_KIND_WHOLE) {
-            plan->_offsets[i] |= (uint64_t)entry.type << WEIR__GIT_PLAN_TYPE_SHIFT;
-            continue;
-        }
-        uint32_t base = find_base(plan, i, &entry);
-        if (base == NONE)
-            continue;
-        plan->_parent[i] = base;
-        plan->_next[i] = plan->_child[base];
-        plan->_child[base] = i;
-    }
+    for (uint32_t i = plan->count; i-- > 0;)
+        link_one(plan, i);
 }
 
 /* The object after i in its family, depth first; NONE behind the last one. Objects that are left
@@ -250,27 +257,37 @@ static int look_at_pack_and_idx(void *arg)
     return weir__mapped_read(&plan->pack->_idx_map, look_at_pack, plan);
 }
 
-static int make(struct weir__git_plan *plan)
+/* All objects in the order of offsets, none of them linked. */
+static int order(struct weir__git_plan *plan)
 {
     const struct weir__git_pack *pack = plan->pack;
     bool is_ordered =
         pack->rev && weir__mapped_read(&pack->_rev_map, look_at_rev_and_idx, plan) == 0;
     int result = is_ordered ? 0 : weir__mapped_read(&pack->_idx_map, look_at_idx, plan);
-    plan->has_doubt = pack->has_doubt;
-    if (result == 0 && !plan->has_doubt)
-        result = weir__mapped_read(&pack->_idx_map, look_at_order, plan);
     if (result < 0)
         return result;
     plan->_next = plan->_child + plan->count;
     memset(plan->_parent, 0xff, (size_t)plan->count * sizeof(uint32_t));
     memset(plan->_child, 0xff, (size_t)plan->count * 2 * sizeof(uint32_t));
-    result = weir__mapped_read(&pack->_pack_map, look_at_pack_and_idx, plan);
+    return 0;
+}
+
+static int make(struct weir__git_plan *plan)
+{
+    const struct weir__git_pack *pack = plan->pack;
+    int result = order(plan);
+    plan->has_doubt = pack->has_doubt;
+    if (result == 0 && !plan->has_doubt)
+        result = weir__mapped_read(&pack->_idx_map, look_at_order, plan);
+    if (result == 0)
+        result = weir__mapped_read(&pack->_pack_map, look_at_pack_and_idx, plan);
     if (result == 0)
         reach(plan);
     return result;
 }
 
-int weir__git_plan_init(struct weir__git_plan *plan, const struct weir__git_pack *pack)
+static int init(struct weir__git_plan *plan, const struct weir__git_pack *pack,
+                int (*fill)(struct weir__git_plan *plan))
 {
     size_t count = pack->idx.count;
     *plan = (struct weir__git_plan){.pack = pack, .count = pack->idx.count};
@@ -280,10 +297,15 @@ int weir__git_plan_init(struct weir__git_plan *plan, const struct weir__git_pack
     plan->_child = weir__base_realloc(NULL, count, 2 * sizeof(uint32_t));
     int result = -WEIR_E_NO_MEMORY;
     if (plan->_offsets && plan->_idx_at && plan->_parent && plan->_child)
-        result = make(plan);
+        result = fill(plan);
     if (result < 0)
         weir__git_plan_fini(plan);
     return result;
+}
+
+int weir__git_plan_init(struct weir__git_plan *plan, const struct weir__git_pack *pack)
+{
+    return init(plan, pack, make);
 }
 
 void weir__git_plan_fini(struct weir__git_plan *plan)
@@ -339,6 +361,72 @@ int weir__git_plan_mark(struct weir__git_plan *plan, const struct weir__git_wish
         }
     }
     return 0;
+}
+
+/* --- a few objects --- */
+
+struct few {
+    struct weir__git_plan *plan;
+    const struct weir__git_set *ids;
+    const struct weir__git_wish *wish;
+};
+
+/* The object at that position of the index; NONE. Of several at one offset, that one. */
+static uint32_t find_position(const struct weir__git_plan *plan, uint32_t idx_at)
+{
+    uint64_t offset;
+    if (weir__git_idx_offset(&plan->pack->idx, idx_at, &offset) < 0)
+        return NONE;
+    uint32_t i = find_offset(plan, offset, plan->count);
+    while (i != NONE && i > 0 && plan->_idx_at[i] != idx_at &&
+           weir__git_plan_offset(plan, i - 1) == offset)
+        i--;
+    return i != NONE && plan->_idx_at[i] == idx_at ? i : NONE;
+}
+
+static int look_at_few(void *arg)
+{
+    const struct few *few = arg;
+    struct weir__git_plan *plan = few->plan;
+    for (uint32_t number = 0; number < weir__git_set_count(few->ids); number++) {
+        struct weir__git_id id = weir__git_set_id(few->ids, number);
+        uint32_t at;
+        if (!few->wish->is_wanted(few->wish->arg, &id, (enum weir__git_type)0) ||
+            weir__git_idx_find(&plan->pack->idx, &id, &at) < 0)
+            continue;
+        uint32_t i = find_position(plan, at);
+        if (i != NONE)
+            plan->_offsets[i] |= WEIR__GIT_PLAN_WANTED;
+        /* What is needed was linked already, and so were its bases. */
+        while (i != NONE && !weir__git_plan_is(plan, i, WEIR__GIT_PLAN_NEEDED)) {
+            plan->_offsets[i] |= WEIR__GIT_PLAN_NEEDED;
+            i = link_one(plan, i);
+        }
+    }
+    return 0;
+}
+
+static int look_at_few_and_idx(void *arg)
+{
+    const struct few *few = arg;
+    return weir__mapped_read(&few->plan->pack->_idx_map, look_at_few, arg);
+}
+
+int weir__git_plan_init_few(struct weir__git_plan *plan, const struct weir__git_pack *pack,
+                            const struct weir__git_set *ids, const struct weir__git_wish *wish)
+{
+    struct few few = {plan, ids, wish};
+    int result = init(plan, pack, order);
+    if (result < 0)
+        return result;
+    plan->types = wish->types;
+    plan->is_partial = true;
+    result = weir__mapped_read(&pack->_pack_map, look_at_few_and_idx, &few);
+    if (result == 0)
+        reach(plan);
+    else
+        weir__git_plan_fini(plan);
+    return result;
 }
 
 /* --- parts --- */

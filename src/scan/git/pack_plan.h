@@ -22,6 +22,7 @@
 #ifndef WEIR_SCAN_GIT_PACK_PLAN_H
 #define WEIR_SCAN_GIT_PACK_PLAN_H
 
+#include "commit_set.h"
 #include "pack.h"
 
 #define WEIR__GIT_PLAN_BYTES 24u
@@ -39,6 +40,7 @@ struct weir__git_plan {
     const struct weir__git_pack *pack;
     uint32_t count;
     unsigned types;        /* of the wish: 1u << type */
+    bool is_partial;       /* of weir__git_plan_init_few() */
     const char *has_doubt; /* the pack's, or that the ids of its index are not sorted; or NULL */
     uint64_t *_offsets;    /* with the bits above */
     uint32_t *_idx_at;     /* positions in the index */
@@ -67,6 +69,13 @@ struct weir__git_wish {
 /* May be done again, with another wish. Io. */
 WEIR_MUST_USE int weir__git_plan_mark(struct weir__git_plan *plan,
                                       const struct weir__git_wish *wish);
+
+/* A plan for some objects of the pack, marked: of those of the ids that are wanted only they and
+ * their bases are looked at. It is not to be marked again. */
+WEIR_MUST_USE int weir__git_plan_init_few(struct weir__git_plan *plan,
+                                          const struct weir__git_pack *pack,
+                                          const struct weir__git_set *ids,
+                                          const struct weir__git_wish *wish);
 
 /* Cuts the objects into n parts of about the same work, families kept together: part i is
  * [bounds[i], bounds[i + 1]) of weir__git_walk(). Parts may be empty. */

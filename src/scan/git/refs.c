@@ -20,6 +20,20 @@
 #define NAMES_MAX   (1u << 30)
 #define ENTRIES_MAX (256u << 20)
 #define ROOM_FIRST  64u
+/* Of bytes_max: three texts, the file at hand, two lists, two sets. */
+#define PARTS 8u
+
+size_t weir__git_refs_part(const struct weir__git_refs *refs, size_t most)
+{
+    uint64_t part = refs->_options.bytes_max / PARTS;
+    return part > 0 && part < most ? (size_t)part : most;
+}
+
+static void limit_count(size_t *count, uint64_t part, size_t each)
+{
+    if (part > 0 && part / each < *count)
+        *count = part / each > 0 ? (size_t)(part / each) : 1;
+}
 
 void weir__git_refs_init(struct weir__git_refs *refs, const struct weir__git_refs_options *options)
 {
@@ -28,12 +42,15 @@ void weir__git_refs_init(struct weir__git_refs *refs, const struct weir__git_ref
         refs->_options.refs_max = WEIR__GIT_REFS_DEFAULT;
     if (refs->_options.logs_max == 0)
         refs->_options.logs_max = WEIR__GIT_REFS_DEFAULT;
-    weir__buffer_init(&refs->_names, NAMES_MAX);
-    weir__buffer_init(&refs->_folders, NAMES_MAX);
-    weir__buffer_init(&refs->_entries, ENTRIES_MAX);
-    weir__buffer_init(&refs->_file, PACKED_MAX);
-    weir__git_set_init(&refs->_logged[0], options->id_size, 0, 0);
-    weir__git_set_init(&refs->_logged[1], options->id_size, 0, 0);
+    uint64_t part = options->bytes_max / PARTS;
+    limit_count(&refs->_options.refs_max, part, sizeof(*refs->list));
+    limit_count(&refs->_options.logs_max, part, sizeof(*refs->logs));
+    weir__buffer_init(&refs->_names, weir__git_refs_part(refs, NAMES_MAX));
+    weir__buffer_init(&refs->_folders, weir__git_refs_part(refs, NAMES_MAX));
+    weir__buffer_init(&refs->_entries, weir__git_refs_part(refs, ENTRIES_MAX));
+    weir__buffer_init(&refs->_file, weir__git_refs_part(refs, PACKED_MAX));
+    weir__git_set_init(&refs->_logged[0], options->id_size, 0, part);
+    weir__git_set_init(&refs->_logged[1], options->id_size, 0, part);
 }
 
 void weir__git_refs_fini(struct weir__git_refs *refs)
@@ -121,6 +138,7 @@ int weir__git_refs_add(struct weir__git_refs *refs, const char *name, size_t nam
         return -WEIR_E_TOO_LARGE;
     if (refs->count == refs->_room) {
         size_t room = refs->_room ? refs->_room * 2 : ROOM_FIRST;
+        room = room < refs->_options.refs_max ? room : refs->_options.refs_max;
         struct weir__git_ref *list = weir__base_realloc(refs->list, room, sizeof(*list));
         if (!list)
             return -WEIR_E_NO_MEMORY;

@@ -20,7 +20,8 @@
  * symbolic ref.
  *
  * Limits: refs_max names and logs_max ids of logs (TooLarge), a name of WEIR__GIT_REF_NAME_MAX
- * bytes, WEIR__GIT_REF_FILE_MAX bytes of a loose ref, 1 GiB of packed-refs, 256 MiB of one log.
+ * bytes, WEIR__GIT_REF_FILE_MAX bytes of a loose ref, 1 GiB of packed-refs, 256 MiB of one log;
+ * with bytes_max no more than that in all.
  *
  * Ownership: refs own their memory; names are valid until fini.
  */
@@ -69,6 +70,7 @@ struct weir__git_refs_options {
     size_t id_size;
     bool has_logs, has_pseudo;
     size_t refs_max, logs_max;                    /* 0: WEIR__GIT_REFS_DEFAULT */
+    uint64_t bytes_max;                           /* of all that is kept; 0: no limit but those */
     void (*problem)(void *arg, const char *text); /* or NULL */
     void *problem_arg;
 };

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "cover.h"
 #include "refs_resolve.h"
-#include "text.h"
 
 #include "banned.h"
 
@@ -15,7 +15,7 @@ __attribute__((cold)) static int flaw(const char *text, char why[WEIR__GIT_FLAW_
     snprintf(why, WEIR__GIT_FLAW_MAX,
              "'%s' is not a date; write 2024-05-01, '2024-05-01 12:30', '2 weeks ago' or "
              "@1700000000",
-             WEIR__CLIPPED(text));
+             WEIR__TYPED(text));
     return -WEIR_E_INVALID;
 }
 

@@ -22,6 +22,7 @@ static int add_log(struct weir__git_refs *refs, const struct weir__git_id *id, b
         return -WEIR_E_TOO_LARGE;
     if (refs->logs_count == refs->_logs_room) {
         size_t room = refs->_logs_room ? refs->_logs_room * 2 : ROOM_FIRST;
+        room = room < refs->_options.logs_max ? room : refs->_options.logs_max;
         struct weir__git_refs_log *logs = weir__base_realloc(refs->logs, room, sizeof(*logs));
         if (!logs)
             return -WEIR_E_NO_MEMORY;
@@ -39,7 +40,7 @@ static int read_log(struct weir__git_refs *refs, int dir, const char *path, bool
     struct weir__buffer file;
     struct weir__git_id old, new;
     size_t at = 0, broken = 0;
-    weir__buffer_init(&file, LOG_MAX);
+    weir__buffer_init(&file, weir__git_refs_part(refs, LOG_MAX));
     int result = weir__git_file_read(dir, path, &file), error = 0;
     if (result == -WEIR_E_NO_MEMORY)
         error = result;
@@ -95,7 +96,7 @@ static int read_pseudo(struct weir__git_refs *refs, int git_fd, const char *name
 {
     struct weir__buffer file;
     size_t digits = 2 * refs->_options.id_size, broken = 0;
-    weir__buffer_init(&file, LOG_MAX);
+    weir__buffer_init(&file, weir__git_refs_part(refs, LOG_MAX));
     int error = weir__git_file_read(git_fd, name, &file);
     if (error && error != -WEIR_E_NOT_FOUND && error != -WEIR_E_NO_MEMORY)
         weir__git_refs_tell(refs, "%s: %s", name, weir_error_text(error));

@@ -29,6 +29,9 @@ weir__git_refs_entry_fn weir__git_refs_take_log;
 WEIR_MUST_USE int weir__git_refs_read_stash(struct weir__git_refs *refs, int common_fd);
 WEIR_MUST_USE int weir__git_refs_read_pseudo(struct weir__git_refs *refs, int git_fd);
 
+/* The limit of one of the parts, where there is one for all of them; else `most`. */
+size_t weir__git_refs_part(const struct weir__git_refs *refs, size_t most);
+
 /* Says it to whoever listens, and counts it. */
 __attribute__((cold, format(printf, 2, 3))) void weir__git_refs_tell(struct weir__git_refs *refs,
                                                                      const char *format, ...);

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
+#include "cover.h"
 #include "tag_object.h"
-#include "text.h"
 
 #include "banned.h"
 
@@ -117,10 +117,11 @@ static int find_abbreviated(const struct weir__git_names *names, const char *nam
 {
     struct weir__git_id ids[WEIR__GIT_ABBREV_MATCH];
     char digits[WEIR__GIT_HEX_SIZE];
+    bool is_id = count_digits(name, length) == length; /* which is no secret */
     if (!names->begin_with || length < WEIR__GIT_ABBREV_MIN || length >= 2 * names->id_size ||
-        count_digits(name, length) != length)
+        !is_id)
         return flaw(why, WEIR_E_NOT_FOUND, "there is no branch, tag or commit '%s'",
-                    WEIR__CLIPPED(name));
+                    is_id ? WEIR__CLIPPED(name) : WEIR__TYPED(name));
     for (size_t i = 0; i < length; i++)
         digits[i] = "0123456789abcdef"[weir__git_hex_digit(name[i])];
     digits[length] = '\0';
@@ -144,7 +145,7 @@ static int find_name(const struct weir__git_names *names, const char *name, size
         return flaw(why, WEIR_E_INVALID,
                     "'%s': logs, searches and paths cannot be used here; name a branch, a tag or "
                     "an id",
-                    WEIR__CLIPPED(text));
+                    WEIR__TYPED(text));
     if (length == 2 * names->id_size && count_digits(text, length) == length)
         return weir__git_id_from_hex(ret_id, text, names->id_size);
     const struct weir__git_ref *ref = find_ref(names->refs, strcmp(text, "@") ? text : "HEAD");
@@ -182,8 +183,8 @@ static int step(const struct weir__git_names *names, const char *text, size_t *a
         return commit_of(names, id, id, bytes, why);
     }
     if ((kind != '~' && kind != '^') || !take_number(text, at, 1, &number))
-        return flaw(why, WEIR_E_INVALID, "'%s': not understood from '%s' on", WEIR__CLIPPED(text),
-                    WEIR__CLIPPED(text + *at - 1));
+        return flaw(why, WEIR_E_INVALID, "'%s': not understood from '%s' on", WEIR__TYPED(text),
+                    WEIR__TYPED(text + *at - 1));
     if (number == 0)
         return commit_of(names, id, id, bytes, why);
     if (kind == '^')
@@ -235,7 +236,7 @@ int weir__git_resolve_range(const struct weir__git_names *names, const char *tex
         const char *right = dots + 2 + is_symmetric;
         if (dots == text && *right == '\0')
             return flaw(why, WEIR_E_INVALID, "'%s': a range needs a commit on one side",
-                        WEIR__CLIPPED(text));
+                        WEIR__TYPED(text));
         range.kind = is_symmetric ? WEIR__GIT_REV_SYMMETRIC : WEIR__GIT_REV_BETWEEN;
         error = resolve_part(names, text, (size_t)(dots - text), &range.left, why);
         if (!error)

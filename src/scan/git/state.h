@@ -10,8 +10,9 @@
  * One file for each repository in one folder of the user, "weir/scan" in $XDG_STATE_HOME or
  * ~/.local/state. It has the ids of all objects that were looked at and finished, in full and
  * sorted; and the suspects: objects that may hold a secret, or that must be looked at in another
- * way, with the commit, author and paths that were found for them. No secret and no content is
- * written, but paths, names and mail addresses are; files are for the user alone (0600).
+ * way, with the commit, author and paths that were found for them. No content is
+ * written, but paths, refs, names and mail addresses are, whatever is in them; files are for the
+ * user alone (0600).
  *
  * Promises: A file appears whole or not at all, whatever ends the process or the machine, and
  * whoever saves at the same time: the last one wins. It is used only if it and its folder belong to
@@ -86,10 +87,12 @@ void weir__git_states_close(struct weir__git_states *states);
 
 /* Why an object is a suspect, and what became of it: bits. */
 enum weir__git_suspect_flag {
-    WEIR__GIT_SUSPECT_TEXT = 1,    /* something may be found in it */
-    WEIR__GIT_SUSPECT_ARCHIVE = 2, /* it is to be unpacked */
-    WEIR__GIT_SUSPECT_LARGE = 4,   /* too large for memory */
-    WEIR__GIT_SUSPECT_FINDINGS = 8 /* with its path and commit, something was found in it */
+    WEIR__GIT_SUSPECT_TEXT = 1,     /* something may be found in it */
+    WEIR__GIT_SUSPECT_ARCHIVE = 2,  /* it is to be unpacked */
+    WEIR__GIT_SUSPECT_LARGE = 4,    /* too large for memory */
+    WEIR__GIT_SUSPECT_FINDINGS = 8, /* with its path and commit, something was found in it */
+    WEIR__GIT_SUSPECT_MISSING = 16, /* it is named, and was not there */
+    WEIR__GIT_SUSPECT_PROMISED = 32 /* by the remote of a partial clone */
 };
 
 struct weir__git_suspect {
@@ -128,6 +131,11 @@ void weir__git_state_free(struct weir__git_state *state);
 
 /* Whether this object has been looked at. Accepts NULL: nothing has. */
 bool weir__git_state_has(const struct weir__git_state *state, const struct weir__git_id *id);
+/* Whether all objects of the pack are, and its index is in order. False when state is NULL. */
+struct weir__git_pack;
+bool weir__git_state_has_pack(const struct weir__git_state *state,
+                              const struct weir__git_pack *pack);
+
 /* How many have. */
 uint64_t weir__git_state_count(const struct weir__git_state *state);
 

@@ -29,7 +29,7 @@
 #define HAS_MAIL   64u
 #define HAS_ALL    127u
 
-#define FLAGS_ALL  15u
+#define FLAGS_ALL  63u
 #define FIXED_SIZE 24u /* without ids */
 #define KINDS_ALL  15u
 

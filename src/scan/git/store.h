@@ -129,13 +129,6 @@ bool weir__git_store_is_stale(const struct weir__git_store *store);
 WEIR_MUST_USE int weir__git_store_get(void *store, const struct weir__git_id *id,
                                       enum weir__git_type *ret_type, struct weir__buffer *bytes);
 
-/* The same in pieces, for what is too large to be held: loose objects and those that are whole in
- * their pack; of a delta, Unsupported. Anything but 0 from `piece` ends it with that answer. */
-WEIR_MUST_USE int weir__git_store_stream(struct weir__git_store *store,
-                                         const struct weir__git_id *id,
-                                         int (*piece)(void *arg, const void *bytes, size_t length),
-                                         void *arg);
-
 /* 0, NotFound, or what kept it from being looked for. */
 WEIR_MUST_USE int weir__git_store_has(struct weir__git_store *store, const struct weir__git_id *id);
 

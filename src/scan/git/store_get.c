@@ -12,8 +12,6 @@
 
 #include "banned.h"
 
-#define PIECE 65536u
-
 struct built {
     uint8_t *memory; /* to be freed; NULL: the bytes are borrowed from the cache */
     const uint8_t *bytes;
@@ -292,84 +290,4 @@ int weir__git_store_has(struct weir__git_store *store, const struct weir__git_id
 {
     struct weir__git_place place;
     return weir__git_store_locate(store, id, &place);
-}
-
-/* --- in pieces --- */
-
-struct windows {
-    uint8_t in[PIECE], out[PIECE];
-};
-
-static int stream_entry(struct weir__git_store *store, const struct weir__git_pack *pack,
-                        const struct weir__git_entry *entry, struct windows *windows,
-                        int (*piece)(void *arg, const void *bytes, size_t length), void *arg,
-                        int *ret_answer)
-{
-    uint64_t at = entry->data_at, given = 0;
-    size_t in_at = 0, in_length = 0;
-    int is_over = weir__git_inflate_begin(&store->inflater);
-    if (is_over < 0)
-        return is_over;
-    while (is_over == 0) {
-        size_t used, made;
-        if (in_at == in_length) {
-            int result = weir__git_pack_copy(pack, at, windows->in, PIECE, &in_length);
-            if (result < 0 || in_length == 0)
-                return result < 0 ? result : -WEIR_E_CORRUPT;
-            at += in_length;
-            in_at = 0;
-        }
-        is_over = weir__git_inflate_more(&store->inflater, windows->in + in_at, in_length - in_at,
-                                         &used, windows->out, PIECE, &made);
-        if (is_over < 0 || made > entry->size - given || (!is_over && used == 0 && made == 0))
-            return is_over < 0 ? is_over : -WEIR_E_CORRUPT;
-        in_at += used;
-        given += made;
-        if (made > 0 && (*ret_answer = piece(arg, windows->out, made)) != 0)
-            return *ret_answer;
-    }
-    return given == entry->size ? 0 : -WEIR_E_CORRUPT;
-}
-
-static int stream_packed(struct getting *get, const struct weir__git_place *place,
-                         int (*piece)(void *arg, const void *bytes, size_t length), void *arg)
-{
-    struct weir__git_store *store = get->store;
-    const struct weir__git_pack *pack;
-    struct weir__git_entry entry;
-    const char *why = "";
-    int answer = 0;
-    int result = weir__git_store_opened(store, place->row, &pack);
-    if (result < 0)
-        return result;
-    result = weir__git_pack_entry(pack, place->offset, UINT64_MAX, WEIR__GIT_NONE, &entry, &why);
-    if (result < 0)
-        return fail_at(get, -result, place, why);
-    if (entry.kind != WEIR__GIT_KIND_WHOLE)
-        return fail_at(get, WEIR_E_UNSUPPORTED, place,
-                       "it is a delta and cannot be read in pieces");
-    struct windows *windows = weir__base_realloc(NULL, 1, sizeof(*windows));
-    if (!windows)
-        return fail_at(get, WEIR_E_NO_MEMORY, place, "out of memory");
-    result = stream_entry(store, pack, &entry, windows, piece, arg, &answer);
-    weir__base_free(windows);
-    if (result < 0 && answer == 0)
-        return fail_at(get, -result, place, "it cannot be unpacked to the size that it claims");
-    return result;
-}
-
-int weir__git_store_stream(struct weir__git_store *store, const struct weir__git_id *id,
-                           int (*piece)(void *arg, const void *bytes, size_t length), void *arg)
-{
-    struct getting get = {.store = store, .id = id};
-    struct weir__git_place place;
-    const char *why = NULL;
-    int result = weir__git_store_locate(store, id, &place);
-    if (result < 0)
-        return result;
-    if (!place.is_loose)
-        return stream_packed(&get, &place, piece, arg);
-    result = weir__git_loose_stream(store->folders[place.folder].fd, id, store->id_size,
-                                    &store->inflater, piece, arg, &why);
-    return result < 0 && why ? fail_at(&get, -result, &place, why) : result;
 }

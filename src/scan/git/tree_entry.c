@@ -55,3 +55,9 @@ int weir__git_tree_next(struct weir__git_tree *tree, struct weir__git_tree_entry
     tree->_at = at + name_length + 1 + tree->_id_size;
     return 1;
 }
+
+void weir__git_tree_skip(struct weir__git_tree *tree, size_t length, uint64_t entries)
+{
+    tree->_at += length;
+    tree->_number += entries;
+}

@@ -37,6 +37,9 @@ WEIR_MUST_USE int weir__git_tree_next(struct weir__git_tree *tree,
                                       struct weir__git_tree_entry *ret_entry,
                                       char why[WEIR__GIT_FLAW_MAX]);
 
+/* Passes over so many bytes, which are that many entries. */
+void weir__git_tree_skip(struct weir__git_tree *tree, size_t length, uint64_t entries);
+
 #define WEIR__GIT_MODE_KIND      0170000u
 #define WEIR__GIT_MODE_TREE      0040000u
 #define WEIR__GIT_MODE_SYMLINK   0120000u

@@ -128,16 +128,19 @@ static int push(struct weir__git_walking *walk, uint32_t i, uint32_t depth)
 static int enter(struct weir__git_walking *walk, uint32_t depth)
 {
     struct weir__git_node *node = &walk->nodes[depth];
+    bool is_file = node->state == WEIR__GIT_NODE_SPILLED;
     struct weir__git_object object = {
         .type = walk->type,
-        .bytes = node->block.bytes,
+        .is_file = is_file,
+        .file = is_file ? node->file : -1,
+        .bytes = is_file ? NULL : node->block.bytes,
         .length = node->length,
         .depth = depth,
         .offset = weir__git_plan_offset(walk->plan, node->i),
     };
     if (weir__git_pack_id(walk->plan->pack, walk->plan->_idx_at[node->i], &object.id) < 0)
         return tell(walk, node->i, WEIR_E_IO, "the index became shorter while it was read");
-    if (depth > 0 && node[-1].is_entered) {
+    if (!is_file && depth > 0 && node[-1].is_entered) {
         object.has_base = true;
         object.base = node[-1].block.bytes;
         object.base_length = node[-1].length;
@@ -148,6 +151,28 @@ static int enter(struct weir__git_walking *walk, uint32_t depth)
     walk->totals->objects++;
     walk->totals->bytes += node->length;
     return walk->visitor->enter(walk->visitor->arg, &object);
+}
+
+static int build(struct weir__git_walking *walk, uint32_t depth, bool in_file)
+{
+    int result = depth > 0 ? weir__git_walk_revive(walk, depth - 1, in_file) : 0;
+    if (result < 0)
+        return result;
+    return in_file ? weir__git_walk_make_file(walk, depth) : weir__git_walk_make(walk, depth);
+}
+
+/* In memory, or else in a file. With a base that takes half of the memory it is not tried. */
+static int make(struct weir__git_walking *walk, uint32_t depth)
+{
+    const struct weir__git_node *base = depth > 0 ? &walk->nodes[depth - 1] : NULL;
+    bool in_file = base && base->state == WEIR__GIT_NODE_SPILLED &&
+                   base->length > walk->options->delta_bytes / 2;
+    int result = build(walk, depth, in_file);
+    if (result != -WEIR_E_TOO_LARGE || !walk->is_too_large || in_file || !walk->options->spill)
+        return result;
+    walk->work = walk->size = 0;
+    walk->is_too_large = false;
+    return build(walk, depth, true);
 }
 
 /* Makes it and hands it out. ret_is_base: it is there for those that are built from it. */
@@ -164,10 +189,9 @@ static int visit(struct weir__git_walking *walk, uint32_t depth, bool *ret_is_ba
         walk->why = why_broken(walk->plan, node->i);
         return give_up(walk, node->i, WEIR_E_CORRUPT);
     }
-    if (depth > 0)
-        result = weir__git_walk_revive(walk, depth - 1);
-    if (result == 0)
-        result = weir__git_walk_make(walk, depth);
+    result = make(walk, depth);
+    if (walk->ended < 0)
+        return walk->ended;
     if (result == 0) {
         *ret_is_base = true;
         if (is_wanted(walk, node->i))
@@ -206,7 +230,6 @@ static int walk_family(struct weir__git_walking *walk, uint32_t root)
     const struct weir__git_plan *plan = walk->plan;
     uint32_t i = root, depth = 0;
     walk->type = weir__git_plan_type(plan, root);
-    walk->spill_used = 0;
     for (;;) {
         bool is_base;
         int result = push(walk, i, depth);
@@ -279,6 +302,7 @@ int weir__git_walk(const struct weir__git_plan *plan, uint32_t from, uint32_t un
     weir__git_blocks_fini(&walk.blocks);
     weir__buffer_fini(&walk.external);
     weir__base_free(walk.nodes);
+    weir__base_free(walk.filing);
     weir__git_inflater_fini(&walk.inflater);
     return result;
 }

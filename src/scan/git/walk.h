@@ -13,12 +13,14 @@
  * Memory: what is alive is at most the path from the root, since an object is let go as soon as the
  * last one that is built from it was entered. It is counted against delta_bytes, free blocks that
  * are kept for the next object included. When a path does not fit, the objects farthest from its
- * tip are let go: with a spill they are written there and read back when they are needed, else they
- * are built again from the root; what that cost is in the totals. Besides: 48 bytes for each step
- * of the longest chain.
+ * tip are let go: with a spill they are written to files and read back when they are needed, else
+ * they are built again from the root; what that cost is in the totals. With a spill an object that
+ * does not fit into memory with its base and its delta is built in a file, a piece at a time, and
+ * handed out as that. Besides: 40 bytes for each step of the longest chain, and 200 KiB where files
+ * are.
  *
- * What cannot be handed out is told: an object that with its base and its delta is larger than
- * delta_bytes, or than object_max, as too large, and what is built from it as well; one that is
+ * What cannot be handed out is told: an object that is larger than object_max, or that fits neither
+ * into delta_bytes nor into the spill, as too large, and what is built from it as well; one that is
  * damaged as a problem, with its id, and what is built from it as well. The rest goes on.
  *
  * Threads: a walk belongs to one; several may walk parts of one plan.
@@ -32,10 +34,13 @@
 #include <weir/deadline.h>
 
 #include "pack_plan.h"
+#include "spill.h"
 
 struct weir__git_object {
     struct weir__git_id id;
     enum weir__git_type type;
+    bool is_file; /* it was too large for memory: it is all of a file, and bytes is NULL */
+    int file;
     const uint8_t *bytes;
     size_t length;
     uint32_t depth; /* on the path from its family's root */
@@ -69,14 +74,8 @@ struct weir__git_visitor {
     void *arg;
 };
 
-/* Used as a stack from 0 on; at most bytes_max of it. Return 0 or an error, which is then that of
- * the objects concerned. */
-struct weir__git_spill {
-    int (*put)(void *arg, uint64_t at, const void *bytes, size_t length);
-    int (*get)(void *arg, uint64_t at, void *bytes, size_t length);
-    void *arg;
-    uint64_t bytes_max;
-};
+/* Files that a walk has open at once, of those that spill.h is about. */
+#define WEIR__GIT_SPILL_FILES_MAX 64u
 
 struct weir__git_walk_options {
     uint64_t delta_bytes; /* 64 MiB */
@@ -98,6 +97,7 @@ struct weir__git_walk_totals {
     uint64_t troubles;
     uint64_t rebuilt; /* objects that were built again */
     uint64_t rebuilt_bytes;
+    uint64_t spilled; /* objects that were written to files */
     uint64_t spilled_bytes;
     uint64_t alive_max; /* bytes that were held at once */
 };

@@ -1,14 +1,14 @@
 /* walk_path.c - the objects on the path: made, let go, and made again.
  *
- * Memory is taken for the tip. When there is none left, nodes are let go from the root on; their
- * order on the spill is therefore that of the path, and what is read back is what was written last.
- * A node that was let go is needed again when the walk comes back to it and turns to its next
- * child. Then everything from the nearest living node down to it is made again, and as much of that
- * as fits stays alive, since the walk is on its way up.
+ * Memory is taken for the tip. When there is none left, nodes are let go from the root on, into
+ * files if there may be any. A node that was let go is needed again when the walk comes back to it
+ * and turns to its next child. Then everything from the nearest living node down to it is made
+ * again, and as much of that as fits stays alive, since the walk is on its way up.
  */
 #include "walk_part.h"
 
 #include "pack_delta.h"
+#include "temporary.h"
 
 #include "banned.h"
 
@@ -20,19 +20,6 @@ static int fail(struct weir__git_walking *walk, int code, const char *why)
 
 /* --- letting go --- */
 
-/* Writes the node to the spill; false when there is none or it cannot. */
-static bool spill(struct weir__git_walking *walk, struct weir__git_node *node)
-{
-    const struct weir__git_spill *to = walk->options->spill;
-    if (!to || node->length > to->bytes_max || walk->spill_used > to->bytes_max - node->length ||
-        to->put(to->arg, walk->spill_used, node->block.bytes, node->length) < 0)
-        return false;
-    node->spill_at = walk->spill_used;
-    walk->spill_used += node->length;
-    walk->totals->spilled_bytes += node->length;
-    return true;
-}
-
 /* Lets go of the one that is farthest from the tip, but nobody from `keep` on. */
 static bool drop_one(struct weir__git_walking *walk, uint32_t keep)
 {
@@ -40,7 +27,8 @@ static bool drop_one(struct weir__git_walking *walk, uint32_t keep)
         struct weir__git_node *node = &walk->nodes[walk->alive_from];
         if (node->state != WEIR__GIT_NODE_ALIVE)
             continue;
-        node->state = spill(walk, node) ? WEIR__GIT_NODE_SPILLED : WEIR__GIT_NODE_DROPPED;
+        node->state =
+            weir__git_walk_spill(walk, node) ? WEIR__GIT_NODE_SPILLED : WEIR__GIT_NODE_DROPPED;
         weir__git_blocks_give(&walk->blocks, &node->block);
         return true;
     }
@@ -73,7 +61,7 @@ void weir__git_walk_release(struct weir__git_walking *walk, uint32_t depth)
 {
     struct weir__git_node *node = &walk->nodes[depth];
     if (node->state == WEIR__GIT_NODE_SPILLED)
-        walk->spill_used = node->spill_at;
+        weir__git_walk_close_file(walk, node);
     weir__git_blocks_give(&walk->blocks, &node->block);
     if (node->state != WEIR__GIT_NODE_EMPTY)
         node->state = WEIR__GIT_NODE_RELEASED;
@@ -81,7 +69,7 @@ void weir__git_walk_release(struct weir__git_walking *walk, uint32_t depth)
 
 /* --- making --- */
 
-static int add_work(struct weir__git_walking *walk, uint64_t bytes)
+int weir__git_walk_add_work(struct weir__git_walking *walk, uint64_t bytes)
 {
     walk->work += bytes;
     walk->unasked += bytes;
@@ -90,7 +78,8 @@ static int add_work(struct weir__git_walking *walk, uint64_t bytes)
                : fail(walk, WEIR_E_TOO_LARGE, "it takes more work than one object may");
 }
 
-static int read_entry(struct weir__git_walking *walk, uint32_t i, struct weir__git_entry *ret_entry)
+int weir__git_walk_read_entry(struct weir__git_walking *walk, uint32_t i,
+                              struct weir__git_entry *ret_entry)
 {
     const struct weir__git_plan *plan = walk->plan;
     return weir__git_pack_entry(plan->pack, weir__git_plan_offset(plan, i),
@@ -102,7 +91,7 @@ static int read_entry(struct weir__git_walking *walk, uint32_t i, struct weir__g
 static int check_size(struct weir__git_walking *walk, uint64_t size)
 {
     if (size <= walk->options->object_max && size <= walk->options->delta_bytes)
-        return add_work(walk, size);
+        return weir__git_walk_add_work(walk, size);
     walk->size = size;
     walk->is_too_large = true;
     return fail(walk, WEIR_E_TOO_LARGE, "it is larger than the limits on objects and memory");
@@ -171,9 +160,7 @@ static int make_delta(struct weir__git_walking *walk, struct weir__git_node *nod
     return 0;
 }
 
-/* From a base that is not in the pack. */
-static int make_external(struct weir__git_walking *walk, struct weir__git_node *node,
-                         const struct weir__git_entry *entry)
+int weir__git_walk_get_external(struct weir__git_walking *walk, const struct weir__git_entry *entry)
 {
     const struct weir__git_walk_options *options = walk->options;
     if (!options->get)
@@ -184,8 +171,16 @@ static int make_external(struct weir__git_walking *walk, struct weir__git_node *
                     result == -WEIR_E_NOT_FOUND ? "its base is missing"
                                                 : "its base, which is not in the pack, "
                                                   "cannot be read");
-    return make_delta(walk, node, entry, weir__buffer_text(&walk->external),
-                      weir__buffer_length(&walk->external), 0);
+    return 0;
+}
+
+static int make_external(struct weir__git_walking *walk, struct weir__git_node *node,
+                         const struct weir__git_entry *entry)
+{
+    int result = weir__git_walk_get_external(walk, entry);
+    return result < 0 ? result
+                      : make_delta(walk, node, entry, weir__buffer_text(&walk->external),
+                                   weir__buffer_length(&walk->external), 0);
 }
 
 int weir__git_walk_make(struct weir__git_walking *walk, uint32_t depth)
@@ -193,7 +188,7 @@ int weir__git_walk_make(struct weir__git_walking *walk, uint32_t depth)
     struct weir__git_node *node = &walk->nodes[depth];
     struct weir__git_entry entry;
     walk->delta_length = 0;
-    int result = read_entry(walk, node->i, &entry);
+    int result = weir__git_walk_read_entry(walk, node->i, &entry);
     if (result < 0)
         return result;
     if (depth > 0) {
@@ -226,7 +221,7 @@ uint64_t weir__git_walk_result_size(struct weir__git_walking *walk, uint32_t i)
     struct weir__git_delta delta;
     walk->work = 0;
     walk->delta_length = 0;
-    if (read_entry(walk, i, &entry) < 0)
+    if (weir__git_walk_read_entry(walk, i, &entry) < 0)
         return 0;
     if (entry.kind == WEIR__GIT_KIND_WHOLE)
         return entry.size;
@@ -238,31 +233,30 @@ uint64_t weir__git_walk_result_size(struct weir__git_walking *walk, uint32_t i)
 static int read_back(struct weir__git_walking *walk, uint32_t depth)
 {
     struct weir__git_node *node = &walk->nodes[depth];
-    const struct weir__git_spill *from = walk->options->spill;
     walk->delta_length = 0;
     int result = take(walk, node->length, depth, &node->block);
     if (result < 0)
         return result;
-    result = from->get(from->arg, node->spill_at, node->block.bytes, node->length);
+    result = weir__whole_pread(node->file, node->block.bytes, node->length, 0);
     if (result < 0) {
         weir__git_blocks_give(&walk->blocks, &node->block);
-        return fail(walk, -result, "its base cannot be read back from the temporary file");
+        return fail(walk, -result, "its base cannot be read back from its temporary file");
     }
-    walk->spill_used = node->spill_at;
+    weir__git_walk_close_file(walk, node);
     node->state = WEIR__GIT_NODE_ALIVE;
     if (walk->alive_from > depth)
         walk->alive_from = depth;
     return 0;
 }
 
-static int make_again(struct weir__git_walking *walk, uint32_t depth)
+static int make_again(struct weir__git_walking *walk, uint32_t depth, bool in_file)
 {
     uint8_t before = walk->nodes[depth].state;
     size_t length = walk->nodes[depth].length;
     if (walk->totals->rebuilt_bytes > walk->options->rebuilt_max)
         return fail(walk, WEIR_E_TOO_LARGE,
                     "its base would have to be built again, and too much was already");
-    int result = weir__git_walk_make(walk, depth);
+    int result = in_file ? weir__git_walk_make_file(walk, depth) : weir__git_walk_make(walk, depth);
     walk->nodes[depth].length = length;
     if (result < 0) {
         walk->nodes[depth].state = before;
@@ -273,7 +267,7 @@ static int make_again(struct weir__git_walking *walk, uint32_t depth)
     return 0;
 }
 
-int weir__git_walk_revive(struct weir__git_walking *walk, uint32_t depth)
+int weir__git_walk_revive(struct weir__git_walking *walk, uint32_t depth, bool in_file)
 {
     struct weir__git_node *nodes = walk->nodes;
     uint32_t first = depth;
@@ -283,9 +277,10 @@ int weir__git_walk_revive(struct weir__git_walking *walk, uint32_t depth)
     bool was_released = false;
     for (uint32_t at = first; at <= depth; at++) {
         bool is_released = nodes[at].state == WEIR__GIT_NODE_RELEASED;
-        int result = nodes[at].state == WEIR__GIT_NODE_ALIVE     ? 0
-                     : nodes[at].state == WEIR__GIT_NODE_SPILLED ? read_back(walk, at)
-                                                                 : make_again(walk, at);
+        bool is_spilled = nodes[at].state == WEIR__GIT_NODE_SPILLED;
+        int result = nodes[at].state == WEIR__GIT_NODE_ALIVE || (is_spilled && in_file) ? 0
+                     : is_spilled ? read_back(walk, at)
+                                  : make_again(walk, at, in_file);
         if (was_released)
             weir__git_walk_release(walk, at - 1);
         if (result < 0)

@@ -104,8 +104,8 @@ static int take_index(struct weir__git_wanted *wanted, int dir, const char *name
                               weir_error_text(weir_error_from_errno(errno)));
         return 0;
     }
-    int error =
-        weir__git_index_read(fd, "index", wanted->_options.names->id_size, take_entry, wanted, why);
+    int error = weir__git_index_read(fd, "index", wanted->_options.names->id_size,
+                                     wanted->_options.index_max, take_entry, wanted, why);
     weir__sys_close(fd);
     if (error == 0 || error == -WEIR_E_NOT_FOUND)
         return 0;

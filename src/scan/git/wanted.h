@@ -64,12 +64,14 @@ struct weir__git_wanted_options {
     const struct weir__git_graph *graph; /* or NULL */
     const struct weir__git_id *shallow;  /* of weir__git_store_shallow() */
     size_t shallow_count;
+    bool is_partial; /* trees that are not there are counted and not told */
     const char *const *refs;
     size_t refs_count;
     const char *const *ranges;
     size_t ranges_count;
     int64_t since;                                /* or WEIR__GIT_SINCE_EVER */
     uint64_t bytes_max;                           /* 0: WEIR__GIT_WANTED_BYTES */
+    uint64_t index_max;                           /* of an index; 0: its own limit */
     void (*problem)(void *arg, const char *text); /* or NULL */
     void *problem_arg;
     struct weir_cancel *stop; /* or NULL */
@@ -97,6 +99,7 @@ struct weir__git_wanted {
     struct weir__git_set objects;     /* blobs, commits and tags; see weir__git_wanted_type() */
     uint64_t problems;                /* told, by the history too */
     uint64_t missing;                 /* trees that could not be read */
+    uint64_t promised;                /* trees that are not in a partial clone; not told */
     uint64_t trees;                   /* that were read */
     uint64_t cut;                     /* commits that were not compared to the end */
     struct weir__git_wanted_options _options;

@@ -5,9 +5,9 @@
 
 #include "alloc.h"
 #include "commit_part.h"
+#include "cover.h"
 #include "pattern.h"
 #include "tag_object.h"
-#include "text.h"
 
 #include "banned.h"
 
@@ -233,7 +233,7 @@ static int start_matches(struct weir__git_wanted *wanted, const char *text,
     int error = make_pattern(&pattern, text);
     if (error == -WEIR_E_TOO_LARGE) {
         snprintf(why, WEIR__GIT_FLAW_MAX, "the pattern of refs '%s' is longer than %u bytes",
-                 WEIR__CLIPPED(text), WEIR__PATTERN_MAX / 2);
+                 WEIR__TYPED(text), WEIR__PATTERN_MAX / 2);
         return -WEIR_E_INVALID;
     }
     if (error)
@@ -249,7 +249,7 @@ static int start_matches(struct weir__git_wanted *wanted, const char *text,
     weir__pattern_fini(&pattern);
     if (!error && !has_match) {
         snprintf(why, WEIR__GIT_FLAW_MAX, "no ref matches '%s'; there are %zu refs in all",
-                 WEIR__CLIPPED(text), refs->count);
+                 WEIR__TYPED(text), refs->count);
         return -WEIR_E_NOT_FOUND;
     }
     return error;

@@ -82,6 +82,10 @@ static int read_whole(struct weir__git_wanted *wanted, uint32_t number)
     int error = read_tree(wanted, &id, &wanted->_bytes);
     if (weir__git_wanted_is_fatal(error))
         return error;
+    if (error == -WEIR_E_NOT_FOUND && wanted->_options.is_partial) {
+        wanted->promised++;
+        return 0;
+    }
     if (error) {
         wanted->missing++;
         weir__git_wanted_tell(wanted, "tree %s: %s", weir__git_id_hex(&id, id_size, hex),

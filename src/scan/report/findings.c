@@ -30,6 +30,7 @@
 #include "report_parts.h"
 #include "require.h"
 #include "secrets.h"
+#include "shown.h"
 #include "versions.h"
 
 #include "banned.h"
@@ -55,6 +56,7 @@ struct weir__findings {
     struct weir__veil veil;
     struct weir__secrets secrets;
     struct weir__recent recent;
+    struct weir__rule_seen *rules; /* as they are shown, once finished */
 };
 
 int weir__findings_new(struct weir__findings **ret_findings,
@@ -83,6 +85,7 @@ void weir__findings_free(struct weir__findings *findings)
     weir__base_free(findings->records);
     weir__veil_fini(&findings->veil);
     weir__secrets_fini(&findings->secrets);
+    weir__rules_forget(&findings->rules);
     weir__known_fini(&findings->known[0]);
     weir__known_fini(&findings->known[1]);
     weir__recent_forget(&findings->recent);
@@ -427,7 +430,7 @@ static struct weir__newcomer newcomer_of(const char *path, const char *commit,
         weir__hidden_part(finding->place.length, shown, &newcomer.stretch.from,
                           &newcomer.stretch.until);
         newcomer.stretch.from += finding->place.offset;
-        newcomer.stretch.until += finding->place.offset;
+        newcomer.stretch.until += finding->place.offset + weir__tail_of(finding);
     }
     return newcomer;
 }
@@ -485,6 +488,20 @@ int weir__findings_add(struct weir__findings *findings, const char *path, const 
 
 /* Meanwhile. */
 
+/* False: it has enough, or there is no memory to tell it now. */
+static bool tell_early(const struct weir__findings *findings, const struct weir__record *record,
+                       bool (*take)(void *arg, const struct weir__fresh *fresh), void *arg)
+{
+    struct weir__early early;
+    struct weir__fresh fresh = {.found = &record->found, .place = &record->owner};
+    if (findings->is_shown)
+        return take(arg, &fresh);
+    fresh = (struct weir__fresh){.found = &early.found, .place = &early.place};
+    bool goes_on = weir__early_init(&early, &findings->secrets, record) == 0 && take(arg, &fresh);
+    weir__early_fini(&early);
+    return goes_on;
+}
+
 bool weir__findings_fresh(struct weir__findings *findings,
                           bool (*take)(void *arg, const struct weir__fresh *fresh), void *arg)
 {
@@ -492,10 +509,9 @@ bool weir__findings_fresh(struct weir__findings *findings,
     weir_lock_acquire(&findings->lock);
     while (findings->fresh && !has_enough) {
         struct weir__record *record = findings->fresh;
-        struct weir__fresh fresh = {.found = &record->found, .place = &record->owner};
         record->found.number = ++findings->numbers;
         findings->fresh = record->next_fresh;
-        has_enough = !take(arg, &fresh);
+        has_enough = !tell_early(findings, record, take, arg);
     }
     bool has_more = findings->fresh != NULL;
     weir_lock_release(&findings->lock);
@@ -575,7 +591,7 @@ static void hide_elsewhere(const struct weir__secrets *secrets, struct weir__fou
 {
     for (size_t i = 0; i < found->places_count; i++) {
         struct weir__found_place *place = &found->places[i];
-        weir__secrets_hide(secrets, place->path, strlen(place->path));
+        weir__place_hide(secrets, place);
         if (!weir__secrets_hide(secrets, place->line, place->line_length) && found->rule->regex)
             cut_to_secret(place);
     }
@@ -592,10 +608,11 @@ void weir__findings_hide(const struct weir__findings *findings, char *text)
         weir__secrets_hide(&findings->secrets, text, strlen(text));
 }
 
-void weir__findings_hide_said(const struct weir__findings *findings, char *text)
+void weir__findings_hide_said(struct weir__findings *findings, char *text)
 {
-    WEIR__REQUIRE(findings->is_finished, "findings", "", "all secrets are known");
+    weir_lock_acquire(&findings->lock);
     weir__secrets_hide(&findings->secrets, text, strlen(text));
+    weir_lock_release(&findings->lock);
 }
 
 /* The table becomes a list, in the order of coming, which is mostly that of the places. */
@@ -632,7 +649,6 @@ void weir__findings_finish(struct weir__findings *findings)
     make_list(findings);
     weir__recent_forget(&findings->recent);
     weir__veil_sort(&findings->veil);
-    weir__secrets_sort(&findings->secrets);
     for (size_t i = 0; i < findings->count; i++) {
         struct weir__found *found = &findings->records[i]->found;
         qsort(found->places, found->places_count, sizeof(found->places[0]), weir__place_compare);
@@ -644,6 +660,7 @@ void weir__findings_finish(struct weir__findings *findings)
         if (findings->is_shown)
             continue;
         hide_elsewhere(&findings->secrets, found);
+        found->rule = weir__rule_shown(&findings->rules, &findings->secrets, found->rule);
     }
     put_in_order(findings);
 }

@@ -124,8 +124,9 @@ bool weir__findings_has_fresh(struct weir__findings *findings);
 void weir__findings_finish(struct weir__findings *findings);
 /* Hides what was found in a text that is shown beside them; its length stays. After the end. */
 void weir__findings_hide(const struct weir__findings *findings, char *text);
-/* The same for what is said in messages: even where the report shows secrets. */
-void weir__findings_hide_said(const struct weir__findings *findings, char *text);
+/* The same for what is said in messages, even where the report shows secrets, and at any time: what
+ * was found by then. */
+void weir__findings_hide_said(struct weir__findings *findings, char *text);
 size_t weir__findings_count(const struct weir__findings *findings);
 const struct weir__found *weir__findings_at(const struct weir__findings *findings, size_t index);
 /* Found, and not as a place of a listed secret. */

@@ -8,6 +8,7 @@
 
 #include "alloc.h"
 #include "brought.h"
+#include "cover.h"
 
 #include "banned.h"
 
@@ -56,6 +57,23 @@ size_t weir__place_bytes(const struct weir__found_place *place)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         bytes += texts[i] ? strlen(texts[i]) + 1 : 0;
     return bytes;
+}
+
+int weir__place_copy(const struct weir__found_place *place, struct weir__found_place *ret_copy)
+{
+    struct weir__found_place copy = *place;
+    char **const texts[] = {&copy.path, &copy.commit,  &copy.object, &copy.author, &copy.mail,
+                            &copy.date, &copy.subject, &copy.by,     &copy.line,   &copy.encodings};
+    size_t bytes = weir__place_bytes(place);
+    char *block = weir__base_alloc(1, bytes);
+    if (!block)
+        return -WEIR_E_NO_MEMORY;
+    memcpy(block, block_of(place), bytes);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (*texts[i])
+            *texts[i] = block + (*texts[i] - block_of(place));
+    *ret_copy = copy;
+    return 0;
 }
 
 static int compare_u64(uint64_t a, uint64_t b)
@@ -114,6 +132,17 @@ static void put_encodings(char *text, const struct weir__finding *finding)
     *text = '\0';
 }
 
+/* What else a line calls a secret, before the one that was found and behind it: there may be no
+ * rule for it. */
+static void cover_beside(struct weir__found_place *place)
+{
+    char first = place->line[place->line_from];
+    place->line[place->line_from] = '\0';
+    weir__cover_line(place->line);
+    place->line[place->line_from] = first;
+    weir__cover_line(place->line + place->line_until);
+}
+
 /* The secret in its line: where the finding says, again elsewhere, and as it is encoded. */
 static void hide_in_line(struct weir__found_place *place, const struct weir__finding *finding,
                          size_t cut)
@@ -122,6 +151,10 @@ static void hide_in_line(struct weir__found_place *place, const struct weir__fin
     size_t room = place->line_length - place->line_from;
     if (place->line_length == 0)
         return;
+    size_t tail = weir__tail_of(finding), whole = place->line_until - place->line_from + tail;
+    if (tail > 0)
+        weir__hide_all(place->line, place->line_length, finding->line + cut + place->line_from,
+                       whole, (struct weir__ends){0, 0});
     weir__hide_all(place->line, place->line_length, finding->secret, finding->secret_length,
                    weir__ends_of(finding));
     if (finding->encodings_count > 0)
@@ -131,6 +164,7 @@ static void hide_in_line(struct weir__found_place *place, const struct weir__fin
     if (from < room)
         weir__hide(place->line, place->line_from + (size_t)from,
                    place->line_from + (until < room ? (size_t)until : room));
+    cover_beside(place);
 }
 
 void weir__hide_in_path(char *path, const struct weir__finding *finding)
@@ -148,16 +182,29 @@ static size_t brought_length(const struct weir__brought *b)
                     strlen(b->subject) + (b->by ? strlen(b->by) : 0) + 6;
 }
 
-static void put_brought(struct weir__found_place *place, char **at, const struct weir__brought *b)
+/* What people wrote into a commit has no place of its own to be looked at: it is hidden by its
+ * shape, and in the end by what was found. */
+static char *put_written(char **at, const char *text, bool is_shown)
+{
+    char *written = put(at, text, strlen(text));
+    if (!is_shown) {
+        weir__cover_line(written);
+        weir__cover_words(written);
+    }
+    return written;
+}
+
+static void put_brought(struct weir__found_place *place, char **at, const struct weir__brought *b,
+                        bool is_shown)
 {
     if (!b)
         return;
     place->object = put(at, b->object, strlen(b->object));
-    place->author = put(at, b->author, strlen(b->author));
-    place->mail = put(at, b->mail, strlen(b->mail));
+    place->author = put_written(at, b->author, is_shown);
+    place->mail = put_written(at, b->mail, is_shown);
     place->date = put(at, b->date, strlen(b->date));
-    place->subject = put(at, b->subject, strlen(b->subject));
-    place->by = b->by ? put(at, b->by, strlen(b->by)) : NULL;
+    place->subject = put_written(at, b->subject, is_shown);
+    place->by = b->by ? put_written(at, b->by, is_shown) : NULL;
     place->time = b->time;
 }
 
@@ -190,7 +237,7 @@ static int place_init(struct weir__found_place *place, const struct weir__newcom
                                         .line_until = until - cut < kept ? until - cut : kept};
     place->path = put(&at, shown, path_length);
     place->commit = commit ? put(&at, commit, commit_length) : NULL;
-    put_brought(place, &at, finding->brought);
+    put_brought(place, &at, finding->brought, is_shown);
     place->line = put(&at, finding->line_length ? finding->line + cut : "", kept);
     place->encodings = at;
     put_encodings(at, finding);

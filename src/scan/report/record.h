@@ -41,6 +41,10 @@ void weir__record_free(struct weir__record *record);
 size_t weir__record_bytes(const struct weir__record *record);
 /* Of the texts of one place. */
 size_t weir__place_bytes(const struct weir__found_place *place);
+/* Of a place before the end, with texts of its own, which weir__place_fini() takes. 0 or NoMemory.
+ */
+WEIR_MUST_USE int weir__place_copy(const struct weir__found_place *place,
+                                   struct weir__found_place *ret_copy);
 void weir__place_fini(struct weir__found_place *place);
 /* By path, offset and whatever else tells two of them apart. */
 int weir__place_compare(const void *a, const void *b);

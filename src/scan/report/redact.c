@@ -1,6 +1,7 @@
 /* redact.c - asterisks in place of secrets. */
 #include "redact.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -15,6 +16,7 @@
  * than these are left alone: they say little, and are there by chance too often. */
 #define EDGE_MIN     3u
 #define BLOCK_LENGTH 511u
+#define TAIL_MAX     256u /* behind a password nobody knows where it ends */
 
 /* How many bytes at the beginning of the secret are in its rule: the longest keyword there. */
 static size_t public_length(const struct weir__finding *finding)
@@ -57,6 +59,63 @@ struct weir__ends weir__ends_of(const struct weir__finding *finding)
 struct weir__ends weir__ends_at_place(const struct weir__finding *finding)
 {
     return finding->encodings_count > 0 ? (struct weir__ends){0, 0} : weir__ends_of(finding);
+}
+
+/* Whether a text begins with "name=" or "name:". */
+static bool is_another(const char *text, size_t length)
+{
+    size_t name = 0;
+    while (name < length && (isalnum((unsigned char)text[name]) || strchr("_-. ", text[name])))
+        name++;
+    return name > 0 && name < length && (text[name] == '=' || text[name] == ':');
+}
+
+/* Whether a quote is open behind the text. One between two letters is an apostrophe. */
+static bool is_open(const char *text, size_t length, char quote)
+{
+    bool is_it = false;
+    for (size_t i = 0; i < length; i++)
+        if (text[i] == quote &&
+            (i == 0 || i + 1 == length || !isalpha((unsigned char)text[i - 1]) ||
+             !isalpha((unsigned char)text[i + 1])))
+            is_it = !is_it;
+    return is_it;
+}
+
+/* Of what is not in quotes itself: at bytes of the line are before its end. A quote that nothing
+ * before it has opened is a part of it. */
+static size_t open_tail(const char *line, size_t at, size_t length)
+{
+    const char *text = line + at;
+    size_t tail = 0;
+    for (; tail < length && !isspace((unsigned char)text[tail]); tail++)
+        if (strchr("\"'`", text[tail]) && is_open(line, at, text[tail]))
+            break;
+    const char *sign = tail > 0 && text[0] == '@' ? memrchr(text, '@', tail) : NULL;
+    if (sign)
+        return (size_t)(sign - text);
+    for (size_t i = 0; i < tail; i++)
+        if ((strchr(";&,", text[i]) && is_another(text + i + 1, tail - i - 1)) ||
+            (text[i] == '<' && i + 1 < tail && text[i + 1] == '/'))
+            tail = i;
+    while (tail > 0 && strchr(";,.)]}>\\", text[tail - 1])) /* of what is around it */
+        tail--;
+    return tail;
+}
+
+size_t weir__tail_of(const struct weir__finding *finding)
+{
+    size_t from = finding->line_from, until = finding->line_until;
+    struct weir__ends ends = weir__ends_of(finding);
+    if (finding->encodings_count > 0 || finding->is_in_name || !finding->rule->regex ||
+        ends.first + ends.last > 0 || from >= until || until >= finding->line_length)
+        return 0;
+    const char *text = finding->line + until;
+    size_t length = finding->line_length - until;
+    length = length < TAIL_MAX ? length : TAIL_MAX;
+    char before = from > 0 ? finding->line[from - 1] : ' ';
+    const char *quote = strchr("\"'`", before) ? memchr(text, before, length) : NULL;
+    return quote ? (size_t)(quote - text) : open_tail(finding->line, until, length);
 }
 
 size_t weir__redact(const char *secret, size_t length, struct weir__ends ends, char *text,

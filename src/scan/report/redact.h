@@ -35,6 +35,13 @@ struct weir__ends weir__ends_of(const struct weir__finding *finding);
 /* Of the bytes at its place: none if they are an encoding of it. */
 struct weir__ends weir__ends_at_place(const struct weir__finding *finding);
 
+/* How many bytes behind the place are hidden with it, since a password may go on there: a rule ends
+ * it at a mark (";", "@") that it may as well have in it. In quotes that is up to the closing one;
+ * elsewhere up to a space, a quote that was opened before, the last '@', a closing tag, or what
+ * names something else (";user=").
+ * None behind a token of which ends are shown. */
+size_t weir__tail_of(const struct weir__finding *finding);
+
 /* The part of a stretch of length bytes that is hidden. */
 void weir__hidden_part(uint64_t length, struct weir__ends ends, uint64_t *ret_from,
                        uint64_t *ret_until);

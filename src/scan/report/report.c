@@ -198,6 +198,21 @@ void weir__write_shown(struct weir__writer *writer, const char *text)
     weir__write_pieces(writer, text, strlen(text), NULL);
 }
 
+const char *weir__write_what(struct weir__writer *writer, const char *reason)
+{
+    static const char *const ends[] = {" of", " in", " into", " with"};
+    const char *rest = strstr(reason, ": ");
+    size_t length = rest ? (size_t)(rest - reason) : 0;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+        size_t end = strlen(ends[i]);
+        if (length > end && memcmp(rest - end, ends[i], end) == 0) {
+            weir__writef(writer, "%.*s it", (int)length, reason);
+            return rest;
+        }
+    }
+    return reason;
+}
+
 bool weir__name_is_escaped(const char *path)
 {
     struct weir__piece piece;
@@ -390,6 +405,11 @@ void weir__write_scanned(struct weir__writer *writer)
         weir__write_count(writer, summary->members, "member", "members");
         weir__write(writer, " of ");
         weir__write_count(writer, summary->archives, "archive", "archives");
+    }
+    if (summary->repositories > 0) {
+        weir__write(writer,
+                    summary->repositories == 1 ? ", the history of " : ", the histories of ");
+        weir__write_count(writer, summary->repositories, "repository", "repositories");
     }
     weir__writef(writer, " scanned in %.2f s", summary->seconds);
 }

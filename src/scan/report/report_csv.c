@@ -17,10 +17,20 @@ static void put_piece(struct weir__writer *writer, const struct weir__piece *pie
     weir__write_bytes(writer, piece->text, piece->length);
 }
 
+/* A spreadsheet takes the wide forms of these marks for them. */
+static bool begins_formula(const char *text, size_t length)
+{
+    static const char *const marks[] = {"=", "+", "-", "@", "＝", "＋", "－", "＠"};
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+        if (length >= strlen(marks[i]) && memcmp(text, marks[i], strlen(marks[i])) == 0)
+            return true;
+    return false;
+}
+
 static void put_bytes(struct weir__writer *writer, const char *text, size_t length)
 {
     weir__write(writer, ",\"");
-    if (length > 0 && memchr("=+-@", text[0], 4))
+    if (begins_formula(text, length))
         weir__write(writer, "'");
     weir__write_pieces(writer, text, length, put_piece);
     weir__write(writer, "\"");
@@ -35,7 +45,7 @@ static void put_text(struct weir__writer *writer, const char *text)
 static void put_name(struct weir__writer *writer, const char *path)
 {
     weir__write(writer, ",\"");
-    if (path[0] && strchr("=+-@'", path[0]))
+    if (path[0] == '\'' || begins_formula(path, strlen(path)))
         weir__write(writer, "'");
     weir__write_name(writer, path, put_piece);
     weir__write(writer, "\"");

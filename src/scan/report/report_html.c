@@ -225,7 +225,7 @@ static void put_unscanned(struct weir__writer *writer)
         weir__write(writer, "<li>");
         put_name(writer, summary->unscanned[i].path);
         weir__write(writer, ": ");
-        put_text(writer, summary->unscanned[i].reason);
+        put_text(writer, weir__write_what(writer, summary->unscanned[i].reason));
         weir__write(writer, "</li>\n");
     }
     weir__write(writer, "</ul>\n</section>\n");

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "term.h"
+#include "text.h"
 
 #include "banned.h"
 
@@ -27,6 +28,7 @@
 #define DOTS            3u  /* the width of "..." */
 #define BEFORE_MIN      24u /* cells before the secret that are kept if the line has them */
 #define ALSO_MAX        3u
+#define COMMIT_SHOWN    12u
 
 /* The part of a line that is shown. */
 struct window {
@@ -162,6 +164,17 @@ static void put_place_name(struct weir__writer *writer, const struct weir__found
     weir__writef(writer, ":%" PRIu64 ":%" PRIu64, place->place.line, place->place.column);
 }
 
+/* Enough of it to be found by. */
+static void put_short_commit(struct weir__writer *writer, const char *commit)
+{
+    char text[COMMIT_SHOWN + 1];
+    if (!commit)
+        return;
+    weir__text_clip(text, sizeof(text), commit, COMMIT_SHOWN);
+    weir__write(writer, " in commit ");
+    weir__write_shown(writer, text);
+}
+
 static void put_also(struct weir__writer *writer, const struct weir__found *found)
 {
     uint64_t shown = 0;
@@ -171,6 +184,7 @@ static void put_also(struct weir__writer *writer, const struct weir__found *foun
     for (size_t i = 1; i < found->places_count && i <= ALSO_MAX; i++) {
         weir__write(writer, i == 1 ? "also " : ", ");
         put_place_name(writer, &found->places[i]);
+        put_short_commit(writer, found->places[i].commit);
         shown++;
     }
     if (found->places_total - 1 > shown) {
@@ -269,7 +283,7 @@ static void put_unscanned(struct weir__writer *writer)
                      style(writer, WEIR__STYLE_RESET));
         weir__write_name(writer, summary->unscanned[i].path, NULL);
         weir__write(writer, ": ");
-        weir__write_shown(writer, summary->unscanned[i].reason);
+        weir__write_shown(writer, weir__write_what(writer, summary->unscanned[i].reason));
         weir__write(writer, "\n");
     }
 }
@@ -296,6 +310,9 @@ void weir__report_human(struct weir__writer *writer)
     weir__writef(writer, "%s; ", style(writer, WEIR__STYLE_RESET));
     weir__write_scanned(writer);
     weir__write(writer, "\n");
+    if (writer->summary->shallow > 0)
+        weir__writef(writer, "shallow: %" PRIu64 " of the histories, which end early\n",
+                     writer->summary->shallow);
     if (weir__is_incomplete(writer)) {
         weir__write(writer, style(writer, WEIR__STYLE_RED));
         weir__write_missing(writer);

@@ -54,10 +54,11 @@
  *   allowed, ignored, unlisted   found and not told, the last ones for want of memory
  *   files, bytes, archives, members   scanned
  *   repositories, objects    histories, and the blobs, commits and tags that were looked at in
- * them; bytes has those of both files and objects special, symlinks, allowed_paths, ignored_paths,
- * submodules   skipped failed, truncated        could not be scanned, or only in part unscanned the
- * first of those: [{path, reason}, ...] configs, rules, engine   files that were used, number of
- * rules, identity of the engine seconds
+ * them; shallow   of the histories, those of shallow clones, which end early; bytes has those of
+ * both files and objects special, symlinks, allowed_paths, ignored_paths, submodules   skipped
+ * failed, truncated        could not be scanned, or only in part unscanned the first of those:
+ * [{path, reason}, ...] configs, rules, engine   files that were used, number of rules, identity of
+ * the engine seconds
  *
  * Elsewhere bytes that are not UTF-8 become U+FFFD. Members may be added; format_version changes
  * when one changes its meaning.
@@ -217,6 +218,7 @@ static void put_summary(struct weir__writer *writer, struct weir__json *json)
     put_u64(json, "members", summary->members);
     put_u64(json, "repositories", summary->repositories);
     put_u64(json, "objects", summary->objects);
+    put_u64(json, "shallow", summary->shallow);
     put_u64(json, "special", summary->special);
     put_u64(json, "symlinks", summary->symlinks);
     put_u64(json, "allowed_paths", summary->allowed_paths);

@@ -54,6 +54,9 @@ typedef void weir__put_piece(struct weir__writer *writer, const struct weir__pie
 void weir__write_pieces(struct weir__writer *writer, const char *text, size_t length,
                         weir__put_piece *put);
 void weir__write_shown(struct weir__writer *writer, const char *text);
+/* Of a reason for people what was not done, if it needs an object ("cannot read all of"): with
+ * "it". Returns what is left to be written. */
+const char *weir__write_what(struct weir__writer *writer, const char *reason);
 
 /* The same for the name of a file, of which the reader can get back each byte: where something is
  * escaped, or looks as if it were, a backslash is \\. */

@@ -1,22 +1,19 @@
-/* secrets.c - a table of digests, which in the end is a list that is searched by first bytes.
+/* secrets.c - a table of digests, and one of how secrets begin.
  *
  * Nothing is computed for a place of a text at which no secret can begin: that is one hash of eight
- * bytes and a look at a bit.
+ * bytes and a look into the second table. That has each beginning once for each length that there
+ * is, so thousands of secrets that begin alike (eyJhbGci) have few entries.
  */
 #include "secrets.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "redact.h"
-#include "sorted.h"
 
 #include "banned.h"
 
 #define CAPACITY_FIRST 64u
-#define STARTS_BITS    (1u << 16) /* at least, and for each secret so many */
-#define STARTS_EACH    16u
 
 void weir__secrets_fini(struct weir__secrets *secrets)
 {
@@ -45,7 +42,8 @@ size_t weir__secrets_cost(const struct weir__secrets *secrets)
 {
     return secrets->_is_blind || !is_full(secrets)
                ? 0
-               : (next_capacity(secrets) - secrets->_capacity) * sizeof(secrets->_slots[0]);
+               : (next_capacity(secrets) - secrets->_capacity) *
+                     (sizeof(secrets->_slots[0]) + sizeof(secrets->_starts[0]));
 }
 
 /* Half of it is thrown away: the bytes cannot be had back from it. */
@@ -65,19 +63,13 @@ _Static_assert(WEIR__SECRETS_LONGEST < UINT16_MAX, "a length fits");
 static void describe(const char *secret, size_t length, struct weir__secret *ret_secret)
 {
     const struct weir__known_part part = {secret, length};
-    ret_secret->start = start_of(secret);
     ret_secret->length = (uint16_t)length;
     weir__digest_parts('s', &part, 1, &ret_secret->digest);
 }
 
-static int compare(const void *a, const void *b)
+static bool is_same(const struct weir__secret *a, const struct weir__secret *b)
 {
-    const struct weir__secret *left = a, *right = b;
-    if (left->start != right->start)
-        return left->start < right->start ? -1 : 1;
-    if (left->length != right->length)
-        return left->length < right->length ? -1 : 1;
-    return memcmp(&left->digest, &right->digest, sizeof(left->digest));
+    return a->length == b->length && memcmp(&a->digest, &b->digest, sizeof(a->digest)) == 0;
 }
 
 static size_t slot_of(const struct weir__secret *slots, size_t capacity,
@@ -86,9 +78,26 @@ static size_t slot_of(const struct weir__secret *slots, size_t capacity,
     uint64_t first;
     memcpy(&first, secret->digest.bytes, sizeof(first));
     size_t at = (size_t)first & (capacity - 1);
-    while (slots[at].length > 0 && compare(&slots[at], secret) != 0)
+    while (slots[at].length > 0 && !is_same(&slots[at], secret))
         at = (at + 1) & (capacity - 1);
     return at;
+}
+
+/* Where a beginning may be, after the last place that was looked at. Each has steps of its own, so
+ * that those of many lengths are in nobody's way. */
+static size_t next_start(size_t capacity, uint32_t start, size_t at)
+{
+    return (at + ((start >> 16) | 1)) & (capacity - 1);
+}
+
+static void add_start(struct weir__secret_start *starts, size_t capacity,
+                      struct weir__secret_start added)
+{
+    size_t at = added.start & (capacity - 1);
+    while (starts[at].length > 0 &&
+           (starts[at].start != added.start || starts[at].length != added.length))
+        at = next_start(capacity, added.start, at);
+    starts[at] = added;
 }
 
 static bool grow(struct weir__secrets *secrets)
@@ -97,13 +106,22 @@ static bool grow(struct weir__secrets *secrets)
     if (secrets->_count == WEIR__SECRETS_MAX)
         return false;
     struct weir__secret *slots = weir__base_alloc(capacity, sizeof(*slots));
-    if (!slots)
+    struct weir__secret_start *starts = weir__base_alloc(capacity, sizeof(*starts));
+    if (!slots || !starts) {
+        weir__base_free(slots);
+        weir__base_free(starts);
         return false;
-    for (size_t i = 0; i < secrets->_capacity; i++)
+    }
+    for (size_t i = 0; i < secrets->_capacity; i++) {
         if (secrets->_slots[i].length > 0)
             slots[slot_of(slots, capacity, &secrets->_slots[i])] = secrets->_slots[i];
+        if (secrets->_starts[i].length > 0)
+            add_start(starts, capacity, secrets->_starts[i]);
+    }
     weir__base_free(secrets->_slots);
+    weir__base_free(secrets->_starts);
     secrets->_slots = slots;
+    secrets->_starts = starts;
     secrets->_capacity = capacity;
     return true;
 }
@@ -131,62 +149,32 @@ void weir__secrets_add(struct weir__secrets *secrets, const char *secret, size_t
         added.ends.first = fewer(ends.first, slot->ends.first);
         added.ends.last = fewer(ends.last, slot->ends.last);
     }
-    secrets->_count += slot->length == 0;
+    if (slot->length == 0) {
+        const struct weir__secret_start start = {start_of(secret), (uint16_t)length};
+        add_start(secrets->_starts, secrets->_capacity, start);
+        secrets->_count++;
+    }
     *slot = added;
-}
-
-void weir__secrets_sort(struct weir__secrets *secrets)
-{
-    size_t count = 0;
-    if (secrets->_is_blind || secrets->_is_sorted || secrets->_count == 0)
-        return;
-    uint32_t bits = STARTS_BITS;
-    while (bits / STARTS_EACH < secrets->_count)
-        bits *= 2;
-    uint64_t *starts = weir__base_alloc(bits / 64, sizeof(*starts));
-    if (!starts) {
-        weir__secrets_blind(secrets);
-        return;
-    }
-    for (size_t i = 0; i < secrets->_capacity; i++)
-        if (secrets->_slots[i].length > 0)
-            secrets->_slots[count++] = secrets->_slots[i];
-    qsort(secrets->_slots, count, sizeof(secrets->_slots[0]), compare);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bit = secrets->_slots[i].start % bits;
-        starts[bit / 64] |= UINT64_C(1) << (bit % 64);
-    }
-    secrets->_starts = starts;
-    secrets->_starts_bits = bits;
-    secrets->_is_sorted = true;
-}
-
-/* The first one that is not before it. */
-static size_t first_from(const struct weir__secrets *secrets, const struct weir__secret *wanted)
-{
-    return weir__sorted_from(secrets->_slots, secrets->_count, sizeof(secrets->_slots[0]), wanted,
-                             compare);
 }
 
 /* The longest secret that the text begins with, or NULL. Takes from *tries. */
 static const struct weir__secret *begins_with(const struct weir__secrets *secrets, const char *text,
                                               size_t length, unsigned *tries)
 {
-    struct weir__secret wanted = {.start = start_of(text)}, found;
+    const struct weir__secret_start *starts = secrets->_starts;
     const struct weir__secret *longest = NULL;
-    uint32_t bit = wanted.start % secrets->_starts_bits;
-    if (!(secrets->_starts[bit / 64] >> (bit % 64) & 1))
-        return NULL;
-    for (size_t at; (at = first_from(secrets, &wanted)) < secrets->_count && *tries > 0;) {
-        const struct weir__secret *next = &secrets->_slots[at];
-        if (next->start != wanted.start || next->length > length)
-            break;
+    uint32_t start = start_of(text);
+    size_t at = start & (secrets->_capacity - 1);
+    for (; starts[at].length > 0 && *tries > 0; at = next_start(secrets->_capacity, start, at)) {
+        struct weir__secret wanted;
+        if (starts[at].start != start || starts[at].length > length ||
+            (longest && starts[at].length < longest->length))
+            continue;
         (*tries)--;
-        describe(text, next->length, &found);
-        at = first_from(secrets, &found);
-        if (at < secrets->_count && compare(&secrets->_slots[at], &found) == 0)
-            longest = &secrets->_slots[at];
-        wanted.length = (uint16_t)(found.length + 1);
+        describe(text, starts[at].length, &wanted);
+        const struct weir__secret *found =
+            &secrets->_slots[slot_of(secrets->_slots, secrets->_capacity, &wanted)];
+        longest = found->length > 0 ? found : longest;
     }
     return longest;
 }
@@ -197,8 +185,8 @@ bool weir__secrets_hide(const struct weir__secrets *secrets, char *text, size_t 
     uint64_t from, until;
     if (secrets->_is_blind)
         return false;
-    if (!secrets->_is_sorted)
-        return true; /* there are none */
+    if (secrets->_count == 0)
+        return true;
     /* Secrets that begin in the middle of another are not looked for: that one is hidden. */
     for (size_t at = 0; at + WEIR__SECRETS_SHORTEST <= length;) {
         const struct weir__secret *found = begins_with(secrets, text + at, length - at, &tries);

@@ -52,10 +52,12 @@ struct weir__archive_options {
     uint64_t memory_max;        /* that the child may write to; at least WEIR__ARCHIVE_MEMORY_MIN */
     uint64_t memory_besides;    /* what a limit of memory is to have beside a decoder's, so that the
                                    right one can be named; 0: it is not */
-    uint64_t spill_bytes_max;   /* of the temporary file, if there is one; 10 GiB */
-    uint64_t map_from;          /* files of so many bytes are mapped; WEIR__ARCHIVE_MAP_FROM */
-    uint64_t silence_ns_max;    /* a decoder that says nothing for so long has died; 60 s */
-    bool may_run_unconfined;    /* where there is no seccomp; else that is Unsupported. false */
+    uint32_t memory_threads;    /* for so many threads that is */
+    uint64_t memory_half; /* beyond this half of such a limit is for others; 0: all of it is ours */
+    uint64_t spill_bytes_max; /* of the temporary file, if there is one; 10 GiB */
+    uint64_t map_from;        /* files of so many bytes are mapped; WEIR__ARCHIVE_MAP_FROM */
+    uint64_t silence_ns_max;  /* a decoder that says nothing for so long has died; 60 s */
+    bool may_run_unconfined;  /* where there is no seccomp; else that is Unsupported. false */
 };
 void weir__archive_options_init(struct weir__archive_options *options);
 

@@ -152,13 +152,27 @@ static uint64_t little(const unsigned char *bytes, size_t length)
     return value;
 }
 
+/* What is packed begins behind the frames that are skipped. Where no other frame follows, nothing
+ * is; what is there instead stands behind its end. */
+static void begin_frames(struct weir__archive_level *level, const char *magic, uint64_t first,
+                         bool is_cut)
+{
+    if (magic)
+        level->format = weir__archive_format_of(magic, 4);
+    else if (is_cut)
+        snprintf(level->reason, sizeof(level->reason),
+                 "broken: it is cut off in a frame that readers skip");
+    level->start = level->input.at = first;
+}
+
 void weir__archive_find_frames(struct weir__archive_level *level)
 {
     struct weir__archive_blocks blocks = {.is_one_kind = true};
     const char *bytes = NULL;
     size_t length;
     bool is_packed;
-    uint64_t at = level->start, between = at;
+    uint64_t at = level->start, between = at, first = at;
+    const char *magic = NULL; /* of the first frame that is not skipped */
     level->frames_end = 0;
     while (!weir__archive_blocks_is_over(&blocks) &&
            (length = weir__archive_look(&level->input, at, &bytes)) > 0) {
@@ -167,6 +181,12 @@ void weir__archive_find_frames(struct weir__archive_level *level)
             if (weir__archive_blocks_is_between(&blocks))
                 between = at + used;
             used += weir__archive_blocks_next(&blocks, bytes + used, length - used, &is_packed);
+            if (!magic) {
+                first = between;
+                magic = blocks.has_zstd  ? "\x28\xb5\x2f\xfd"
+                        : blocks.has_lz4 ? "\x04\x22\x4d\x18"
+                                         : NULL;
+            }
         }
         at += used;
         /* What is passed over need not be read. */
@@ -175,8 +195,11 @@ void weir__archive_find_frames(struct weir__archive_level *level)
         at += left;
         blocks.left -= left;
     }
+    if (!magic && weir__archive_blocks_is_between(&blocks))
+        first = at;
     if (weir__archive_blocks_has_rest(&blocks) && between > level->start)
         level->frames_end = between;
+    begin_frames(level, magic, first, blocks.left > 0);
 }
 
 /* A number in the archive, at a place that is counted from its beginning; 0: there is none. */

@@ -87,6 +87,26 @@ void weir__archive_own_mark(struct weir__archive_level *level, const char *bytes
     (void)!weir__buffer_append(&own->extents, &extent, sizeof(extent));
 }
 
+void weir__archive_own_mark_target(struct weir__archive_level *level, const char *target,
+                                   size_t length)
+{
+    const struct weir__archive_input *input = &level->input;
+    uint64_t packed = weir__archive_level_packed(level);
+    /* Whoever seeks counts from the beginning of the input, others from that of the archive. */
+    const uint64_t ends[] = {packed, level->start + packed};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        uint64_t at = ends[i] - length;
+        if (!input->given || ends[i] < length || at < input->given_at ||
+            ends[i] > input->given_at + input->given_length)
+            continue;
+        const char *bytes = input->given + (at - input->given_at);
+        if (memcmp(bytes, target, length) != 0)
+            continue;
+        weir__archive_own_mark(level, bytes, length);
+        return;
+    }
+}
+
 static void sift_down(struct weir__archive_extent *extents, size_t count, size_t at)
 {
     for (size_t child; (child = 2 * at + 1) < count; at = child) {

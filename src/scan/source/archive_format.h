@@ -55,6 +55,9 @@ const struct weir__archive_format *weir__archive_format_of(const char *bytes, si
 /* Whether they begin with the header of a member of a tar that is whole. */
 bool weir__archive_has_tar_sum(const char *bytes, size_t length);
 
+/* Whether they begin with a frame of zstd or lz4 that readers skip. */
+bool weir__archive_begins_skipped(const char *bytes, size_t length);
+
 /* The memory that unpacking what begins with these bytes needs, where they say so; else 0. */
 uint64_t weir__archive_format_need(const struct weir__archive_format *format, const char *bytes,
                                    size_t length);

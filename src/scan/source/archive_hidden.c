@@ -173,14 +173,16 @@ static bool has_directory(struct search *search, uint64_t end, uint64_t size, ui
     } else if (is_large) {
         return false;
     }
-    if (size > end || offset > end - size)
+    if (size > end)
         return false;
     bytes = size < ZIP_LISTED_BYTES ? NULL : get(search, end - size, ZIP_LISTED_BYTES);
     if (!bytes || memcmp(bytes, "PK\1\2", 4) != 0)
         return false;
     /* A place that stands elsewhere is beyond 4 GiB: no other archive is looked for before it. */
     uint64_t first = little(bytes + 42, 4), shift = end - size - offset;
-    *ret_at = first == LARGE32 ? 0 : shift + first;
+    /* So is the first entry of one that has lost its beginning, with what was before its directory:
+     * whoever reads it tells that. */
+    *ret_at = first == LARGE32 || offset > end - size ? 0 : shift + first;
     return true;
 }
 

@@ -171,6 +171,10 @@ void weir__archive_own_follow(struct weir__archive_level *level,
                               const struct weir__archive_level *outer);
 /* The same: a block of a member. */
 void weir__archive_own_mark(struct weir__archive_level *level, const char *bytes, size_t length);
+/* The same for the target of a link, which is given as a copy: if it is stored, it is what was read
+ * last. */
+void weir__archive_own_mark_target(struct weir__archive_level *level, const char *target,
+                                   size_t length);
 /* Before the next block of an input that passes by is read. */
 void weir__archive_own_tap(struct weir__archive_level *level);
 /* Between members: gives what has been kept of this level and those around it if it is much. */

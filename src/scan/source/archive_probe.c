@@ -98,29 +98,42 @@ static bool is_compress(struct look look)
     return bits >= 9 && bits <= 16;
 }
 
-/* Either may begin with frames that are to be skipped. */
-static struct look behind_skippable(struct look look)
+static bool begins_skipped(struct look look)
 {
-    while (look.length >= 12 && (look.bytes[0] & 0xf0) == 0x50 && HAS(1, "\x2a\x4d\x18")) {
-        uint32_t skipped = le32(look.bytes + 4);
-        if (skipped > look.length - 12)
-            break;
-        look.bytes += 8 + skipped;
-        look.length -= 8 + skipped;
+    return look.length >= 8 && (look.bytes[0] & 0xf0) == 0x50 && HAS(1, "\x2a\x4d\x18");
+}
+
+/* Either may begin with frames that are to be skipped, more of them than there are bytes to look
+ * at: nothing is left then. */
+static struct look behind_skipped(struct look look)
+{
+    while (begins_skipped(look)) {
+        uint64_t frame = UINT64_C(8) + le32(look.bytes + 4);
+        size_t passed = frame < look.length ? (size_t)frame : look.length;
+        look.bytes += passed;
+        look.length -= passed;
     }
     return look;
 }
 
+bool weir__archive_begins_skipped(const char *bytes, size_t length)
+{
+    return begins_skipped((struct look){(const unsigned char *)bytes, length});
+}
+
 static bool is_lz4(struct look look)
 {
-    look = behind_skippable(look);
+    look = behind_skipped(look);
     return HAS(0, "\x04\x22\x4d\x18") || HAS(0, "\x02\x21\x4c\x18");
 }
 
+/* What shows nothing but frames to be skipped may be lz4 as well: who reads it finds out. */
 static bool is_zstd(struct look look)
 {
-    look = behind_skippable(look);
-    return HAS(0, "\x28\xb5\x2f\xfd");
+    struct look rest = behind_skipped(look);
+    bool is_open = rest.bytes > look.bytes && rest.length < 8;
+    look = rest;
+    return HAS(0, "\x28\xb5\x2f\xfd") || is_open;
 }
 
 static bool is_lzop(struct look look)
@@ -338,7 +351,7 @@ static uint64_t window_of_zstd(struct look look)
 {
     static const unsigned id_bytes[] = {0, 1, 2, 4}, size_bytes[] = {1, 2, 4, 8};
     uint64_t size = 0;
-    look = behind_skippable(look);
+    look = behind_skipped(look);
     if (look.length < 18)
         return 0;
     unsigned head = look.bytes[4];

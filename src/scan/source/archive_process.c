@@ -152,11 +152,11 @@ static int refuse(struct weir__archive_process *process, ssize_t length, int ref
 
 int weir__archive_process_start(struct weir__archive_process *process,
                                 const struct weir__archive_options *options, bool has_no_seccomp,
-                                const struct weir_deadline *deadline)
+                                bool is_passed_on, const struct weir_deadline *deadline)
 {
     int refusal = 0;
     /* The kernel ends a child when the thread that started it ends, not the program. */
-    if (process->child.pid > 0 && process->maker != gettid())
+    if (process->child.pid > 0 && process->maker != gettid() && !is_passed_on)
         weir__archive_process_stop(process);
     if (process->child.pid > 0)
         return 0;

@@ -30,10 +30,11 @@ void weir__archive_process_fini(struct weir__archive_process *process);
 
 /* Makes sure that there is a child that greets. NotFound: there is no weir-unpack. Unsupported: it
  * could not confine itself. Exhausted: it died, or was not one that greets. `why` has the words for
- * it whatever it is, but for the deadline. */
+ * it whatever it is, but for the deadline. One that another thread has started is ended, unless it
+ * is passed on among threads that all outlive the walks. */
 WEIR_MUST_USE int weir__archive_process_start(struct weir__archive_process *process,
                                               const struct weir__archive_options *options,
-                                              bool has_no_seccomp,
+                                              bool has_no_seccomp, bool is_passed_on,
                                               const struct weir_deadline *deadline);
 
 /* The descriptors of the archive and, with has_spill, of the file to spill to go with it. */

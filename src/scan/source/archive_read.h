@@ -277,7 +277,8 @@ const char *weir__archive_unseen_why(struct weir__archive_member *member, uint64
                                      char reason[WEIR__ARCHIVE_REASON_MAX + 1]);
 
 /* archive_behind.c, again */
-/* Before a level of zstd or lz4 is opened: finds the end of its frames. */
+/* Before a level of zstd or lz4 is opened: finds where its frames begin, behind those that are
+ * skipped, of which of the two they are, and their end. */
 void weir__archive_find_frames(struct weir__archive_level *level);
 /* Where the archive ends that was read and closed, by what it says or by what was read of it;
  * UINT64_MAX: nobody knows. */

@@ -149,9 +149,14 @@ static void say_memory(struct weir__archive_level *level, char reason[WEIR__ARCH
         used += snprintf(reason + used, size - (size_t)used, " and may have %" PRIu64, have / MIB);
     /* Of a limit, an eighth goes to what is found. */
     uint64_t limit = options->memory_besides + need / 7 * 8;
+    if (options->memory_half > 0 && limit > options->memory_half)
+        limit += limit - options->memory_half;
     if (options->memory_besides > 0)
-        snprintf(reason + used, size - (size_t)used, ": %s --max-memory=%" PRIu64 "M",
-                 is_known ? "set" : "try", limit / MIB + 1);
+        used += snprintf(reason + used, size - (size_t)used, ": %s --max-memory=%" PRIu64 "M",
+                         is_known ? "set" : "try", limit / MIB + 1);
+    if (options->memory_besides > 0 && options->memory_threads > 1)
+        snprintf(reason + used, size - (size_t)used, " for %u threads, or less with --threads=1",
+                 options->memory_threads);
 }
 
 bool weir__archive_reason_memory(struct weir__archive_level *level, const char *text,

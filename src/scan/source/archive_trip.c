@@ -225,14 +225,24 @@ bool weir__archive_trip_walk(struct weir__archive_level *level)
     return !is_none || is_encrypted || !level->reason[0];
 }
 
+/* Whether frames come first that libarchive does not pass over in lz4, and of zstd only so many. */
+static bool begins_skipped(const struct weir__archive_member *member)
+{
+    return weir__archive_begins_skipped(weir__buffer_text(&member->held),
+                                        weir__buffer_length(&member->held));
+}
+
 /* Where the archive in the member is read from. False: it would have to be in memory or spilled,
  * and is too large. */
 static bool choose_input(struct weir__archive_level *level, struct weir__archive_member *member)
 {
     struct weir__archive_trip *trip = level->trip;
-    bool must_seek = level->format->way == WEIR__ARCHIVE_SEEK || level->start > 0;
+    bool is_zstd = level->format->id == WEIR__ARCHIVE_ZSTD;
+    bool is_behind = (is_zstd || level->format->id == WEIR__ARCHIVE_LZ4) && begins_skipped(member);
+    bool must_seek =
+        level->format->way == WEIR__ARCHIVE_SEEK || level->start > 0 || (is_behind && !is_zstd);
     level->input = (struct weir__archive_input){.trip = trip, .member = member};
-    if (level->format->way != WEIR__ARCHIVE_EITHER && !must_seek) {
+    if (level->format->way != WEIR__ARCHIVE_EITHER && !must_seek && !is_behind) {
         member->is_holding = true;
         return true;
     }
@@ -454,15 +464,18 @@ static bool is_name_packed(const struct weir__archive_level *level)
     return level->format->id == WEIR__ARCHIVE_7Z || level->format->id == WEIR__ARCHIVE_XAR;
 }
 
-static void give_target(struct weir__archive_trip *trip, const char *target)
+static void give_target(struct weir__archive_level *level, const char *target)
 {
+    struct weir__archive_trip *trip = level->trip;
     uint64_t given = 0;
     bool is_cut = false, has_room = true;
     if (trip->is_muted || trip->is_stopped)
         return;
     give_begin(trip);
-    if (*target)
+    if (*target) {
+        weir__archive_own_mark_target(level, target, strlen(target));
         has_room = give_bytes(trip, target, strlen(target), &given, &is_cut);
+    }
     give_end(trip, has_room && !trip->is_stopped, is_cut);
 }
 
@@ -486,7 +499,7 @@ static void walk_entry(struct weir__archive_level *level, struct archive_entry *
     if (!trip->is_muted && !trip->is_stopped)
         note(trip, weir__archive_give_at(trip->giver, number, path_of(trip)));
     if (target)
-        give_target(trip, target);
+        give_target(level, target);
     else if (!trip->is_stopped)
         read_entry(level, entry, number);
 }
@@ -550,6 +563,9 @@ static void walk_file(struct weir__archive_trip *trip)
     bool is_walked = false;
     if (got < 0)
         snprintf(level.reason, sizeof(level.reason), "broken: the file cannot be read");
+    else if (got == 0) /* who sent it here has seen its first bytes */
+        snprintf(level.reason, sizeof(level.reason),
+                 "broken: the file was cut off while it was read");
     else if (!level.format)
         snprintf(level.reason, sizeof(level.reason), "not an archive that is known");
     else if (level.format->way == WEIR__ARCHIVE_OPAQUE)

@@ -167,8 +167,9 @@ static enum outcome attempt(struct run *run, int *ret_error)
     struct weir__archive_walker *walker = run->walker;
     pid_t before = walker->process.child.pid;
     do
-        *ret_error = weir__archive_process_start(&walker->process, &walker->options,
-                                                 walker->has_no_seccomp, run->deadline);
+        *ret_error =
+            weir__archive_process_start(&walker->process, &walker->options, walker->has_no_seccomp,
+                                        walker->is_passed_on, run->deadline);
     while (*ret_error && walker->process.died_of == SIGKILL &&
            ++run->tries < WEIR__ARCHIVE_TRIES_MAX);
     if (*ret_error)

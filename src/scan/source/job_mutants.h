@@ -33,7 +33,11 @@
     X(MEMBER_LOST_WHEN_STOPPED, "scan_archive_stop")                                               \
     X(ARCHIVE_REFUSED_KEEPS_MEMBER, "scan_archive_stop_waiting")                                   \
     X(MEMBER_WITHOUT_MEMORY_IS_LOST, "scan_archive_no_memory")                                     \
-    X(ARCHIVE_BROKEN_IS_KEPT, "scan_archive_broken")
+    X(ARCHIVE_BROKEN_IS_KEPT, "scan_archive_broken")                                               \
+    X(SHARD_PERMIT_KEPT, "scan_shards")                                                            \
+    X(SHARDS_HALF_WAITED, "scan_shards")                                                           \
+    X(SHARD_HOLDS_NO_PACK, "scan_shards_stop")                                                     \
+    X(SHARD_UNSENT_IS_LOST, "scan_shards_stop")
 
 enum weir__job_mutant {
     WEIR__JOB_NO_MUTANT = 2000,

@@ -1,10 +1,13 @@
 /* scan.c - a scan from its start to its end: limits, threads, counts. */
 #include "scan_repo.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "cover.h"
 #include "log.h"
 #include "resources.h"
 
@@ -18,6 +21,8 @@ static const struct weir_lock_class scan_class = {"scan-run", 200};
     8u /* beside the open directories: a file, a job, children, what is spilled */
 #define FDS_DIRS_MAX 32u
 #define FDS_DIRS_MIN 2u
+
+#define END_MAX      10u /* of the name of a file, behind the last dot */
 
 /* A thread looks whether to stop after each read; who then does not end waits for a device. */
 #define DRAIN_NS WEIR_NS_PER_S
@@ -56,6 +61,7 @@ void weir__scan_count(struct weir__scan_worker *w)
     to->archives_unopened += from->archives_unopened;
     to->repos += from->repos;
     to->objects += from->objects;
+    to->shallow += from->shallow;
     to->unremembered += from->unremembered;
     to->findings += from->findings;
     to->allowed += from->allowed;
@@ -65,7 +71,8 @@ void weir__scan_count(struct weir__scan_worker *w)
     memset(&w->counts, 0, sizeof(w->counts));
 }
 
-static void tell(struct weir__scan_worker *w, const struct weir__scan_gap *gap)
+/* Its path is as it is shown. */
+static void count_gap(struct weir__scan_worker *w, const struct weir__scan_gap *gap)
 {
     if (w->counting)
         return;
@@ -74,10 +81,15 @@ static void tell(struct weir__scan_worker *w, const struct weir__scan_gap *gap)
         w->counts.partial++;
     else
         w->counts.failed++;
+    if (w->run->hooks.gap)
+        w->run->hooks.gap(w->run->hooks.arg, gap);
+}
+
+static void tell(struct weir__scan_worker *w, const struct weir__scan_gap *gap)
+{
     struct weir__scan_gap shown = *gap;
     shown.path = weir__scan_name(w, gap->path);
-    if (w->run->hooks.gap)
-        w->run->hooks.gap(w->run->hooks.arg, &shown);
+    count_gap(w, &shown);
 }
 
 void weir__scan_tell(struct weir__scan_worker *w, const char *path, const char *what,
@@ -86,6 +98,29 @@ void weir__scan_tell(struct weir__scan_worker *w, const char *path, const char *
     struct weir__scan_gap gap = {
         .path = path, .what = what, .why = why ? why : weir__log_reason(errno)};
     tell(w, &gap);
+}
+
+/* It has a '/', or an end like ".toml" or ".5". */
+static bool looks_like_path(const char *typed)
+{
+    const char *dot = strrchr(typed, '.');
+    size_t length = dot ? strlen(dot + 1) : 0;
+    bool has_end = dot && dot > typed && length > 0 && length <= END_MAX;
+    for (size_t i = 1; i <= length && has_end; i++)
+        has_end = isalnum((unsigned char)dot[i]);
+    return has_end || strchr(typed, '/');
+}
+
+void weir__scan_tell_typed(struct weir__scan_worker *w, const char *path, const char *what,
+                           const char *why)
+{
+    char typed[PATH_MAX];
+    struct weir__scan_gap gap = {.what = what, .why = why ? why : weir__log_reason(errno)};
+    const char *shown = weir__scan_name(w, path);
+    if (!w->run->options->show_secrets && !looks_like_path(path))
+        shown = weir__cover_clip(typed, sizeof(typed), shown, SIZE_MAX);
+    gap.path = shown;
+    count_gap(w, &gap);
 }
 
 void weir__scan_tell_partial(struct weir__scan_worker *w, const char *path, const char *what,

@@ -84,9 +84,10 @@ struct weir__scan_fetcher {
 
 /* What is done about repositories that are met. */
 enum weir__scan_history {
-    WEIR__SCAN_NO_HISTORY,   /* their objects are files like others */
-    WEIR__SCAN_HISTORY_ALSO, /* the objects are scanned as git has them, all else as files */
-    WEIR__SCAN_HISTORY_ONLY, /* and nothing else is */
+    WEIR__SCAN_NO_HISTORY,    /* their objects are files like others */
+    WEIR__SCAN_HISTORY_GIVEN, /* as ALSO for paths that are one themselves, else as NO */
+    WEIR__SCAN_HISTORY_ALSO,  /* the objects are scanned as git has them, all else as files */
+    WEIR__SCAN_HISTORY_ONLY,  /* and nothing else is */
 };
 
 /* What of a history is scanned: git/wanted.h. */
@@ -128,8 +129,12 @@ struct weir__scan_options {
     bool is_full;   /* texts of histories are scanned without regard to what they were made from */
     /* Of all repositories together; 0: as weir/pool.h has it. */
     uint64_t ring_bytes, delta_bytes, spill_slots;
+    bool has_no_spill;                     /* no history may use temporary files */
     const struct weir_slots_config *slots; /* of disks; or NULL */
     unsigned repos_max;                    /* that are scanned at once; 0: one more than threads */
+    /* Memory of all that histories take; 0: no limit but those of the parts. For so many bytes of
+     * it a user has to allow memory_besides and twice as many. */
+    uint64_t history_bytes, history_besides;
 };
 
 /* Why something was not scanned. */
@@ -156,6 +161,7 @@ struct weir__scan_stats {
     uint64_t failed, partial;                  /* gaps of either kind */
     uint64_t archives, members, archives_unopened;
     uint64_t repos, objects; /* histories, and what was scanned in them: blobs, messages */
+    uint64_t shallow;        /* histories that end where their clone was cut */
     uint64_t unremembered;   /* histories that will be scanned in full again */
     uint64_t findings, allowed, rejected; /* of the engine */
     uint64_t decoded_bytes;
@@ -170,12 +176,22 @@ struct weir__scan_stats {
 
 #define WEIR__SCAN_DEVICES_MAX 32u
 
+/* What memory that was too little has cost. */
+struct weir__scan_cost {
+    uint64_t rebuilt, rebuilt_bytes; /* objects that were built again, since they were let go */
+    uint64_t spilled, spilled_bytes; /* objects that were written to temporary files */
+};
+
 /* What repositories held of their limits, and waited for. */
 struct weir__scan_limits {
     bool has_repos;
     uint32_t leaders;
     uint64_t most; /* at once */
     uint64_t ring_most, delta_most, spills_most;
+    uint64_t large; /* repositories that were admitted once more, for objects that are too large
+                       for a shard */
+    bool has_no_spill;
+    struct weir__scan_cost cost;
     struct weir_pool_stats pool;
     struct weir_sched_stats sched;
     struct weir_slots_stats slots;
@@ -187,9 +203,13 @@ struct weir__scan_limits {
 };
 
 struct weir__scan;
+struct weir_metrics;
 
 /* All defaults, and no paths. */
 void weir__scan_options_init(struct weir__scan_options *options);
+
+/* Whether one of the paths is a repository, or pretends to be one. */
+bool weir__scan_has_repo(const struct weir__scan_options *options);
 
 /* NoMemory, Invalid (a limit that is too small), or what starting threads failed with. */
 WEIR_MUST_USE int weir__scan_start(struct weir__scan **ret_run,
@@ -201,6 +221,10 @@ WEIR_MUST_USE int weir__scan_wait(struct weir__scan *run, const struct weir_dead
 void weir__scan_stop(struct weir__scan *run);
 void weir__scan_read(struct weir__scan *run, struct weir__scan_stats *ret_stats);
 void weir__scan_read_limits(struct weir__scan *run, struct weir__scan_limits *ret_limits);
+/* The limits of the run to a registry, and away from it: before the run is finished, and after any
+ * error. What adding to a registry fails with. */
+WEIR_MUST_USE int weir__scan_metrics_add(struct weir__scan *run, struct weir_metrics *metrics);
+void weir__scan_metrics_remove(struct weir__scan *run, struct weir_metrics *metrics);
 /* 0, Incomplete when something failed or was scanned in part, Canceled when it was stopped. */
 int weir__scan_finish(struct weir__scan *run, struct weir__scan_stats *ret_stats);
 

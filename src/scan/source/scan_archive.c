@@ -6,8 +6,10 @@
  * the disk that it lies on. What holds these waits for nothing but its decoder, so nobody can wait
  * for himself. The permit of the pool goes home when the archive's last member is done.
  *
- * Each thread has a decoder of its own, started with its first archive. Where --max-memory has not
- * enough for all of them at once, it is ended with the archive.
+ * There are as many decoders as archives are in work at once. Behind an archive its decoder is put
+ * aside, and whoever is admitted next takes it. That is for the threads of the run's crew, which
+ * all live until the last archive is done: the kernel ends a decoder with the thread that started
+ * it. Others keep one of their own if there is memory for that, else it is ended with the archive.
  *
  * Members come one after the other. A small one is handed over (scan_members.c) when another thread
  * has nothing to do; the frontier of the archive says how many may be out at once, and how many
@@ -18,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "archive_walker.h"
 #include "job_mutants.h"
 #include "sys.h"
 #include "temporary.h"
@@ -46,9 +49,8 @@ int weir__scan_archives_init(struct weir__scan *run)
     archives->bytes = one;
     archives->members_max = WEIR__SCAN_MEMBERS_MAX;
     archives->is_child_kept = all / one >= run->threads;
-    archives->bytes_most = all;
-    if (archives->is_child_kept)
-        archives->bytes_most -= (run->threads - 1) * IDLE_BYTES;
+    uint64_t decoders = archives->is_child_kept ? run->threads : all / one;
+    archives->bytes_most = all - (decoders - 1) * IDLE_BYTES;
     int result = weir_pool_init(&archives->pool, "scan-archives", &config);
     archives->has_pool = result == 0;
     if (result == 0) {
@@ -58,8 +60,35 @@ int weir__scan_archives_init(struct weir__scan *run)
     return result;
 }
 
+/* --- decoders that are put aside --- */
+
+static void put_aside(struct weir__scan_worker *w)
+{
+    struct weir__scan_archives *archives = &w->run->archives;
+    weir_lock_acquire(&w->run->lock);
+    w->walker->next = archives->aside;
+    archives->aside = w->walker;
+    weir_lock_release(&w->run->lock);
+    w->walker = NULL;
+}
+
+static struct weir__archive_walker *take_aside(struct weir__scan *run)
+{
+    weir_lock_acquire(&run->lock);
+    struct weir__archive_walker *walker = run->archives.aside;
+    if (walker)
+        run->archives.aside = walker->next;
+    weir_lock_release(&run->lock);
+    return walker;
+}
+
 void weir__scan_archives_fini(struct weir__scan *run)
 {
+    for (struct weir__archive_walker *one = run->archives.aside, *next; one; one = next) {
+        next = one->next;
+        weir__archive_walker_free(one);
+    }
+    run->archives.aside = NULL;
     if (run->archives.has_slots)
         weir_slots_fini(&run->archives.slots);
     if (run->archives.has_pool)
@@ -269,7 +298,13 @@ const char *weir__scan_archive_why_not(const struct weir__scan *run, bool is_str
 static int equip(struct weir__scan_worker *w)
 {
     const struct weir__scan_options *options = w->run->options;
-    int result = w->walker ? 0 : weir__archive_walker_new(&w->walker, &options->archives);
+    int result = 0;
+    if (!w->walker && w->is_of_crew)
+        w->walker = take_aside(w->run);
+    if (!w->walker)
+        result = weir__archive_walker_new(&w->walker, &options->archives);
+    if (result == 0)
+        w->walker->is_passed_on = w->is_of_crew;
     if (result < 0 || options->spills_max == 0)
         return result;
     /* Without one, members that would need it are told. */
@@ -324,9 +359,11 @@ static void tidy(struct weir__scan_worker *w, bool has_grown)
         weir__sys_close_at(&w->spill);
         w->has_spill = false;
     }
-    if (!w->run->archives.is_child_kept || has_grown) {
+    if (has_grown || (!w->is_of_crew && !w->run->archives.is_child_kept)) {
         weir__archive_walker_free(w->walker);
         w->walker = NULL;
+    } else if (w->is_of_crew && w->walker) {
+        put_aside(w);
     }
 }
 

@@ -20,7 +20,8 @@ struct weir__scan_archives {
     uint64_t bytes_most;     /* for one whose decoder needs more than others */
     uint64_t members_max;    /* in work at once, of one archive */
     bool has_pool, has_slots;
-    bool is_child_kept; /* there is memory for a decoder of each thread */
+    bool is_child_kept;                 /* there is memory for a decoder of each thread */
+    struct weir__archive_walker *aside; /* a list; under the lock of the run */
 };
 
 /* --- scan_spill.c --- */

@@ -14,7 +14,8 @@
 
 #include "banned.h"
 
-static bool send_path(struct weir__scan_worker *w, enum weir__job_kind kind, const char *path)
+static bool send_path(struct weir__scan_worker *w, enum weir__job_kind kind, const char *path,
+                      uint64_t number)
 {
     struct weir__job *job = weir__job_new(kind, path, strlen(path), 0);
     if (!job && WEIR__JOB_MUTANT(JOB_WITHOUT_MEMORY_IS_SILENT))
@@ -23,15 +24,16 @@ static bool send_path(struct weir__scan_worker *w, enum weir__job_kind kind, con
         weir__scan_tell(w, path, "cannot scan", weir_error_text(WEIR_E_NO_MEMORY));
         return true;
     }
+    job->number = number;
     if (weir__job_send(w->run, job) == 0)
         return true;
     weir__job_free(job);
     return false;
 }
 
-static bool take_listed(void *arg, const char *name)
+static bool take_listed(void *arg, const char *name, uint64_t number)
 {
-    return send_path(arg, WEIR__JOB_LISTED, name);
+    return send_path(arg, WEIR__JOB_LISTED, name, number);
 }
 
 static bool is_list_stopped(void *arg)
@@ -41,13 +43,14 @@ static bool is_list_stopped(void *arg)
 
 static void tell_list(void *arg, const char *list, const char *what, const char *why)
 {
-    weir__scan_tell(arg, list, what, why);
+    weir__scan_tell_typed(arg, list, what, why);
 }
 
 /* --- repositories --- */
 
-static bool take_repo(void *arg, const char *name)
+static bool take_repo(void *arg, const char *name, uint64_t number)
 {
+    (void)number;
     weir__scan_repo_found(arg, name);
     return true;
 }
@@ -83,13 +86,19 @@ static void tell_problem(void *arg, const char *text)
 static void find_repos(struct weir__scan_worker *w, const char *root)
 {
     struct search search = {w, root};
+    struct stat st;
+    if (weir__sys_fstatat(AT_FDCWD, root, &st, 0) < 0) {
+        weir__scan_tell_typed(w, root, errno == ENOENT ? "cannot find" : "cannot open", NULL);
+        return;
+    }
     const struct weir__git_find_options options = {
         .problem = tell_problem, .problem_arg = &search, .stop = &w->run->stop};
     struct weir__git_find_stats stats = {0};
     /* An error of the root is a problem, too. */
     int result = weir__git_find_repos(root, &options, on_repo, w, &stats);
     if (result == 0 && stats.repos == 0 && stats.problems == 0)
-        weir__scan_tell(w, root, "cannot find", "a repository is not in it");
+        weir__scan_tell(w, root, "cannot find a repository of git in",
+                        "there is none: name another folder");
 }
 
 int weir__scan_list_main(struct weir_crew_self *self, void *arg)
@@ -103,8 +112,8 @@ int weir__scan_list_main(struct weir_crew_self *self, void *arg)
     for (size_t i = 0; i < options->paths_count && goes_on; i++)
         if (!weir__scan_given_again(w->run->given, i))
             goes_on = is_repo(w, options->paths[i])
-                          ? take_repo(w, weir__scan_plain_path(options->paths[i]))
-                          : send_path(w, WEIR__JOB_PATH, options->paths[i]);
+                          ? take_repo(w, weir__scan_plain_path(options->paths[i]), 0)
+                          : send_path(w, WEIR__JOB_PATH, options->paths[i], 0);
     if (options->files_from && goes_on)
         weir__scan_names_each(options->files_from, options->from0, &names);
     if (options->repos_from) {
@@ -117,7 +126,7 @@ int weir__scan_list_main(struct weir_crew_self *self, void *arg)
         weir__scan_staged_list(w);
     weir__scan_count(w);
     weir__job_done(w->run);
-    if (options->has_totals)
+    if (options->has_totals && !w->run->repos.sched) /* nobody knows how much is in a history */
         weir__scan_find_totals(w);
     return 0;
 }

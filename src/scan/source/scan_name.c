@@ -7,7 +7,8 @@
  * hidden.
  *
  * Most names cannot hold one: only what has WORD_MIN letters, digits or one of "_-+=" in a row is
- * given to the engine. A name that could not be looked at shows none of these rows.
+ * given to the engine. A name that could not be looked at shows none of these rows. What a name
+ * itself calls a secret (password=...) is hidden whatever the rules say.
  */
 #include "scan_part.h"
 
@@ -15,6 +16,7 @@
 #include <strings.h>
 
 #include "alloc.h"
+#include "cover.h"
 #include "report/redact.h"
 #include "text.h"
 
@@ -87,7 +89,9 @@ static void take_name(void *arg, const struct weir__finding *finding)
     told.line_length = weir__buffer_length(&names->path);
     told.line_from = names->from + (size_t)place->offset;
     told.line_until = told.line_from + (size_t)place->length;
+    told.brought = w->brought;
     w->counts.findings++;
+    w->told++;
     w->run->hooks.finding(w->run->hooks.arg, weir__buffer_text(&names->path), &told);
 }
 
@@ -203,7 +207,9 @@ const char *weir__scan_name(struct weir__scan_worker *w, const char *path)
         names->has_path = true;
         names->is_telling = false;
         int result = look_at_all(w, dir, is_dir_clean);
-        bool is_url = !w->run->options->show_secrets && hide_user(names->shown);
+        bool is_hiding = !w->run->options->show_secrets;
+        names->is_named = is_hiding && weir__cover_path(names->shown);
+        bool is_url = is_hiding && hide_user(names->shown);
         if (is_url) {
             names->is_hidden = true; /* and what the user typed is no finding */
             names->is_dir_clean = false;
@@ -219,5 +225,5 @@ const char *weir__scan_name(struct weir__scan_worker *w, const char *path)
             weir__scan_tell_partial(w, path, "cannot look at the name of", weir_error_text(result));
         }
     }
-    return names->is_hidden ? names->shown : path;
+    return names->is_hidden || names->is_named ? names->shown : path;
 }

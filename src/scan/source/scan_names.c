@@ -50,7 +50,7 @@ static bool take(struct reading *reading, const char *line, size_t length)
     if (length == 0)
         return true; /* an empty line */
     if (!memchr(line, '\0', length))
-        return reading->names->take(reading->names->arg, line);
+        return reading->names->take(reading->names->arg, line, reading->empties.entries + 1);
     tell(reading, "cannot read", "a NUL byte in a line: names that end with NUL need --from0");
     return false;
 }
@@ -87,8 +87,11 @@ bool weir__scan_names_each(const char *list, bool from0, const struct weir__scan
     struct weir__lines lines;
     if (weir__lines_open(&lines, list, end, WEIR__SCAN_NAME_MAX) < 0)
         tell(&reading, "cannot open", NULL);
-    else
+    else {
+        lines.is_stopped = names->is_stopped;
+        lines.arg = names->arg;
         read_all(&reading, &lines);
+    }
     weir__lines_fini(&lines);
     return reading.is_good;
 }

@@ -17,8 +17,9 @@
 #define WEIR__SCAN_NAME_MAX (1u << 20)
 
 struct weir__scan_names {
-    bool (*take)(void *arg, const char *name); /* false: no more */
-    bool (*is_stopped)(void *arg);             /* or NULL */
+    /* number: in the list, from 1, empty lines included. False: no more. */
+    bool (*take)(void *arg, const char *name, uint64_t number);
+    bool (*is_stopped)(void *arg); /* or NULL */
     /* What could not be read of the list; why is NULL where errno says it. */
     void (*tell)(void *arg, const char *list, const char *what, const char *why);
     void *arg;

@@ -73,6 +73,7 @@ struct weir__job {
     void (*release)(struct weir__job *job); /* when it is freed; or NULL */
     size_t path_length;
     size_t names_length; /* each ends with NUL */
+    uint64_t number;     /* in its list, from 1; 0: it is of none */
     char text[];         /* the path (of a directory with its slash) and NUL, then the names */
 };
 
@@ -107,6 +108,7 @@ struct weir__scan_named {
     uint64_t found; /* in it */
     bool has_path;
     bool is_hidden;    /* something in it is */
+    bool is_named;     /* as a secret, by the name itself, and hidden */
     bool is_dir_clean; /* nothing is in the directory */
     bool is_telling;   /* all that is to be hidden is */
 };
@@ -141,8 +143,9 @@ struct weir__scan_worker {
     dev_t disk_of;
     int spill; /* if has_spill */
     bool has_disk, has_spill;
-    bool is_link;                        /* what is scanned is the target of a symlink */
-    struct weir__scan_hand *hand;        /* for repositories; made with the first shard */
+    bool is_of_crew;              /* its thread ends when nothing is left to do, not before */
+    bool is_link;                 /* what is scanned is the target of a symlink */
+    struct weir__scan_hand *hand; /* for repositories; made with the first shard */
     const struct weir__brought *brought; /* by whom, of an object of a repository; or NULL */
     bool is_asking;                      /* whether there is anything; what it is comes later */
     uint64_t told;                       /* findings */
@@ -155,13 +158,19 @@ struct weir__scan_repos {
     struct weir_pool pool;
     struct weir_slots slots;
     struct weir_pool_config config;
-    struct weir_budget large; /* 1: who has it looks at the large objects of his repository */
-    bool has_pool, has_slots, has_states, has_large;
+    bool has_pool, has_slots, has_states;
     struct weir__git_states states; /* what is remembered of repositories */
     uint32_t leaders;
     struct weir__git_set known; /* by the folder of their objects; under the run's lock */
+    /* Those that wait with large objects, and how many are at theirs; under the run's lock: */
+    struct weir__scan_repo *large_first, *large_last;
+    uint32_t large_waiting, large_now;
+    uint64_t large_all; /* that were admitted for these */
+    /* What walks cost beyond building each object once in memory, under the run's lock: */
+    struct weir__scan_cost cost;
     /* What was held at most, under the run's lock: */
     uint64_t now, most, ring_most, delta_most, spills_most;
+    uint64_t submitted;
     struct weir__scan_device devices[WEIR__SCAN_DEVICES_MAX];
     size_t devices_count;
 };
@@ -202,6 +211,10 @@ void weir__scan_tell(struct weir__scan_worker *w, const char *path, const char *
                      const char *why);
 void weir__scan_tell_partial(struct weir__scan_worker *w, const char *path, const char *what,
                              const char *why);
+/* The same of what somebody typed and is not there: unless it looks like one, it may be no path at
+ * all. */
+void weir__scan_tell_typed(struct weir__scan_worker *w, const char *path, const char *what,
+                           const char *why);
 
 /* --- scan_worker.c --- */
 WEIR_MUST_USE int weir__scan_worker_new(struct weir__scan_worker **ret_worker,
@@ -211,6 +224,8 @@ void weir__scan_worker_free(struct weir__scan_worker *w);
 int weir__scan_worker_main(struct weir_crew_self *self, void *arg);
 /* "./a" is a, and "." is "". */
 const char *weir__scan_plain_path(const char *path);
+/* Of "a//" that of "a/". */
+size_t weir__scan_folder_length(const char *path, size_t length);
 /* All of a directory that the user named. */
 void weir__scan_tree(struct weir__scan_worker *w, const char *path);
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "alloc.h"
+#include "git/discover.h"
 #include "log.h"
 #include "sys.h"
 
@@ -20,16 +21,6 @@
 
 static const struct weir_lock_class repo_class = {"scan-repo", 210};
 
-/* Repositories that wait; each takes some hundred bytes. */
-#define WAITING_MAX 65536u
-#define KNOWN_BYTES (UINT64_C(16) << 20)
-/* Of the pool, for one repository: the least that a walk is of use with, and the most that it can
- * make use of in each thread. */
-#define DELTA_MIN (UINT64_C(8) << 20)
-#define DELTA_MAX (UINT64_C(32) << 20)
-#define RING_EACH (UINT64_C(1) << 20)
-/* A path of deltas takes more than its packed bytes, and seldom more than this. */
-#define UNPACKED 16u
 #define DRAIN_NS WEIR_NS_PER_S
 #define GRACE_NS (500 * WEIR_NS_PER_MS)
 
@@ -39,24 +30,17 @@ int weir__scan_repos_init(struct weir__scan *run)
 {
     const struct weir__scan_options *options = run->options;
     struct weir__scan_repos *repos = &run->repos;
-    weir__git_set_init(&repos->known, 2 * sizeof(uint64_t), 0, KNOWN_BYTES);
     if (options->history == WEIR__SCAN_NO_HISTORY)
         return 0;
-    struct weir_pool_config config = weir_pool_config_default();
-    if (options->ring_bytes)
-        config.scan_ring_bytes = options->ring_bytes;
-    if (options->delta_bytes)
-        config.delta_cache_bytes = options->delta_bytes;
-    if (options->spill_slots)
-        config.spill_slots = options->spill_slots;
+    struct weir_pool_config config = weir__scan_share_all(options);
+    uint32_t waiting = weir__scan_share_waiting(options);
+    weir__git_set_init(&repos->known, 2 * sizeof(uint64_t), 0,
+                       weir__git_set_needs(2ull * waiting, 2 * sizeof(uint64_t), 0));
     int result = weir_pool_init(&repos->pool, "scan-repos", &config);
     repos->has_pool = result == 0;
     if (result == 0)
         result = weir_slots_init(&repos->slots, "scan-repo-disks", options->slots);
     repos->has_slots = result == 0;
-    if (result == 0)
-        result = weir_budget_init(&repos->large, "scan-large", 1);
-    repos->has_large = result == 0;
     if (result < 0)
         return result;
     repos->config = config;
@@ -67,7 +51,7 @@ int weir__scan_repos_init(struct weir__scan *run)
     repos->leaders = options->repos_max ? options->repos_max : run->threads + 1;
     const struct weir_sched_options sched = {
         .workers = repos->leaders,
-        .jobs_max = WAITING_MAX,
+        .jobs_max = waiting,
         .slots = &repos->slots,
         .pool = &repos->pool,
         .crew = {.drain_ns = DRAIN_NS, .grace_ns = GRACE_NS},
@@ -93,8 +77,6 @@ void weir__scan_repos_fini(struct weir__scan *run)
     weir_sched_free(repos->sched);
     if (repos->has_states)
         weir__git_states_close(&repos->states);
-    if (repos->has_large)
-        weir_budget_fini(&repos->large);
     if (repos->has_slots)
         weir_slots_fini(&repos->slots);
     if (repos->has_pool)
@@ -104,20 +86,8 @@ void weir__scan_repos_fini(struct weir__scan *run)
 
 /* --- one repository --- */
 
-void weir__scan_repo_hold(struct weir__scan_repo *repo)
+void weir__scan_repo_free(struct weir__scan_repo *repo)
 {
-    weir_lock_acquire(&repo->run->lock);
-    repo->users++;
-    weir_lock_release(&repo->run->lock);
-}
-
-void weir__scan_repo_drop(struct weir__scan_repo *repo)
-{
-    weir_lock_acquire(&repo->run->lock);
-    bool is_last = --repo->users == 0;
-    weir_lock_release(&repo->run->lock);
-    if (!is_last)
-        return;
     if (repo->has_shards)
         weir_frontier_fini(&repo->shards);
     weir__scan_origins_free(repo->origins);
@@ -127,6 +97,9 @@ void weir__scan_repo_drop(struct weir__scan_repo *repo)
     weir__scan_refs_free(repo->refs);
     weir__git_set_fini(&repo->suspects);
     weir__git_set_fini(&repo->looked);
+    weir__git_set_fini(&repo->named);
+    weir__git_set_fini(&repo->folders);
+    weir__git_lineage_fini(&repo->lineage);
     weir__git_store_close(repo->store);
     weir_lock_fini(&repo->lock);
     weir__base_free(repo);
@@ -208,6 +181,9 @@ void weir__scan_read_limits(struct weir__scan *run, struct weir__scan_limits *re
     ret_limits->ring_most = repos->ring_most;
     ret_limits->delta_most = repos->delta_most;
     ret_limits->spills_most = repos->spills_most;
+    ret_limits->large = repos->large_all;
+    ret_limits->has_no_spill = run->options->has_no_spill;
+    ret_limits->cost = repos->cost;
     ret_limits->devices_count = repos->devices_count;
     memcpy(ret_limits->devices, repos->devices, sizeof(repos->devices));
     weir_lock_release(&run->lock);
@@ -228,54 +204,91 @@ static int run_repo(struct weir_job *job, const struct weir_deadline *deadline)
     return result;
 }
 
-static void end_repo(struct weir_job *job, int result)
+static void put_down(struct weir__scan_repo *repo)
 {
-    struct weir__scan_repo *repo = (struct weir__scan_repo *)job;
-    struct weir__scan *run = repo->run;
-    if (!repo->w && !weir_cancel_is_fired(&run->stop) && weir__scan_worker_new(&repo->w, run) == 0)
-        weir__scan_repo_tell(repo->w, repo, NULL, "cannot scan the history of",
-                             weir_error_text(result));
     if (repo->w)
         weir__scan_count(repo->w);
     weir__scan_worker_free(repo->w);
     repo->w = NULL;
+}
+
+void weir__scan_repo_over(struct weir__scan_repo *repo, int result)
+{
+    struct weir__scan *run = repo->run;
+    if (!repo->w && !weir_cancel_is_fired(&run->stop) && weir__scan_worker_new(&repo->w, run) == 0)
+        weir__scan_repo_tell(repo->w, repo, NULL,
+                             repo->is_large ? "cannot scan the large objects of"
+                                            : "cannot scan the history of",
+                             repo->is_large && result == -WEIR_E_BUSY
+                                 ? "too many repositories wait with such: scan them in parts"
+                                 : weir_error_text(result));
+    put_down(repo);
     weir__scan_repo_drop(repo);
     weir__job_done(run);
 }
 
-/* --- what it needs --- */
-
-static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
+static void end_repo(struct weir_job *job, int result)
 {
-    return value < least ? least : value < most ? value : most;
+    struct weir__scan_repo *repo = (struct weir__scan_repo *)job;
+    struct weir__scan *run = repo->run;
+    bool was_large = repo->is_large;
+    if (result == 0 && repo->has_large && !was_large) {
+        put_down(repo);
+        weir__scan_large_add(repo);
+        return;
+    }
+    if (was_large)
+        weir__scan_large_done(run);
+    weir__scan_repo_over(repo, result);
 }
 
-/* By the sizes of its packs. One that would like more than there is gets what there is, and leave
- * to spill. */
-static void ask_for(struct weir__scan_repo *repo, const struct weir__git_store *store)
+/* --- which they are --- */
+
+bool weir__scan_repo_is(const char *path)
 {
-    const struct weir__scan_repos *repos = &repo->run->repos;
-    uint64_t threads = repo->run->threads;
-    struct weir__git_store_needs needs;
-    weir__git_store_needs(store, &needs);
-    uint64_t wish = clamp(needs.pack_bytes_max * UNPACKED, DELTA_MIN, DELTA_MAX * threads) +
-                    2 * needs.plan_bytes_max;
-    uint64_t most = repos->config.delta_cache_bytes;
-    repo->job.pool = (struct weir_pool_request){
-        .scan_ring_bytes = clamp(RING_EACH * threads, 1, repos->config.scan_ring_bytes),
-        .delta_cache_bytes = wish < most ? wish : most,
-        .needs_spill_slot = wish > most,
-    };
-    repo->plan_bytes = 2 * needs.plan_bytes_max;
+    struct weir__git_discovered found;
+    char why[WEIR__GIT_FIND_WHY_MAX];
+    int fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0);
+    if (fd < 0)
+        return false; /* what is wrong with it is told when it is scanned */
+    int result = weir__git_discover(fd, &found, why);
+    weir__sys_close(fd);
+    return result < 0 || found.found != WEIR__GIT_FOUND_NONE;
+}
+
+bool weir__scan_has_repo(const struct weir__scan_options *options)
+{
+    const struct weir__scan_fetcher *fetcher = options->fetcher;
+    for (size_t i = 0; i < options->paths_count; i++)
+        if (strcmp(options->paths[i], "-") != 0 &&
+            !(fetcher && fetcher->is_mine(fetcher->arg, options->paths[i])) &&
+            weir__scan_repo_is(options->paths[i]))
+            return true;
+    return false;
+}
+
+static struct weir__git_id identity_of(const struct stat *st)
+{
+    struct weir__git_id id = {{0}};
+    uint64_t words[2] = {st->st_dev, st->st_ino};
+    memcpy(id.bytes, words, sizeof(words));
+    return id;
+}
+
+bool weir__scan_repo_knows(struct weir__scan *run, const struct stat *objects)
+{
+    struct weir__git_id id = identity_of(objects);
+    weir_lock_acquire(&run->lock);
+    bool is_known = weir__git_set_find(&run->repos.known, &id) != WEIR__GIT_SET_NONE;
+    weir_lock_release(&run->lock);
+    return is_known;
 }
 
 /* 1, or 0 when somebody has brought it before. */
 static int make_known(struct weir__scan *run, const struct stat *st)
 {
-    struct weir__git_id id = {{0}};
-    uint64_t words[2] = {st->st_dev, st->st_ino};
+    struct weir__git_id id = identity_of(st);
     uint32_t number;
-    memcpy(id.bytes, words, sizeof(words));
     weir_lock_acquire(&run->lock);
     int result = weir__git_set_add(&run->repos.known, &id, &number);
     weir_lock_release(&run->lock);
@@ -316,7 +329,7 @@ static int name_objects(struct weir__scan_repo *repo, const struct weir__git_sto
 
 static struct weir__scan_repo *repo_new(struct weir__scan *run, const char *path)
 {
-    size_t length = without_dot_git(path, strlen(path));
+    size_t length = weir__scan_folder_length(path, without_dot_git(path, strlen(path)));
     struct weir__scan_repo *repo = weir__base_alloc(1, sizeof(*repo) + length + 2);
     if (!repo)
         return NULL;
@@ -340,6 +353,7 @@ static int submit(struct weir__scan_worker *w, struct weir__scan_repo *repo, con
     repo->job.run = run_repo;
     repo->job.done = end_repo;
     weir_lock_acquire(&run->lock);
+    repo->number = ++run->repos.submitted;
     run->open++; /* as long as it is somewhere */
     weir_lock_release(&run->lock);
     int result = weir_sched_submit(run->repos.sched, &repo->job);
@@ -351,6 +365,7 @@ static int submit(struct weir__scan_worker *w, struct weir__scan_repo *repo, con
 void weir__scan_repo_found(struct weir__scan_worker *w, const char *path)
 {
     char problem[WEIR__GIT_PROBLEM_SIZE] = "";
+    char why[WEIR__SCAN_WHY_MAX] = "";
     struct weir__git_store *store = NULL;
     struct stat st;
     const char *shown = *path ? path : ".";
@@ -362,8 +377,9 @@ void weir__scan_repo_found(struct weir__scan_worker *w, const char *path)
         struct weir__scan_repo *repo = repo_new(w->run, path);
         result = repo ? 0 : -WEIR_E_NO_MEMORY;
         if (repo) {
-            ask_for(repo, store);
-            result = name_objects(repo, store, &st);
+            result = weir__scan_share_ask(repo, store, why);
+            if (result == 0)
+                result = name_objects(repo, store, &st);
             if (result == 0)
                 result = submit(w, repo, &st);
             if (result < 0)
@@ -376,6 +392,7 @@ void weir__scan_repo_found(struct weir__scan_worker *w, const char *path)
     if (result < 0)
         weir__scan_tell(w, shown, "cannot scan the history of",
                         problem[0]               ? problem
+                        : why[0]                 ? why
                         : result == -WEIR_E_BUSY ? "too many repositories wait: scan them in parts"
                                                  : weir_error_text(result));
 }

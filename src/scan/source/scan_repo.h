@@ -2,13 +2,19 @@
  * includes this.
  *
  *   scan_repo.c          repositories of a run: known, admitted, ended
+ *   scan_repo_share.c    what memory one of them asks for, and which part of it gets how much
  *   scan_repo_lead.c     one of them, from its opening to its end
  *   scan_repo_refs.c     its names, and what is wanted of it
  *   scan_repo_state.c    what is remembered of it
+ *   scan_repo_again.c    how a scan that has little to do is spared what takes time
+ *   scan_repo_send.c     shards on their way
  *   scan_repo_shard.c    shards of its objects, by the threads that scan
  *   scan_repo_look.c     one object: the first look, and the second
+ *   scan_repo_large.c    objects that are too large for a shard
  *   scan_repo_names.c    the names in trees
+ *   scan_repo_missing.c  what objects name and nobody has
  *   scan_repo_origin.c   which commit brought what is suspect
+ *   scan_repo_slice.c    the same, by the threads that scan
  *
  * Who does what: a repository is a job of the scheduler (weir/sched.h). It waits in the lines of
  * its disk and of the pool without a thread; then one of the scheduler's threads leads it: opens
@@ -22,12 +28,12 @@
  * second look scans them, and nobody else, as files of those paths. So findings come from the
  * second look alone.
  *
- * An object that is too large for the part of one shard is looked at when all else is done, with
- * more memory, which one repository of the run has at a time.
+ * An object that is too large for the part of one shard is looked at when all else is done, by a
+ * job of its own, with more memory and leave to spill.
  *
  * Limits: the frontier of a repository lets one shard for each thread be in work, and divides the
- * bytes of the pool's permit among them; suspects take at most WEIR__SCAN_SUSPECTS_BYTES, those
- * beyond are told.
+ * bytes of the pool's permit among them; all else that is kept has its part of struct
+ * weir__scan_share.
  *
  * Ownership: a repository belongs to its leader and to each shard that is somewhere; the last one
  * frees it. A pack that is planned belongs to its shards in the same way.
@@ -51,8 +57,32 @@
 #include "hash.h"
 #include "scan_part.h"
 
-#define WEIR__SCAN_SUSPECTS_BYTES (UINT64_C(64) << 20)
-#define WEIR__SCAN_LOOKED_BYTES   (UINT64_C(32) << 20)
+/* What the parts of one repository may take beside its plans and shards, in bytes. */
+struct weir__scan_share {
+    uint64_t suspects; /* those beyond are told */
+    uint64_t looked;   /* objects that may be met again; those beyond are looked at twice */
+    uint64_t seen;     /* to be remembered; with more nothing is */
+    uint64_t recalled; /* what is remembered of suspects; with more all is scanned */
+    uint64_t refs;     /* names and logs */
+    uint64_t index;    /* what is staged */
+    uint64_t graph;    /* with more it is not used */
+    uint64_t history;  /* commits; with more nobody finds out where things come from */
+    uint64_t trees;    /* of the search for origins; with more they are read again */
+    uint64_t texts;    /* authors, dates */
+    uint64_t wanted;   /* of a narrowed scan; with more it fails */
+    uint64_t named;    /* what is not in the same pack; those beyond are looked for at once */
+    uint64_t folders;  /* whose names may have something in them; those beyond are told */
+    uint64_t told;     /* of origins, so that it is told once */
+    uint64_t lineage;  /* what leads to what in trees; with more they are read again */
+    /* Of what looks up single objects: the leader, and a thread whose pack has bases elsewhere. */
+    struct weir__scan_lookups {
+        uint64_t cache, table, object;
+    } led, each;
+};
+
+/* Of the pool: for each shard that is in work; and the least that a walk is of use with. */
+#define WEIR__SCAN_RING_EACH (UINT64_C(1) << 20)
+#define WEIR__SCAN_DELTA_MIN (UINT64_C(8) << 20)
 
 /* Why an object is looked at again. */
 enum weir__suspicion {
@@ -66,6 +96,11 @@ enum weir__suspicion {
     WEIR__SUSPECT_KNOWN = 128, /* from an earlier scan */
     WEIR__SUSPECT_TOLD =
         256, /* something was told of it: a finding, or what could not be scanned */
+    WEIR__SUSPECT_TREE = 512,      /* what it is, of one that is missing */
+    WEIR__SUSPECT_NAMED = 1024,    /* its name is a finding, or has one in it */
+    WEIR__SUSPECT_MISSING = 2048,  /* it is named, and not there */
+    WEIR__SUSPECT_PROMISED = 4096, /* by the remote of a partial clone */
+    WEIR__SUSPECT_REACHED = 8192,  /* it is missing, and a ref leads to who names it */
 };
 
 /* Beside the id of a suspect. */
@@ -85,16 +120,26 @@ struct weir__scan_repo {
     size_t id_size;
     struct weir_frontier shards;
     bool has_shards;
-    uint64_t plan_bytes;  /* of the permit, for two plans */
-    uint64_t shard_bytes; /* of it, for one shard */
-    bool is_second;       /* which look it is */
-    uint64_t
-        large_bytes; /* for the one shard that is at work when large ones are looked at; or 0 */
+    uint64_t plan_bytes;  /* of the permit, for plans */
+    uint64_t delta_bytes; /* that it can make use of for shards */
+    uint64_t objects;     /* in packs, about */
+    uint32_t at_once;     /* shards in work */
+    uint64_t shard_bytes; /* of the permit, for one shard */
+    struct weir__scan_share share;
+    bool is_second; /* which look it is */
+    bool has_large; /* large ones are left, and all else is done */
+    bool is_large;  /* it is a job for these */
+    bool is_alone;  /* one shard is in work at a time, and has large_bytes */
+    bool is_last;   /* what does not fit now is told */
+    uint64_t large_bytes;
+    struct weir__git_spill spill;
+    struct weir__scan_repo *large_next; /* in line, under the run's lock */
     struct weir__scan_refs *refs;
     struct weir__git_names names;
     struct weir__git_wanted *wanted; /* NULL: all objects are */
     struct weir__scan_origins *origins;
-    char *identity; /* where its objects are, device and inode */
+    char *identity;       /* where its objects are, device and inode */
+    bool is_unattributed; /* nobody has found out where things come from, which was told */
     bool has_state;
     bool is_unchanged;             /* since what is remembered of it: all of that holds */
     struct weir__git_state *state; /* or NULL */
@@ -104,11 +149,17 @@ struct weir__scan_repo {
     struct weir_lock lock;
     struct weir__git_set suspects; /* with a struct weir__suspect each; at the second look only the
                                       marks of who is done change */
-    uint64_t unlisted;             /* suspects beyond the limit */
+    bool is_forgetful;             /* not all suspects are in there: nothing is to be remembered */
+    struct weir__git_lineage lineage;
     /* Objects that may be met again: loose ones, and those of packs where there are several. Those
      * beyond the limit are looked at again. */
     struct weir__git_set looked;
     bool is_repeated; /* others may have what is met now */
+    /* What objects name that is not in the same pack, with its marks. */
+    struct weir__git_set named;
+    struct weir__git_set folders; /* whose names may have something in them */
+    uint64_t number;              /* no other repository of the run has it */
+    bool is_doubtful;             /* of the leader: something about its origins was told */
     size_t path_length;
     char path[]; /* as it was given, with a slash at its end unless it is empty */
 };
@@ -125,14 +176,25 @@ struct weir__scan_refs {
 struct weir__scan_pack {
     struct weir__git_pack pack;
     struct weir__git_plan plan;
-    uint32_t users; /* guarded by the run's lock */
+    bool is_promisor; /* what its objects name, a remote has */
+    uint32_t users;   /* guarded by the run's lock */
+    uint32_t seen;    /* of its objects, to their end; likewise */
 };
 
-/* Some of the objects: families of a pack, or loose ones. */
+/* What a shard is of. */
+enum weir__scan_part {
+    WEIR__PART_PACK,  /* families of a pack */
+    WEIR__PART_LOOSE, /* loose objects */
+    WEIR__PART_FEW,   /* suspects, one by one */
+    WEIR__PART_SLICE, /* commits of the history, for origins */
+};
+
+/* Some of what there is to do. */
 struct weir__scan_shard {
     struct weir__scan_repo *repo;
-    struct weir__scan_pack *pack; /* NULL: loose ones */
-    uint32_t from, until;         /* of the plan; of loose ones: this part of so many */
+    struct weir__scan_pack *pack; /* or NULL */
+    enum weir__scan_part part;
+    uint32_t from, until; /* of the plan, or of the order; of others: this part of so many */
     struct weir_frontier_permit permit;
 };
 
@@ -146,17 +208,53 @@ WEIR_MUST_USE int weir__scan_repos_init(struct weir__scan *run);
 /* Waits for leaders, at most as long as their crew does. Returns how many were left behind. */
 uint64_t weir__scan_repos_drain(struct weir__scan *run);
 void weir__scan_repos_fini(struct weir__scan *run);
+/* Whether the directory is a repository, or one that is broken. */
+bool weir__scan_repo_is(const char *path);
+/* Whether these objects are those of a repository that is known. */
+bool weir__scan_repo_knows(struct weir__scan *run, const struct stat *objects);
 /* A repository at that path: one that is not known yet is taken into the run. What keeps it from
  * that is told. */
 void weir__scan_repo_found(struct weir__scan_worker *w, const char *path);
-void weir__scan_repo_hold(struct weir__scan_repo *repo);
-void weir__scan_repo_drop(struct weir__scan_repo *repo);
+/* When nobody has it any more. */
+void weir__scan_repo_free(struct weir__scan_repo *repo);
 /* Tells of an object, or of the repository as a whole when id is NULL. */
 void weir__scan_repo_tell(struct weir__scan_worker *w, const struct weir__scan_repo *repo,
                           const struct weir__git_id *id, const char *what, const char *why);
 
 /* Tells, by its leader, that not all of it could be read. arg: the repository. */
 void weir__scan_repo_problem(void *arg, const char *text);
+
+/* The end of one that is known to nobody else any more; result is what kept it from running, if
+ * that has not been told. */
+void weir__scan_repo_over(struct weir__scan_repo *repo, int result);
+
+/* --- scan_repo_share.c --- */
+/* What all repositories may take. */
+struct weir_pool_config weir__scan_share_all(const struct weir__scan_options *options);
+/* How many may wait. */
+uint32_t weir__scan_share_waiting(const struct weir__scan_options *options);
+/* Sets what the job asks for. TooLarge, and why, when it can never have it. */
+WEIR_MUST_USE int weir__scan_share_ask(struct weir__scan_repo *repo,
+                                       const struct weir__git_store *store,
+                                       char why[WEIR__SCAN_WHY_MAX]);
+/* Why a part does not fit: it had so much, and what gives it twice as much. */
+void weir__scan_share_exceeded(const struct weir__scan_repo *repo, const char *what, uint64_t had,
+                               char why[WEIR__SCAN_WHY_MAX]);
+/* Divides what the job has got. */
+void weir__scan_share_take(struct weir__scan_repo *repo);
+void weir__scan_share_lookups(const struct weir__scan_lookups *share,
+                              struct weir__git_store_options *ret_options);
+
+/* --- scan_repo_send.c --- */
+void weir__scan_repo_hold(struct weir__scan_repo *repo);
+void weir__scan_repo_drop(struct weir__scan_repo *repo);
+/* Accepts NULL. */
+void weir__scan_pack_drop(struct weir__scan *run, struct weir__scan_pack *pack);
+/* Waits for room in the frontier, and in the queue. */
+WEIR_MUST_USE int weir__scan_shard_send(struct weir__scan_repo *repo, struct weir__scan_pack *pack,
+                                        enum weir__scan_part part, uint32_t from, uint32_t until);
+/* Until all that were sent are done: who has all the bytes is alone. */
+WEIR_MUST_USE int weir__scan_shards_wait(struct weir__scan_repo *repo);
 
 /* --- scan_repo_lead.c --- */
 /* All of it, by the thread that leads. 0, Canceled, or what it failed with, which is told. */
@@ -172,6 +270,8 @@ void weir__scan_wanted_free(struct weir__git_wanted *wanted);
 
 /* --- scan_repo_state.c --- */
 void weir__scan_state_load(struct weir__scan_repo *repo);
+/* Whether refs, logs and index are those of what is remembered. */
+bool weir__scan_state_is_of_now(const struct weir__scan_repo *repo);
 /* Objects that were looked at to their end. */
 void weir__scan_state_seen(struct weir__scan_repo *repo, const struct weir__git_id *ids,
                            size_t count);
@@ -181,18 +281,89 @@ WEIR_MUST_USE int weir__scan_state_recall(struct weir__scan_repo *repo);
 void weir__scan_state_keep(struct weir__scan_repo *repo);
 void weir__scan_state_drop(struct weir__scan_repo *repo);
 
+/* --- scan_repo_again.c --- */
+/* Whether nothing of the pack is to be looked at, since all of it was before. */
+bool weir__scan_again_knows(struct weir__scan_repo *repo, const struct weir__git_pack *pack);
+/* So many objects of the pack, whose shard is done, were looked at to their end. */
+void weir__scan_again_note(struct weir__scan_repo *repo, struct weir__scan_pack *pack,
+                           uint64_t count);
+/* Whether suspects that were not looked at again are so few that each is better built by itself. */
+bool weir__scan_again_has_few(const struct weir__scan_repo *repo);
+/* The second look at this part of so many of them, by a thread that scans. Those that cannot be had
+ * this way are left to a pass over all objects. */
+void weir__scan_again_few(struct weir__scan_worker *w, struct weir__scan_repo *repo, uint32_t part,
+                          uint32_t parts);
+
 /* --- scan_repo_shard.c --- */
+/* When nobody has it any more. */
+void weir__scan_pack_free(struct weir__scan_pack *pack);
 /* Hands out all objects, and waits until they were looked at. */
 WEIR_MUST_USE int weir__scan_repo_pass(struct weir__scan_repo *repo);
-/* The second look at those suspects that did not fit into the memory of a shard: one shard at a
- * time, of one repository of the run, with a part of what all repositories may take. */
-WEIR_MUST_USE int weir__scan_repo_pass_large(struct weir__scan_repo *repo);
+/* The second look: at suspects one by one where they are few, and in a pass over all objects. */
+WEIR_MUST_USE int weir__scan_repo_pass_again(struct weir__scan_repo *repo);
+/* Hands out the history in that many slices, and waits for them. */
+WEIR_MUST_USE int weir__scan_repo_slices(struct weir__scan_repo *repo, uint32_t commits,
+                                         uint32_t count);
 /* For a thread that scans. */
 void weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard);
 
+/* --- scan_repo_large.c --- */
+/* Whether a suspect that did not fit into the memory of a shard was not looked at again. */
+bool weir__scan_large_is_left(const struct weir__scan_repo *repo);
+/* With all the memory that the repository has, for one shard at a time: most of them fit. */
+WEIR_MUST_USE int weir__scan_large_try(struct weir__scan_repo *repo);
+/* For a repository whose job is over: another job for these, in its turn. */
+void weir__scan_large_add(struct weir__scan_repo *repo);
+/* Such a job is over. */
+void weir__scan_large_done(struct weir__scan *run);
+/* The second look at them, by the thread that leads that job. */
+WEIR_MUST_USE int weir__scan_large_pass(struct weir__scan_repo *repo);
+/* What a walk may take for that. */
+void weir__scan_large_options(const struct weir__scan_repo *repo,
+                              struct weir__git_walk_options *options);
+/* One that does not fit there either; size 0: not known. */
+void weir__scan_large_refuse(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                             const struct weir__git_id *id, uint64_t size);
+
+/* --- scan_repo_missing.c --- */
+
+/* What the objects of a shard name, until it is looked for; of one thread. */
+struct weir__scan_mentions;
+/* Both accept NULL. store: of the shard, for what finds no room in the repository's set. */
+void weir__scan_mentions_free(struct weir__scan_mentions *mentions);
+WEIR_MUST_USE int weir__scan_mentions_begin(struct weir__scan_mentions **mentions,
+                                            const struct weir__scan_repo *repo,
+                                            const struct weir__scan_pack *pack,
+                                            struct weir__git_store *(*store)(void *arg), void *arg);
+/* marks: what it is, of enum weir__suspicion. */
+void weir__scan_mention(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                        struct weir__scan_mentions *mentions, const struct weir__git_id *id,
+                        uint32_t marks);
+/* What a commit or a tag names. False: not all of it, since a shallow clone ends there. */
+bool weir__scan_mention_links(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                              struct weir__scan_mentions *mentions,
+                              const struct weir__git_object *object);
+/* A loose object that was listed and is not there any more: it is in a pack by now, or is told. */
+void weir__scan_mention_gone(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                             const struct weir__git_id *id);
+/* At the end of a shard. */
+void weir__scan_mentions_flush(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                               struct weir__scan_mentions *mentions);
+/* After the first look, by the leader: what is named and not there becomes suspect. */
+WEIR_MUST_USE int weir__scan_missing_find(struct weir__scan_repo *repo);
+/* When origins are known: tells those that a ref leads to. */
+void weir__scan_missing_tell(struct weir__scan_repo *repo);
+/* Tells how many are promised. */
+void weir__scan_promised_tell(struct weir__scan_repo *repo);
+
 /* --- scan_repo_look.c --- */
-/* At the end of a shard: what the thread has seen of it. */
-void weir__scan_hand_flush(struct weir__scan_worker *w, struct weir__scan_repo *repo);
+/* Before a shard. */
+WEIR_MUST_USE int weir__scan_hand_begin(struct weir__scan_worker *w,
+                                        const struct weir__scan_repo *repo,
+                                        const struct weir__scan_pack *pack,
+                                        struct weir__git_store *(*store)(void *arg), void *arg);
+/* At the end of a shard: what the thread has seen of it. Returns how many objects that were. */
+uint64_t weir__scan_hand_flush(struct weir__scan_worker *w, struct weir__scan_repo *repo);
 int weir__scan_look_first(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                           const struct weir__git_object *object);
 int weir__scan_look_second(struct weir__scan_worker *w, struct weir__scan_repo *repo,
@@ -202,6 +373,9 @@ uint32_t weir__scan_kind(enum weir__git_type type);
 /* Notes it. */
 void weir__scan_suspect(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                         const struct weir__git_id *id, uint32_t flags, uint64_t found);
+/* Adds to the flags of one that is a suspect. */
+void weir__scan_suspect_mark(struct weir__scan_repo *repo, const struct weir__git_id *id,
+                             uint32_t flags);
 /* The flags of a suspect that was not looked at again; 0: it is none. */
 uint32_t weir__scan_suspect_flags(struct weir__scan_repo *repo, const struct weir__git_id *id);
 
@@ -210,10 +384,13 @@ uint32_t weir__scan_suspect_flags(struct weir__scan_repo *repo, const struct wei
 struct weir__scan_judged;
 /* Accepts NULL. */
 void weir__scan_judged_free(struct weir__scan_judged *judged);
+/* After the first look: a file of each folder whose name may have something in it is suspect. */
+WEIR_MUST_USE int weir__scan_folders_find(struct weir__scan_repo *repo);
 /* edit: how the tree was made from one that was looked at; or NULL. */
 WEIR_MUST_USE int weir__scan_look_at_tree(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                                           const struct weir__git_object *object,
                                           struct weir__scan_judged **judged,
+                                          struct weir__scan_mentions *mentions,
                                           const struct weir__edit *edit);
 
 /* --- scan_repo_origin.c --- */
@@ -227,11 +404,16 @@ struct weir__scan_origin {
 };
 /* Finds out where all suspects come from. */
 WEIR_MUST_USE int weir__scan_origins_find(struct weir__scan_repo *repo);
+/* Some of the commits, by a thread that scans. store: of the thread. */
+void weir__scan_origins_slice(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                              struct weir__git_store *store, uint32_t from, uint32_t until);
 /* Accepts NULL. */
 void weir__scan_origins_free(struct weir__scan_origins *origins);
 /* What was found out about a suspect that is a blob. */
 void weir__scan_origin_where(const struct weir__scan_repo *repo, uint32_t number,
                              struct weir__git_attribution *ret_where);
+/* Of a commit that is missing: whether a graph that knows it has hidden that from the walk. */
+bool weir__scan_origin_is_hidden(const struct weir__scan_repo *repo, uint32_t number);
 /* Of the suspect of that number; valid as long as the repository. */
 void weir__scan_origin_of_blob(const struct weir__scan_repo *repo, uint32_t number,
                                struct weir__scan_origin *ret_origin);

@@ -10,9 +10,6 @@
 
 #include "banned.h"
 
-/* Largest commit, tag or tree that a leader reads. */
-#define LED_MAX (UINT64_C(128) << 20)
-
 static const char *path_of(const struct weir__scan_repo *repo)
 {
     return repo->path_length > 0 ? repo->path : ".";
@@ -41,15 +38,12 @@ static void tell_facts(struct weir__scan_repo *repo)
     }
 }
 
-static int open_repo(struct weir__scan_repo *repo)
+/* What keeps it from that is told. */
+static int open_store(struct weir__scan_repo *repo)
 {
-    const struct weir_pool_permit *permit = weir_job_pool_permit(&repo->job);
-    uint64_t bytes = weir_pool_permit_delta_cache_bytes(permit);
-    uint64_t threads = repo->run->threads;
     char problem[WEIR__GIT_PROBLEM_SIZE] = "";
     struct weir__git_store_options options;
-    weir__git_store_options_init(&options);
-    options.object_max = LED_MAX;
+    weir__scan_share_lookups(&repo->share.led, &options);
     int result = weir__git_store_open(&repo->store, path_of(repo), &options, problem);
     if (result < 0) {
         weir__scan_repo_tell(repo->w, repo, NULL, "cannot scan the history of",
@@ -57,24 +51,38 @@ static int open_repo(struct weir__scan_repo *repo)
         return result;
     }
     repo->id_size = weir__git_store_id_size(repo->store);
-    repo->shard_bytes = (bytes > repo->plan_bytes ? bytes - repo->plan_bytes : bytes) / threads;
-    const struct weir_frontier_options frontier = {.blobs_max = threads,
-                                                   .bytes_max = repo->shard_bytes * threads};
+    return 0;
+}
+
+static int open_repo(struct weir__scan_repo *repo)
+{
+    weir__scan_share_take(repo);
+    int result = open_store(repo);
+    if (result < 0)
+        return result;
+    const struct weir_frontier_options frontier = {.blobs_max = repo->at_once,
+                                                   .bytes_max = repo->shard_bytes * repo->at_once};
     result = weir_frontier_init(&repo->shards, "scan-shards", &frontier);
     repo->has_shards = result == 0;
     weir__git_set_init(&repo->suspects, repo->id_size, sizeof(struct weir__suspect),
-                       WEIR__SCAN_SUSPECTS_BYTES);
-    weir__git_set_init(&repo->looked, repo->id_size, 0, WEIR__SCAN_LOOKED_BYTES);
+                       repo->share.suspects);
+    weir__git_set_init(&repo->looked, repo->id_size, 0, repo->share.looked);
+    weir__git_set_init(&repo->folders, repo->id_size, 0, repo->share.folders);
+    weir__git_set_init(&repo->named, repo->id_size, sizeof(uint32_t), repo->share.named);
+    weir__git_lineage_init(&repo->lineage, repo->id_size, repo->share.lineage);
     if (result == 0)
         tell_facts(repo);
     return result;
 }
 
-static bool has_large(const struct weir__scan_repo *repo)
+/* Whether there is a suspect of which the origin has to be known. */
+static bool has_open(const struct weir__scan_repo *repo)
 {
     for (uint32_t i = 0; i < weir__git_set_count(&repo->suspects); i++) {
         const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
-        if ((suspect->flags & (WEIR__SUSPECT_LARGE | WEIR__SUSPECT_DONE)) == WEIR__SUSPECT_LARGE)
+        if (!(suspect->flags & WEIR__SUSPECT_DONE) ||
+            (suspect->flags & (WEIR__SUSPECT_MISSING | WEIR__SUSPECT_PROMISED)) ==
+                WEIR__SUSPECT_MISSING)
             return true;
     }
     return false;
@@ -87,14 +95,9 @@ static void tell_lost(struct weir__scan_repo *repo)
     for (uint32_t i = 0; i < weir__git_set_count(&repo->suspects); i++) {
         const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
         struct weir__git_id id = weir__git_set_id(&repo->suspects, i);
-        bool is_large = suspect->flags & WEIR__SUSPECT_LARGE;
-        if (suspect->flags & WEIR__SUSPECT_DONE ||
-            (suspect->flags & WEIR__SUSPECT_KNOWN && !is_large))
-            continue;
-        weir__scan_repo_tell(repo->w, repo, &id, "cannot scan all of the history of",
-                             is_large
-                                 ? "it is larger than what is kept in memory: raise --delta-cache"
-                                 : "it was suspect, and is gone");
+        if (!(suspect->flags & (WEIR__SUSPECT_DONE | WEIR__SUSPECT_KNOWN)))
+            weir__scan_repo_tell(repo->w, repo, &id, "cannot scan all of the history of",
+                                 "it was to be looked at again, and is gone");
     }
 }
 
@@ -147,31 +150,59 @@ static int prepare(struct weir__scan_repo *repo)
     return result;
 }
 
+/* What is named and missing, and where suspects come from. */
+static int find_out(struct weir__scan_repo *repo)
+{
+    uint64_t gaps = repo->w->gaps;
+    int result = weir__scan_missing_find(repo);
+    if (result == 0)
+        result = weir__scan_folders_find(repo);
+    weir__git_set_fini(&repo->named);
+    weir__git_set_fini(&repo->folders);
+    weir__git_set_fini(&repo->looked);
+    if (result == 0)
+        result = weir__scan_state_recall(repo);
+    if (result == 0 && has_open(repo)) {
+        result = weir__scan_origins_find(repo);
+        if (result == 0)
+            weir__scan_missing_tell(repo);
+    }
+    repo->is_doubtful |= repo->w->gaps != gaps;
+    if (result == 0)
+        weir__scan_promised_tell(repo);
+    return result;
+}
+
+/* All was looked at, or it failed. */
+static int finish(struct weir__scan_repo *repo, int result)
+{
+    if (result == 0) {
+        tell_lost(repo);
+        repo->w->counts.repos++;
+        repo->w->counts.shallow += repo->refs->shallow_count > 0;
+        weir__scan_state_keep(repo);
+    } else if (result != -WEIR_E_CANCELED) {
+        weir__scan_repo_tell(repo->w, repo, NULL, "cannot scan all of the history of",
+                             weir_error_text(result));
+    }
+    return result;
+}
+
 int weir__scan_repo_lead(struct weir__scan_repo *repo)
 {
-    int result = prepare(repo);
+    int result = repo->is_large ? open_store(repo) : prepare(repo);
     if (result < 0)
         return result;
+    if (repo->is_large)
+        return finish(repo, weir__scan_large_pass(repo));
     weir__scan_state_load(repo);
     result = weir__scan_repo_pass(repo);
     if (result == 0)
-        result = weir__scan_state_recall(repo);
-    if (result == 0 && weir__git_set_count(&repo->suspects) > 0) {
-        result = weir__scan_origins_find(repo);
-        if (result == 0) {
-            repo->is_second = true;
-            result = weir__scan_repo_pass(repo);
-        }
-        if (result == 0 && has_large(repo))
-            result = weir__scan_repo_pass_large(repo);
-        if (result == 0)
-            tell_lost(repo);
-    }
-    if (result == 0) {
-        repo->w->counts.repos++;
-        weir__scan_state_keep(repo);
-    } else if (result != -WEIR_E_CANCELED)
-        weir__scan_repo_tell(repo->w, repo, NULL, "cannot scan all of the history of",
-                             weir_error_text(result));
-    return result;
+        result = find_out(repo);
+    if (result == 0 && repo->origins)
+        result = weir__scan_repo_pass_again(repo);
+    if (result == 0 && weir__scan_large_is_left(repo))
+        result = weir__scan_large_try(repo);
+    repo->has_large = result == 0 && weir__scan_large_is_left(repo);
+    return repo->has_large ? 0 : finish(repo, result);
 }

@@ -27,7 +27,10 @@
 /* Steps of a delta; beyond them it is hardly like its base. */
 #define STEPS_MAX 65536u
 
-#define SEEN      128u
+/* With a limit of memory a trace that takes more is forgotten: 1.6 MiB are those of all depths. */
+#define TRACE_BYTES (26u << 10)
+
+#define SEEN        128u
 
 struct kept_trace {
     struct weir__trace trace;
@@ -40,8 +43,10 @@ struct weir__scan_hand {
     struct weir__copied *copies;
     size_t copies_room;
     struct weir__scan_judged *judged;
+    struct weir__scan_mentions *mentions;
     struct weir__git_id seen[SEEN]; /* objects that were looked at to their end */
     size_t seen_count;
+    uint64_t noted; /* of them, since the shard began */
 };
 
 void weir__scan_hand_free(struct weir__scan_hand *hand)
@@ -52,6 +57,7 @@ void weir__scan_hand_free(struct weir__scan_hand *hand)
         weir__trace_fini(&hand->traces[i].trace);
     weir__base_free(hand->copies);
     weir__scan_judged_free(hand->judged);
+    weir__scan_mentions_free(hand->mentions);
     weir__base_free(hand);
 }
 
@@ -65,20 +71,39 @@ static struct weir__scan_hand *hand_of(struct weir__scan_worker *w)
     return w->hand;
 }
 
-void weir__scan_hand_flush(struct weir__scan_worker *w, struct weir__scan_repo *repo)
+static void flush(struct weir__scan_hand *hand, struct weir__scan_repo *repo)
+{
+    weir__scan_state_seen(repo, hand->seen, hand->seen_count);
+    hand->seen_count = 0;
+}
+
+uint64_t weir__scan_hand_flush(struct weir__scan_worker *w, struct weir__scan_repo *repo)
 {
     if (!w->hand)
-        return;
-    weir__scan_state_seen(repo, w->hand->seen, w->hand->seen_count);
-    w->hand->seen_count = 0;
+        return 0;
+    uint64_t count = w->hand->noted;
+    weir__scan_mentions_flush(w, repo, w->hand->mentions);
+    flush(w->hand, repo);
+    w->hand->noted = 0;
+    return count;
+}
+
+int weir__scan_hand_begin(struct weir__scan_worker *w, const struct weir__scan_repo *repo,
+                          const struct weir__scan_pack *pack,
+                          struct weir__git_store *(*store)(void *arg), void *arg)
+{
+    struct weir__scan_hand *hand = hand_of(w);
+    return hand ? weir__scan_mentions_begin(&hand->mentions, repo, pack, store, arg)
+                : -WEIR_E_NO_MEMORY;
 }
 
 static void note_seen(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                       const struct weir__git_id *id)
 {
     if (w->hand->seen_count == SEEN)
-        weir__scan_hand_flush(w, repo);
+        flush(w->hand, repo);
     w->hand->seen[w->hand->seen_count++] = *id;
+    w->hand->noted++;
 }
 
 /* --- suspects --- */
@@ -98,8 +123,13 @@ void weir__scan_suspect(struct weir__scan_worker *w, struct weir__scan_repo *rep
     int result = weir__git_set_add(&repo->suspects, id, &number);
     if (result >= 0) {
         struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
+        /* A name is one more to be found, in however many trees it stands. */
+        bool is_more = !(flags & WEIR__SUSPECT_NAMED & suspect->flags);
+        uint64_t sum = suspect->found + (is_more ? found : 0);
         suspect->flags |= flags;
-        suspect->found = found < UINT32_MAX ? (uint32_t)found : UINT32_MAX;
+        suspect->found = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+    } else {
+        repo->is_forgetful = true;
     }
     weir_lock_release(&repo->lock);
     if (result < 0)
@@ -116,6 +146,18 @@ uint32_t weir__scan_suspect_flags(struct weir__scan_repo *repo, const struct wei
     uint32_t flags = suspect && !(suspect->flags & WEIR__SUSPECT_DONE) ? suspect->flags : 0;
     weir_lock_release(&repo->lock);
     return flags;
+}
+
+void weir__scan_suspect_mark(struct weir__scan_repo *repo, const struct weir__git_id *id,
+                             uint32_t flags)
+{
+    weir_lock_acquire(&repo->lock);
+    uint32_t number = weir__git_set_find(&repo->suspects, id);
+    if (number != WEIR__GIT_SET_NONE) {
+        struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
+        suspect->flags |= flags;
+    }
+    weir_lock_release(&repo->lock);
 }
 
 /* --- the first look --- */
@@ -187,7 +229,12 @@ static int look_at_text(struct weir__scan_worker *w, const struct weir__git_obje
         text.edit = &edit;
     }
     text.trace = &own->trace;
-    return weir__scanner_text(w->scanner, what, &text, ret_result);
+    int result = weir__scanner_text(w->scanner, what, &text, ret_result);
+    if (w->run->options->history_bytes > 0 && weir__trace_bytes(&own->trace) > TRACE_BYTES) {
+        weir__trace_fini(&own->trace);
+        weir__trace_init(&own->trace);
+    }
+    return result;
 }
 
 static size_t read_bytes(void *arg, uint64_t at, char *bytes, size_t length)
@@ -269,8 +316,8 @@ static int look_at_tree(struct weir__scan_worker *w, struct weir__scan_repo *rep
     bool is_known = object->has_base && read_copies(w->hand, object, &edit.count);
     edit.copies = w->hand->copies;
     uint64_t gaps = w->gaps;
-    int result =
-        weir__scan_look_at_tree(w, repo, object, &w->hand->judged, is_known ? &edit : NULL);
+    int result = weir__scan_look_at_tree(w, repo, object, &w->hand->judged, w->hand->mentions,
+                                         is_known ? &edit : NULL);
     if (result == 0 && w->gaps == gaps)
         note_seen(w, repo, &object->id);
     return result;
@@ -306,6 +353,8 @@ int weir__scan_look_first(struct weir__scan_worker *w, struct weir__scan_repo *r
     if ((repo->wanted && !weir__git_wanted_is(repo->wanted, &object->id, object->type)) ||
         !is_first(repo, &object->id))
         return 0;
+    bool is_whole =
+        kind == WEIR__SUSPECT_BLOB || weir__scan_mention_links(w, repo, hand->mentions, object);
     w->is_asking = true;
     int error = kind == WEIR__SUSPECT_BLOB ? look_at_blob(w, object, &what, &result, &is_file)
                                            : look_at_message(w, object, &what, &result);
@@ -320,7 +369,8 @@ int weir__scan_look_first(struct weir__scan_worker *w, struct weir__scan_repo *r
         weir__scan_suspect(w, repo, &object->id,
                            kind | (is_file ? WEIR__SUSPECT_FILE : WEIR__SUSPECT_FOUND),
                            result.findings);
-    if (error == 0 && w->gaps == gaps) /* one that could not be noted is to be met again */
+    /* One that could not be noted is to be met again, and one whose parents may come. */
+    if (error == 0 && w->gaps == gaps && is_whole)
         note_seen(w, repo, &object->id);
     return 0;
 }
@@ -388,6 +438,8 @@ static void scan_blob(struct weir__scan_worker *w, const struct weir__git_object
     forget(w->hand, object->depth);
     if (weir__scanner_skips(w->scanner, weir__buffer_text(&w->path)))
         w->counts.allowed_paths++;
+    else if (object->is_file)
+        weir__scan_open(w, object->file);
     else if (flags & WEIR__SUSPECT_FILE)
         scan_as_file(w, object);
     else if (object->length <= WEIR__TEXT_MAX && !memchr(object->bytes, '\0', object->length))
@@ -442,14 +494,6 @@ static bool take_suspect(struct weir__scan_repo *repo, const struct weir__git_id
     return is_taken;
 }
 
-static void mark_told(struct weir__scan_repo *repo, uint32_t number)
-{
-    weir_lock_acquire(&repo->lock);
-    struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
-    suspect->flags |= WEIR__SUSPECT_TOLD;
-    weir_lock_release(&repo->lock);
-}
-
 int weir__scan_look_second(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                            const struct weir__git_object *object)
 {
@@ -464,12 +508,16 @@ int weir__scan_look_second(struct weir__scan_worker *w, struct weir__scan_repo *
     if (!take_suspect(repo, &object->id, &number, &suspect))
         return 0;
     if (object->type == WEIR__GIT_BLOB) {
-        bool is_binary = memchr(object->bytes, '\0', object->length) != NULL;
-        if (suspect.flags & WEIR__SUSPECT_LARGE && is_archive(object, is_binary))
+        if (suspect.flags & WEIR__SUSPECT_LARGE && !object->is_file &&
+            is_archive(object, memchr(object->bytes, '\0', object->length) != NULL))
             suspect.flags |= WEIR__SUSPECT_FILE; /* nobody could ask before */
         weir__scan_origin_of_blob(repo, number, &origin);
         w->brought = &origin.brought;
         scan_at_paths(w, repo, object, &suspect, &origin);
+    } else if (object->is_file) {
+        weir__scan_repo_tell(w, repo, &object->id, "cannot scan all of the history of",
+                             "a message that is larger than what is kept in memory: raise "
+                             "--delta-cache");
     } else {
         weir__scan_origin_of_message(repo, object, &origin);
         w->brought = &origin.brought;
@@ -479,11 +527,11 @@ int weir__scan_look_second(struct weir__scan_worker *w, struct weir__scan_repo *
     w->brought = NULL;
     if (suspect.flags & WEIR__SUSPECT_LARGE) { /* this look is its first */
         w->counts.objects++;
-        w->counts.bytes += object->length;
+        w->counts.bytes += object->is_file ? 0 : object->length; /* as a file, it was counted */
         if (w->gaps == gaps)
             note_seen(w, repo, &object->id);
     }
     if (w->told != told || w->gaps != gaps)
-        mark_told(repo, number);
+        weir__scan_suspect_mark(repo, &object->id, WEIR__SUSPECT_TOLD);
     return 0;
 }

@@ -3,20 +3,49 @@
  * A file may be found by its name alone, and a name may have a secret in it. Trees are many and say
  * nearly the same, so of one that git has as a delta only entries are looked at that are not
  * copied, and each name is judged once; the last NAMES of them are remembered.
+ *
+ * A folder has no bytes of its own that the second look could be at: the first file in it is
+ * suspect in its place, since the folder is in its path. Which one that is, the leader finds out.
+ *
+ * As all trees come by here, what leads to what is noted on the way (git/lineage.h).
  */
 #include "scan_repo.h"
 
 #include <string.h>
 
 #include "alloc.h"
-#include "git/tree_entry.h"
 
 #include "banned.h"
 
 #define NAMES 32768u /* a power of 2 */
+/* Trees that are read to find a file in a folder. */
+#define READ_MAX 4096u
+/* Depths whose trees are remembered; below them one whose base was overwritten is read as a whole.
+ */
+#define DEPTHS 64u
+/* Steps of a delta that copy; with more of them the tree is read as a whole. */
+#define COPIES 1024u
+/* With a limit of memory: entries of a tree that is remembered, and new ones that there is room
+ * kept for. */
+#define STARTS_KEPT 512u
+#define ADDED_KEPT  1024u
+
+/* The last tree that was looked at in that depth. */
+struct kept_tree {
+    struct weir__git_tree_starts starts;
+    uint32_t depth;
+    uint32_t number; /* in the lineage */
+    size_t length;
+    bool is_whole; /* all of it could be read */
+};
 
 struct weir__scan_judged {
     uint64_t names[NAMES]; /* a hash; its last bit says what was found out. 0: none */
+    struct kept_tree trees[DEPTHS];
+    struct weir__git_split split;
+    struct weir__git_tree_part copies[COPIES];
+    struct weir__git_lineage_new *added;
+    size_t added_count, added_room;
 };
 
 /* Whoever chooses names cannot choose which of them meet in one place: that costs time alone, since
@@ -35,61 +64,244 @@ static uint64_t hash_of(const struct weir__scan_worker *w, const char *name, siz
 static bool is_telling(struct weir__scan_worker *w, struct weir__scan_judged *judged,
                        const struct weir__git_tree_entry *entry)
 {
-    uint64_t hash = hash_of(w, entry->name, entry->name_length);
+    bool is_tree = weir__git_mode_is_tree(entry->mode);
+    uint64_t hash = hash_of(w, entry->name, entry->name_length) ^ (is_tree ? 2 : 0);
     uint64_t *kept = &judged->names[(hash >> 16) & (NAMES - 1)];
     if (hash != 0 && (*kept & ~UINT64_C(1)) == hash)
         return *kept & 1;
     weir__buffer_truncate(&w->rule_path, 0);
-    bool is_it = weir__buffer_append(&w->rule_path, entry->name, entry->name_length) < 0 ||
-                 weir__scanner_may_name(w->scanner, weir__buffer_text(&w->rule_path)) ||
-                 weir__scan_name_has(w, weir__buffer_text(&w->rule_path));
+    bool is_it =
+        weir__buffer_append(&w->rule_path, entry->name, entry->name_length) < 0 ||
+        (!is_tree && weir__scanner_may_name(w->scanner, weir__buffer_text(&w->rule_path))) ||
+        weir__scan_name_has(w, weir__buffer_text(&w->rule_path));
     *kept = hash | is_it;
     return is_it;
 }
 
-/* Whether the bytes are copied, all of them by one step. The steps from *next on lie behind what
- * was asked about before. */
-static bool is_copied(const struct weir__copied *copies, size_t count, size_t *next, size_t from,
-                      size_t until)
+#define NAMED (WEIR__SUSPECT_BLOB | WEIR__SUSPECT_FOUND | WEIR__SUSPECT_NAMED)
+
+static void note_folder(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                        const struct weir__git_id *id)
 {
-    while (*next < count && (size_t)copies[*next].to + copies[*next].length <= from)
-        ++*next;
-    return *next < count && copies[*next].to <= from &&
-           until <= (size_t)copies[*next].to + copies[*next].length;
+    uint32_t number;
+    weir_lock_acquire(&repo->lock);
+    int result = weir__git_set_add(&repo->folders, id, &number);
+    weir_lock_release(&repo->lock);
+    if (result < 0)
+        weir__scan_repo_tell(w, repo, id, "cannot judge all of the history of",
+                             "something may be in the name of this folder, and in too many others");
+}
+
+static bool is_wanted(const struct weir__scan_repo *repo, const struct weir__git_id *id)
+{
+    return !repo->wanted || weir__git_wanted_is(repo->wanted, id, WEIR__GIT_BLOB);
+}
+
+/* What is known of the tree that it was made from; NULL: nothing. */
+static const struct kept_tree *base_of(const struct weir__scan_judged *judged,
+                                       const struct weir__git_object *object,
+                                       const struct weir__edit *edit)
+{
+    const struct kept_tree *base = &judged->trees[(object->depth + DEPTHS - 1) % DEPTHS];
+    return edit && edit->count <= COPIES && base->is_whole && base->depth + 1 == object->depth &&
+                   base->length == object->base_length
+               ? base
+               : NULL;
+}
+
+static void begin(struct weir__scan_judged *judged, const struct weir__git_object *object,
+                  const struct kept_tree *base, const struct weir__edit *edit, size_t id_size,
+                  struct kept_tree *own)
+{
+    size_t count = base ? edit->count : 0;
+    for (size_t i = 0; i < count; i++)
+        judged->copies[i] = (struct weir__git_tree_part){.to = edit->copies[i].to,
+                                                         .from = edit->copies[i].from,
+                                                         .length = edit->copies[i].length};
+    weir__git_split_begin(&judged->split, (const char *)object->bytes, object->length, id_size,
+                          base ? &base->starts : NULL, judged->copies, count, &own->starts);
+    judged->added_count = 0;
+    own->depth = object->depth;
+    own->length = object->length;
+    own->is_whole = false;
+    own->number = WEIR__GIT_SET_NONE;
+}
+
+/* For the lineage. False: there is no memory for it. */
+static bool add(struct weir__scan_judged *judged, const struct weir__git_tree_entry *entry,
+                uint32_t at)
+{
+    if (judged->added_count == judged->added_room) {
+        size_t room = judged->added_room ? 2 * judged->added_room : 64;
+        struct weir__git_lineage_new *added =
+            weir__base_realloc(judged->added, room, sizeof(*added));
+        if (!added)
+            return false;
+        judged->added = added;
+        judged->added_room = room;
+    }
+    judged->added[judged->added_count++] =
+        (struct weir__git_lineage_new){.name = entry->name,
+                                       .name_length = (uint32_t)entry->name_length,
+                                       .at = at,
+                                       .length = weir__git_split_end(&judged->split) - at,
+                                       .is_tree = weir__git_mode_is_tree(entry->mode),
+                                       .id = entry->id};
+    return true;
+}
+
+/* All of the tree was read. */
+static void note(struct weir__scan_judged *judged, struct weir__scan_repo *repo,
+                 const struct weir__git_object *object, const struct kept_tree *base,
+                 struct kept_tree *own)
+{
+    own->is_whole = true;
+    weir_lock_acquire(&repo->lock);
+    own->number = weir__git_lineage_note(
+        &repo->lineage, &object->id, base ? base->number : WEIR__GIT_SET_NONE, judged->split.parts,
+        judged->split.parts_count, judged->added, judged->added_count);
+    weir_lock_release(&repo->lock);
+}
+
+/* With a limit of memory what is kept for the next tree is little. */
+static void trim(struct weir__scan_judged *judged, struct kept_tree *own)
+{
+    if (own->starts.room > STARTS_KEPT) {
+        weir__git_tree_starts_fini(&own->starts);
+        own->is_whole = false;
+    }
+    if (judged->added_room > ADDED_KEPT) {
+        weir__base_free(judged->added);
+        judged->added = NULL;
+        judged->added_room = 0;
+    }
 }
 
 int weir__scan_look_at_tree(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                             const struct weir__git_object *object,
-                            struct weir__scan_judged **judged, const struct weir__edit *edit)
+                            struct weir__scan_judged **ret_judged,
+                            struct weir__scan_mentions *mentions, const struct weir__edit *edit)
 {
-    const char *bytes = (const char *)object->bytes;
+    char why[WEIR__GIT_FLAW_MAX];
+    struct weir__git_tree_entry entry;
+    uint32_t at;
+    int result;
+    if (!*ret_judged)
+        *ret_judged = weir__base_alloc(1, sizeof(**ret_judged));
+    struct weir__scan_judged *judged = *ret_judged;
+    if (!judged)
+        return -WEIR_E_NO_MEMORY;
+    struct kept_tree *own = &judged->trees[object->depth % DEPTHS];
+    const struct kept_tree *base = base_of(judged, object, edit);
+    if (object->length > WEIR__GIT_SPLIT_MAX) {
+        weir__scan_repo_tell(w, repo, &object->id, "cannot read all of the history of",
+                             "a tree of more than 256 MiB");
+        own->is_whole = false;
+        return 0;
+    }
+    begin(judged, object, base, edit, repo->id_size, own);
+    while ((result = weir__git_split_next(&judged->split, &entry, &at, why)) > 0) {
+        bool is_tree = weir__git_mode_is_tree(entry.mode);
+        if (weir__git_mode_is_submodule(entry.mode))
+            continue;
+        if (!add(judged, &entry, at))
+            return -WEIR_E_NO_MEMORY;
+        if (!is_tree && !is_wanted(repo, &entry.id))
+            continue;
+        /* Trees that a narrowed scan misses have been told by who found out what is wanted. */
+        if (!is_tree || !repo->wanted)
+            weir__scan_mention(w, repo, mentions, &entry.id,
+                               is_tree ? WEIR__SUSPECT_TREE : WEIR__SUSPECT_BLOB);
+        if (!is_telling(w, judged, &entry))
+            continue;
+        if (is_tree)
+            note_folder(w, repo, &entry.id);
+        else
+            weir__scan_suspect(w, repo, &entry.id, NAMED, 1);
+    }
+    if (result == -WEIR_E_NO_MEMORY)
+        return result;
+    if (result < 0)
+        weir__scan_repo_tell(w, repo, &object->id, "cannot read all of the history of", why);
+    else
+        note(judged, repo, object, base, own);
+    if (w->run->options->history_bytes > 0)
+        trim(judged, own);
+    return 0;
+}
+
+/* --- folders --- */
+
+/* The first file of a tree becomes suspect: 1. Trees in it go into the set, to be read later. */
+static int take_file(struct weir__scan_repo *repo, const struct weir__buffer *bytes,
+                     struct weir__git_set *below)
+{
     char why[WEIR__GIT_FLAW_MAX];
     struct weir__git_tree_entry entry;
     struct weir__git_tree tree;
-    size_t next = 0, at = 0;
-    int result;
-    if (!*judged)
-        *judged = weir__base_alloc(1, sizeof(**judged));
-    if (!*judged)
-        return -WEIR_E_NO_MEMORY;
-    weir__git_tree_init(&tree, bytes, object->length, repo->id_size);
-    while ((result = weir__git_tree_next(&tree, &entry, why)) > 0) {
-        size_t until = (size_t)(entry.name - bytes) + entry.name_length + 1 + repo->id_size;
-        bool is_known = edit && is_copied(edit->copies, edit->count, &next, at, until);
-        at = until;
-        if (is_known || weir__git_mode_is_submodule(entry.mode) ||
-            weir__git_mode_is_tree(entry.mode) ||
-            (repo->wanted && !weir__git_wanted_is(repo->wanted, &entry.id, WEIR__GIT_BLOB)) ||
-            !is_telling(w, *judged, &entry))
-            continue;
-        weir__scan_suspect(w, repo, &entry.id, WEIR__SUSPECT_BLOB | WEIR__SUSPECT_FOUND, 1);
+    uint32_t number;
+    int result = 0;
+    weir__git_tree_init(&tree, weir__buffer_text(bytes), weir__buffer_length(bytes), repo->id_size);
+    while (result >= 0 && weir__git_tree_next(&tree, &entry, why) > 0) {
+        if (weir__git_mode_is_tree(entry.mode)) {
+            result = weir__git_set_add(below, &entry.id, &number);
+        } else if (!weir__git_mode_is_submodule(entry.mode) && is_wanted(repo, &entry.id) &&
+                   weir__git_store_has(repo->store, &entry.id) == 0) {
+            weir__scan_suspect(repo->w, repo, &entry.id, NAMED, 1);
+            return 1;
+        }
     }
-    if (result < 0)
-        weir__scan_repo_tell(w, repo, &object->id, "cannot read all of the history of", why);
+    return result < 0 ? result : 0;
+}
+
+/* 1 when there is one, 0 when there is none among the trees that were read. */
+static int find_file(struct weir__scan_repo *repo, const struct weir__git_id *folder,
+                     struct weir__buffer *bytes)
+{
+    struct weir__git_set below;
+    enum weir__git_type type;
+    uint32_t number;
+    weir__git_set_init(&below, repo->id_size, 0, repo->share.folders);
+    int result = weir__git_set_add(&below, folder, &number);
+    result = result < 0 ? result : 0;
+    for (uint32_t i = 0; result == 0 && i < weir__git_set_count(&below) && i < READ_MAX; i++) {
+        struct weir__git_id id = weir__git_set_id(&below, i);
+        if (weir__git_store_get(repo->store, &id, &type, bytes) == 0 && type == WEIR__GIT_TREE)
+            result = take_file(repo, bytes, &below);
+    }
+    weir__git_set_fini(&below);
+    return result == -WEIR_E_TOO_LARGE ? 0 : result;
+}
+
+int weir__scan_folders_find(struct weir__scan_repo *repo)
+{
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer bytes;
+    weir__buffer_init(&bytes, repo->share.led.object);
+    for (uint32_t i = 0; i < weir__git_set_count(&repo->folders); i++) {
+        struct weir__git_id id = weir__git_set_id(&repo->folders, i);
+        if (weir_cancel_is_fired(&repo->run->stop))
+            return -WEIR_E_CANCELED;
+        int result = find_file(repo, &id, &bytes);
+        if (result < 0)
+            return result;
+        if (result == 0 && !repo->wanted) {
+            repo->is_forgetful = true;
+            weir__scan_repo_tell(
+                repo->w, repo, &id, "cannot judge all of the history of",
+                "something may be in the name of this folder, in which no file was found");
+        }
+    }
     return 0;
 }
 
 void weir__scan_judged_free(struct weir__scan_judged *judged)
 {
+    if (!judged)
+        return;
+    for (size_t i = 0; i < DEPTHS; i++)
+        weir__git_tree_starts_fini(&judged->trees[i].starts);
+    weir__git_split_fini(&judged->split);
+    weir__base_free(judged->added);
     weir__base_free(judged);
 }

@@ -1,9 +1,10 @@
 /* scan_repo_origin.c - which commit brought what is suspect, who made it and when, and under which
  * paths it lay.
  *
- * Everything here is done by the leader, between the two looks; the second look only reads it.
+ * Everything here is done by the leader, between the two looks, but for the long walk through all
+ * trees (scan_repo_slice.c); the second look only reads it.
  */
-#include "scan_repo.h"
+#include "scan_repo_trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,35 +15,12 @@
 
 #include "banned.h"
 
-#define HISTORY_BYTES (UINT64_C(256) << 20)
-#define TEXTS_BYTES   (64u << 20)
-#define OTHERS_MAX    4096u
-
-/* A ref that leads to something that is no commit. */
-struct other {
-    struct weir__git_id id;
-    enum weir__git_type type;
-    size_t name; /* among the texts */
-};
+#define OTHERS_MAX 4096u
 
 /* What is said of a commit: where it begins among the texts. */
 struct commit_texts {
     uint32_t hex, author, mail, date, subject;
     uint32_t time[2]; /* records are aligned to 4 bytes */
-};
-
-struct weir__scan_origins {
-    struct weir__git_history own; /* unless the scan is narrowed */
-    const struct weir__git_history *history;
-    uint32_t *order;
-    uint32_t order_count;
-    struct weir__git_attribute *attribute;
-    struct other *others;
-    size_t others_count;
-    struct weir__git_set commits; /* of attributions, with their struct commit_texts */
-    struct weir__buffer texts;    /* each ends with NUL; the first is empty */
-    struct weir__buffer bytes;    /* of the object at hand */
-    struct weir__scan_repo *repo;
 };
 
 /* --- messages --- */
@@ -96,10 +74,21 @@ void weir__scan_origin_where(const struct weir__scan_repo *repo, uint32_t number
     const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
     const struct weir__git_suspect *known =
         repo->is_unchanged ? weir__git_state_suspect(repo->state, &id) : NULL;
-    if (known)
+    if (repo->is_unattributed || suspect->flags & WEIR__SUSPECT_PROMISED)
+        *ret_where = (struct weir__git_attribution){.path = NULL}; /* nobody has asked, or could */
+    else if (known)
         *ret_where = known->where;
     else
         weir__git_attribute_result(repo->origins->attribute, suspect->wanted, ret_where);
+}
+
+bool weir__scan_origin_is_hidden(const struct weir__scan_repo *repo, uint32_t number)
+{
+    const struct weir__git_history *history = repo->origins->history;
+    struct weir__git_id id = weir__git_set_id(&repo->suspects, number), tree;
+    uint32_t at = history ? weir__git_history_find(history, &id) : WEIR__GIT_SET_NONE;
+    return at != WEIR__GIT_SET_NONE && weir__git_history_has(history, at) &&
+           weir__git_history_tree(history, at, &tree);
 }
 
 void weir__scan_origin_of_blob(const struct weir__scan_repo *repo, uint32_t number,
@@ -122,7 +111,7 @@ void weir__scan_origin_of_blob(const struct weir__scan_repo *repo, uint32_t numb
         .mail = none,
         .date = none,
         .subject = none,
-        .by = kind_of(&a),
+        .by = repo->is_unattributed ? "unknown" : kind_of(&a),
         .paths = a.paths,
         .paths_count = a.paths_count,
         .paths_total = a.paths_total,
@@ -161,7 +150,7 @@ static int on_other(void *arg, const char *ref, const struct weir__git_id *id,
     int result = keep_text(origins, ref, &at);
     if (result == 0)
         origins->others[origins->others_count++] =
-            (struct other){.id = *id, .type = type, .name = at};
+            (struct weir__scan_other){.id = *id, .type = type, .name = at};
     return result;
 }
 
@@ -176,7 +165,7 @@ static int walk_history(struct weir__scan_origins *origins)
         .graph = refs->graph,
         .shallow = refs->shallow,
         .shallow_count = refs->shallow_count,
-        .bytes_max = HISTORY_BYTES,
+        .bytes_max = repo->share.history,
         .has_trees = true,
         .problem = weir__scan_repo_problem,
         .problem_arg = repo,
@@ -200,26 +189,29 @@ static int read_index(struct weir__scan_origins *origins)
     int fd =
         weir__sys_openat(AT_FDCWD, weir__git_store_gitdir(repo->store), O_RDONLY | O_DIRECTORY, 0);
     int result = fd < 0 ? -WEIR_E_NOT_FOUND
-                        : weir__git_index_read(fd, "index", repo->id_size, on_staged,
-                                               origins->attribute, why);
+                        : weir__git_index_read(fd, "index", repo->id_size, repo->share.index,
+                                               on_staged, origins->attribute, why);
     weir__sys_close(fd);
-    if (result < 0 && result != -WEIR_E_NOT_FOUND && result != -WEIR_E_NO_MEMORY)
-        weir__scan_repo_problem(repo, why[0] ? why : weir_error_text(result));
+    /* What is wrong with it has been told, by who looked for what it names. */
     return result == -WEIR_E_NO_MEMORY ? result : 0;
 }
 
 static int attribute(struct weir__scan_origins *origins)
 {
     struct weir__scan_repo *repo = origins->repo;
+    uint64_t walkers = repo->at_once > 1 ? repo->at_once + UINT64_C(1) : 1; /* and the leader */
+    origins->trace = (struct weir__scan_trace){repo, repo->w, repo->store};
     const struct weir__git_attribute_options options = {
         .id_size = repo->id_size,
-        .get = weir__git_store_get,
-        .get_arg = repo->store,
+        .get = weir__scan_trace_get,
+        .get_arg = &origins->trace,
         .history = origins->history,
         .order = origins->order,
         .order_count = origins->order_count,
-        .problem = weir__scan_repo_problem,
-        .problem_arg = repo,
+        .lineage = &repo->lineage,
+        .bytes_max = repo->share.trees / walkers,
+        .problem = weir__scan_trace_problem,
+        .problem_arg = &origins->trace,
         .stop = &repo->run->stop,
     };
     int result = weir__git_attribute_new(&origins->attribute, &options);
@@ -227,15 +219,20 @@ static int attribute(struct weir__scan_origins *origins)
     for (uint32_t i = 0; i < count && result == 0; i++) {
         struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
         struct weir__git_id id = weir__git_set_id(&repo->suspects, i);
-        if (suspect->flags & WEIR__SUSPECT_BLOB)
+        bool is_missing_tree = suspect->flags & WEIR__SUSPECT_TREE; /* to be met by the walk */
+        if ((suspect->flags & WEIR__SUSPECT_BLOB || is_missing_tree) &&
+            !(suspect->flags & WEIR__SUSPECT_PROMISED))
             result = weir__git_attribute_want(origins->attribute, &id, &suspect->wanted);
     }
     if (result == 0)
-        result = weir__git_attribute_run(origins->attribute, 0, origins->order_count);
+        result = weir__git_lineage_find(&repo->lineage, &repo->suspects, &repo->run->stop);
+    if (result == 0)
+        result = weir__scan_trace_all(origins);
     for (size_t i = 0; i < origins->others_count && result == 0; i++)
         result = weir__git_attribute_ref(origins->attribute,
                                          text_at(origins, (uint32_t)origins->others[i].name),
                                          &origins->others[i].id, origins->others[i].type);
+    weir__git_lineage_give_up(&repo->lineage); /* its memory is for others now */
     return result < 0 ? result : read_index(origins);
 }
 
@@ -292,6 +289,17 @@ static int find_out(struct weir__scan_origins *origins)
     return result < 0 ? result : attribute(origins);
 }
 
+/* What is suspect is told even so: by its id, and without a commit. */
+static int do_without(struct weir__scan_repo *repo)
+{
+    char why[WEIR__SCAN_WHY_MAX], text[WEIR__SCAN_WHY_MAX];
+    weir__scan_share_exceeded(repo, "its commits", repo->share.history, why);
+    snprintf(text, sizeof(text), "which commit brought what is not known: %.250s", why);
+    weir__scan_repo_problem(repo, text);
+    repo->is_unattributed = true;
+    return 0;
+}
+
 int weir__scan_origins_find(struct weir__scan_repo *repo)
 {
     struct weir__scan_origins *origins = weir__base_alloc(1, sizeof(*origins));
@@ -299,14 +307,18 @@ int weir__scan_origins_find(struct weir__scan_repo *repo)
         return -WEIR_E_NO_MEMORY;
     repo->origins = origins;
     origins->repo = repo;
-    weir__git_set_init(&origins->commits, repo->id_size, sizeof(struct commit_texts), TEXTS_BYTES);
-    weir__buffer_init(&origins->texts, TEXTS_BYTES);
-    weir__buffer_init(&origins->bytes, WEIR__GIT_COMMIT_BYTES_MAX);
+    weir__git_set_init(&origins->told, sizeof(struct weir__git_id), 0, repo->share.told);
+    weir__git_set_init(&origins->commits, repo->id_size, sizeof(struct commit_texts),
+                       repo->share.texts / 2);
+    weir__buffer_init(&origins->texts, repo->share.texts / 2);
+    weir__buffer_init(&origins->bytes, repo->share.led.object);
     origins->others = weir__base_alloc(OTHERS_MAX, sizeof(*origins->others));
     uint32_t none;
     int result = origins->others ? keep_text(origins, "", &none) : -WEIR_E_NO_MEMORY;
     if (result == 0 && !repo->is_unchanged)
         result = find_out(origins);
+    if (result == -WEIR_E_TOO_LARGE)
+        result = do_without(repo);
     return result < 0 ? result : keep_commits(origins);
 }
 
@@ -315,6 +327,7 @@ void weir__scan_origins_free(struct weir__scan_origins *origins)
     if (!origins)
         return;
     weir__git_attribute_free(origins->attribute);
+    weir__git_set_fini(&origins->told);
     weir__base_free(origins->order);
     weir__git_history_fini(&origins->own);
     weir__git_set_fini(&origins->commits);

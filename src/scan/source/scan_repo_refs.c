@@ -9,8 +9,6 @@
 
 #include "banned.h"
 
-#define GRAPH_BYTES (UINT64_C(256) << 20)
-
 static int read_refs(struct weir__scan_repo *repo)
 {
     char why[WEIR__GIT_FLAW_MAX] = "";
@@ -20,6 +18,7 @@ static int read_refs(struct weir__scan_repo *repo)
         .id_size = repo->id_size,
         .has_logs = true,
         .has_pseudo = true,
+        .bytes_max = repo->share.refs,
         .problem = weir__scan_repo_problem,
         .problem_arg = repo,
     };
@@ -36,8 +35,9 @@ static int open_graph(struct weir__scan_repo *repo)
     char path[WEIR__GIT_PATH_MAX + 16], why[WEIR__GIT_FLAW_MAX] = "";
     snprintf(path, sizeof(path), "%s/objects", weir__git_store_commondir(repo->store));
     int fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
-    int result =
-        fd < 0 ? 0 : weir__git_graph_open(&repo->refs->graph, fd, repo->id_size, GRAPH_BYTES, why);
+    int result = fd < 0 ? 0
+                        : weir__git_graph_open(&repo->refs->graph, fd, repo->id_size,
+                                               repo->share.graph, why);
     weir__sys_close(fd);
     return result == -WEIR_E_NO_MEMORY ? result : 0;
 }
@@ -89,6 +89,7 @@ int weir__scan_repo_narrow(struct weir__scan_repo *repo)
         .begin_arg = repo->store,
     };
     struct weir__git_wanted_options options;
+    struct weir__git_store_facts facts;
     weir__git_wanted_options_init(&options);
     options.names = &repo->names;
     options.gitdir = weir__git_store_gitdir(repo->store);
@@ -96,16 +97,24 @@ int weir__scan_repo_narrow(struct weir__scan_repo *repo)
     options.graph = repo->refs->graph;
     options.shallow = repo->refs->shallow;
     options.shallow_count = repo->refs->shallow_count;
+    weir__git_store_facts(repo->store, &facts);
+    options.is_partial = facts.is_partial;
     options.refs = narrow->refs;
     options.refs_count = narrow->refs_count;
     options.ranges = narrow->ranges;
     options.ranges_count = narrow->ranges_count;
     options.since = narrow->since;
+    options.bytes_max = repo->share.wanted;
+    options.index_max = repo->share.index;
     options.problem = weir__scan_repo_problem;
     options.problem_arg = repo;
     options.stop = &repo->run->stop;
     int result = weir__git_wanted_init(repo->wanted, &options, why);
-    if (result < 0 && result != -WEIR_E_CANCELED)
+    if (result == -WEIR_E_TOO_LARGE) {
+        char cure[WEIR__SCAN_WHY_MAX];
+        weir__scan_share_exceeded(repo, "commits, and what they have,", repo->share.wanted, cure);
+        weir__scan_repo_tell(repo->w, repo, NULL, "cannot scan the history of", cure);
+    } else if (result < 0 && result != -WEIR_E_CANCELED)
         weir__scan_repo_tell(repo->w, repo, NULL, "cannot scan the history of",
                              why[0] ? why : weir_error_text(result));
     return result;

@@ -25,81 +25,14 @@
 #define SHARD_MIN (UINT64_C(256) << 10)
 /* Largest object that is built at all, if memory allows. */
 #define OBJECT_MAX (UINT64_C(1) << 30)
-/* Of what all repositories together may take, for large objects. */
-#define LARGE_PART 4u
+/* Of the objects of a pack: if fewer are wanted, they are followed one by one. */
+#define FEW_PART 8u
 
-/* --- handing out --- */
-
-static void drop_pack(struct weir__scan *run, struct weir__scan_pack *pack)
+void weir__scan_pack_free(struct weir__scan_pack *pack)
 {
-    if (!pack)
-        return;
-    weir_lock_acquire(&run->lock);
-    bool is_last = --pack->users == 0;
-    weir_lock_release(&run->lock);
-    if (!is_last)
-        return;
     weir__git_plan_fini(&pack->plan);
     weir__git_pack_close(&pack->pack);
     weir__base_free(pack);
-}
-
-/* Gives back what the shard has; its repository may go with it. */
-static void release_shard(struct weir__job *job)
-{
-    struct weir__scan_shard *shard = job->shard;
-    struct weir__scan_repo *repo = shard->repo;
-    drop_pack(repo->run, shard->pack);
-    weir_frontier_permit_release(&shard->permit);
-    weir__base_free(shard);
-    weir__scan_repo_drop(repo);
-}
-
-/* Waits for room in the frontier, and in the queue. */
-static int send_shard(struct weir__scan_repo *repo, struct weir__scan_pack *pack, uint32_t from,
-                      uint32_t until)
-{
-    struct weir__scan *run = repo->run;
-    struct weir_deadline deadline = weir_deadline_until(&run->stop);
-    struct weir__job *job = weir__job_new(WEIR__JOB_SHARD, repo->path, repo->path_length, 0);
-    struct weir__scan_shard *shard = weir__base_alloc(1, sizeof(*shard));
-    uint64_t bytes = repo->large_bytes ? repo->shard_bytes * run->threads : repo->shard_bytes;
-    int result = job && shard
-                     ? weir_frontier_acquire(&repo->shards, bytes, &shard->permit, &deadline)
-                     : -WEIR_E_NO_MEMORY;
-    if (result < 0) {
-        weir__base_free(shard);
-        weir__job_free(job);
-        return result;
-    }
-    shard->repo = repo;
-    shard->pack = pack;
-    shard->from = from;
-    shard->until = until;
-    weir__scan_repo_hold(repo);
-    if (pack) {
-        weir_lock_acquire(&run->lock);
-        pack->users++;
-        weir_lock_release(&run->lock);
-    }
-    job->shard = shard;
-    job->release = release_shard;
-    result = weir__job_send(run, job);
-    if (result < 0)
-        weir__job_free(job);
-    return result;
-}
-
-/* Until all that were sent are done: who has all the bytes is alone. */
-static int wait_for_shards(struct weir__scan_repo *repo)
-{
-    struct weir_deadline deadline = weir_deadline_until(&repo->run->stop);
-    struct weir_frontier_permit all = WEIR_FRONTIER_PERMIT_NONE;
-    struct weir_frontier_stats stats;
-    weir_frontier_read(&repo->shards, &stats);
-    int result = weir_frontier_acquire(&repo->shards, stats.bytes_max, &all, &deadline);
-    weir_frontier_permit_release(&all);
-    return result;
 }
 
 /* --- packs --- */
@@ -118,10 +51,12 @@ static bool is_wanted(void *arg, const struct weir__git_id *id, enum weir__git_t
 
 static struct weir__git_wish wish_of(struct weir__scan_repo *repo)
 {
+    /* Where everything is wanted nobody need be asked, by one thread while the others wait. */
+    bool is_all = !repo->is_second && !repo->state && !repo->wanted;
     return (struct weir__git_wish){
         .types =
             repo->is_second ? WEIR__GIT_ALL_TYPES & ~(1u << WEIR__GIT_TREE) : WEIR__GIT_ALL_TYPES,
-        .is_wanted = is_wanted,
+        .is_wanted = is_all ? NULL : is_wanted,
         .arg = repo,
     };
 }
@@ -134,11 +69,20 @@ static void tell_doubt(struct weir__scan_repo *repo, const char *name, const cha
                             "cannot read all of the history of", text);
 }
 
+/* The second look is for a few objects, mostly. */
+static bool is_for_few(const struct weir__scan_repo *repo, const struct weir__scan_pack *pack)
+{
+    return repo->is_second &&
+           weir__git_set_count(&repo->suspects) < pack->pack.idx.count / FEW_PART;
+}
+
 static int plan_pack(struct weir__scan_repo *repo, struct weir__scan_pack *pack)
 {
     struct weir__git_wish wish = wish_of(repo);
-    int result = weir__git_plan_init(&pack->plan, &pack->pack);
-    if (result == 0)
+    int result = is_for_few(repo, pack)
+                     ? weir__git_plan_init_few(&pack->plan, &pack->pack, &repo->suspects, &wish)
+                     : weir__git_plan_init(&pack->plan, &pack->pack);
+    if (result == 0 && !pack->plan.is_partial)
         result = weir__git_plan_mark(&pack->plan, &wish);
     if (result < 0)
         tell_doubt(repo, pack->pack.name, weir_error_text(result));
@@ -157,7 +101,7 @@ static int send_pack(struct weir__scan_repo *repo, struct weir__scan_pack *pack)
     weir__git_plan_cut(&pack->plan, count, bounds);
     for (unsigned i = 0; i < count && result == 0; i++)
         if (bounds[i] < bounds[i + 1])
-            result = send_shard(repo, pack, bounds[i], bounds[i + 1]);
+            result = weir__scan_shard_send(repo, pack, WEIR__PART_PACK, bounds[i], bounds[i + 1]);
     return result;
 }
 
@@ -167,20 +111,21 @@ static int do_pack(struct weir__scan_repo *repo, uint32_t i)
     struct weir__scan_pack *pack = weir__base_alloc(1, sizeof(*pack));
     if (!pack)
         return -WEIR_E_NO_MEMORY;
+    struct weir__git_store_pack about;
+    weir__git_store_pack(repo->store, i, &about);
     pack->users = 1;
+    pack->is_promisor = about.is_promisor;
     int result = weir__git_store_pack_open(repo->store, i, &pack->pack);
     if (result < 0) {
         weir__base_free(pack);
         if (result == -WEIR_E_NOT_FOUND || result == -WEIR_E_NO_MEMORY)
             return result;
-        struct weir__git_store_pack about;
-        weir__git_store_pack(repo->store, i, &about);
         tell_doubt(repo, about.stem, weir__git_store_problem(repo->store));
         return 0;
     }
-    if (plan_pack(repo, pack) == 0)
+    if (!weir__scan_again_knows(repo, &pack->pack) && plan_pack(repo, pack) == 0)
         result = send_pack(repo, pack);
-    drop_pack(repo->run, pack);
+    weir__scan_pack_drop(repo->run, pack);
     return result;
 }
 
@@ -259,8 +204,8 @@ static int do_loose(struct weir__scan_repo *repo)
     int result = 0;
     set_repeated(repo, true);
     for (uint32_t i = 0; i < threads && result == 0; i++)
-        result = send_shard(repo, NULL, i, threads);
-    return result < 0 ? result : wait_for_shards(repo);
+        result = weir__scan_shard_send(repo, NULL, WEIR__PART_LOOSE, i, threads);
+    return result < 0 ? result : weir__scan_shards_wait(repo);
 }
 
 int weir__scan_repo_pass(struct weir__scan_repo *repo)
@@ -284,23 +229,44 @@ int weir__scan_repo_pass(struct weir__scan_repo *repo)
     weir__git_set_fini(&listed);
     weir__git_set_fini(&done);
     /* Also after an error: those who are at work use what the leader has. */
-    int waited = wait_for_shards(repo);
+    int waited = weir__scan_shards_wait(repo);
     return result < 0 ? result : waited;
 }
 
-int weir__scan_repo_pass_large(struct weir__scan_repo *repo)
+int weir__scan_repo_slices(struct weir__scan_repo *repo, uint32_t commits, uint32_t count)
 {
-    struct weir__scan_repos *repos = &repo->run->repos;
-    struct weir_deadline deadline = weir_deadline_until(&repo->run->stop);
-    struct weir_permit permit = WEIR_PERMIT_NONE;
-    uint64_t part = repos->config.delta_cache_bytes / LARGE_PART;
-    int result = weir_budget_acquire(&repos->large, 1, &permit, &deadline);
-    if (result < 0)
-        return result;
-    repo->large_bytes = part > repo->shard_bytes ? part : repo->shard_bytes;
-    result = weir__scan_repo_pass(repo);
-    weir_permit_release(&permit);
-    return result;
+    int result = 0;
+    for (uint32_t i = 0; i < count && result == 0; i++)
+        result = weir__scan_shard_send(repo, NULL, WEIR__PART_SLICE,
+                                       (uint32_t)((uint64_t)commits * i / count),
+                                       (uint32_t)((uint64_t)commits * (i + 1) / count));
+    int waited = weir__scan_shards_wait(repo);
+    return result < 0 ? result : waited;
+}
+
+/* Whether a suspect was not looked at again, other than those that are large. */
+static bool has_left(const struct weir__scan_repo *repo)
+{
+    for (uint32_t i = 0; i < weir__git_set_count(&repo->suspects); i++) {
+        const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
+        if (!(suspect->flags & (WEIR__SUSPECT_LARGE | WEIR__SUSPECT_DONE)))
+            return true;
+    }
+    return false;
+}
+
+int weir__scan_repo_pass_again(struct weir__scan_repo *repo)
+{
+    uint32_t threads = repo->run->threads;
+    int result = 0;
+    repo->is_second = true;
+    if (!weir__scan_again_has_few(repo))
+        return weir__scan_repo_pass(repo);
+    for (uint32_t i = 0; i < threads && result == 0; i++)
+        result = weir__scan_shard_send(repo, NULL, WEIR__PART_FEW, i, threads);
+    int waited = weir__scan_shards_wait(repo);
+    result = result < 0 ? result : waited;
+    return result < 0 || !has_left(repo) ? result : weir__scan_repo_pass(repo);
 }
 
 /* --- walking, by a thread that scans --- */
@@ -327,13 +293,16 @@ static int on_too_large(void *arg, const struct weir__git_id *id, enum weir__git
                         uint64_t size)
 {
     struct visit *visit = arg;
-    (void)size;
+    struct weir__scan_repo *repo = visit->repo;
     if (type == WEIR__GIT_TREE)
-        weir__scan_repo_tell(visit->w, visit->repo, id, "cannot read all of the history of",
+        weir__scan_repo_tell(visit->w, repo, id, "cannot read all of the history of",
                              "a tree that is larger than what is kept in memory");
-    else if (!visit->repo->is_second)
-        weir__scan_suspect(visit->w, visit->repo, id, WEIR__SUSPECT_LARGE | weir__scan_kind(type),
-                           1);
+    else if (repo->is_last)
+        weir__scan_large_refuse(visit->w, repo, id, size);
+    else if (repo->is_second) /* it may be known of a scan that had more memory */
+        weir__scan_suspect_mark(repo, id, WEIR__SUSPECT_LARGE);
+    else
+        weir__scan_suspect(visit->w, repo, id, WEIR__SUSPECT_LARGE | weir__scan_kind(type), 1);
     return 0;
 }
 
@@ -341,19 +310,29 @@ static int on_trouble(void *arg, const struct weir__git_trouble *trouble)
 {
     struct visit *visit = arg;
     char text[WEIR__SCAN_WHY_MAX];
-    if (trouble->code == WEIR_E_NOT_FOUND && !visit->shard->pack)
-        return 0; /* it was packed meanwhile: packs are listed afterwards */
+    if (trouble->code == WEIR_E_NOT_FOUND && !visit->shard->pack) {
+        /* It was packed meanwhile: packs are listed afterwards. If it is in none of them, that is
+         * told. */
+        if (!visit->repo->is_second)
+            weir__scan_mention_gone(visit->w, visit->repo, &trouble->id);
+        return 0;
+    }
     snprintf(text, sizeof(text), "%.160s (%.100s)", trouble->why, trouble->pack);
     weir__scan_repo_tell(visit->w, visit->repo, &trouble->id, "cannot read all of the history of",
                          text);
+    if (visit->repo->is_second)
+        weir__scan_suspect_mark(visit->repo, &trouble->id, WEIR__SUSPECT_DONE | WEIR__SUSPECT_TOLD);
     return 0;
 }
 
-static struct weir__git_store *store_of(struct visit *visit)
+static struct weir__git_store *store_of(void *arg)
 {
+    struct visit *visit = arg;
     char problem[WEIR__GIT_PROBLEM_SIZE];
+    struct weir__git_store_options options;
     const char *path = visit->repo->path_length > 0 ? visit->repo->path : ".";
-    if (!visit->store && weir__git_store_open(&visit->store, path, NULL, problem) < 0)
+    weir__scan_share_lookups(&visit->repo->share.each, &options);
+    if (!visit->store && weir__git_store_open(&visit->store, path, &options, problem) < 0)
         visit->store = NULL;
     return visit->store;
 }
@@ -373,34 +352,67 @@ static bool is_mine(void *arg, const struct weir__git_id *id, enum weir__git_typ
            is_wanted(visit->repo, id, type);
 }
 
-void weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard)
+static void note_cost(struct weir__scan *run, const struct weir__git_walk_totals *totals)
 {
-    struct weir__scan_repo *repo = shard->repo;
-    struct visit visit = {.w = w, .repo = repo, .shard = shard};
+    struct weir__scan_cost *cost = &run->repos.cost;
+    weir_lock_acquire(&run->lock);
+    cost->rebuilt += totals->rebuilt;
+    cost->rebuilt_bytes += totals->rebuilt_bytes;
+    cost->spilled += totals->spilled;
+    cost->spilled_bytes += totals->spilled_bytes;
+    weir_lock_release(&run->lock);
+}
+
+static int walk_shard(struct visit *visit)
+{
+    const struct weir__scan_shard *shard = visit->shard;
+    struct weir__scan_repo *repo = visit->repo;
     const struct weir__git_visitor visitor = {
-        .enter = on_enter, .too_large = on_too_large, .trouble = on_trouble, .arg = &visit};
-    struct weir_deadline deadline = weir_deadline_until(&w->run->stop);
+        .enter = on_enter, .too_large = on_too_large, .trouble = on_trouble, .arg = visit};
+    struct weir_deadline deadline = weir_deadline_until(&repo->run->stop);
     struct weir__git_walk_totals totals = {0};
     struct weir__git_walk_options options;
-    int result;
     weir__git_walk_options_init(&options);
-    uint64_t bytes = repo->large_bytes ? repo->large_bytes : repo->shard_bytes;
-    options.delta_bytes = bytes;
+    options.delta_bytes = repo->shard_bytes;
     options.object_max = OBJECT_MAX;
     options.get = get_base;
-    options.get_arg = &visit;
+    options.get_arg = visit;
+    if (repo->is_alone)
+        weir__scan_large_options(repo, &options);
+    int result = -WEIR_E_NOT_FOUND;
     if (shard->pack) {
         result = weir__git_walk(&shard->pack->plan, shard->from, shard->until, &visitor, &options,
                                 &totals, &deadline);
     } else {
         struct weir__git_wish wish = wish_of(repo);
         wish.is_wanted = is_mine;
-        wish.arg = &visit;
-        struct weir__git_store *store = store_of(&visit);
-        result = !store ? -WEIR_E_NOT_FOUND
-                        : weir__git_loose_each(store, &wish, &visitor, bytes, &totals, &deadline);
+        wish.arg = visit;
+        struct weir__git_store *store = store_of(visit);
+        if (store)
+            result = weir__git_loose_each(store, &wish, &visitor, options.delta_bytes / 2,
+                                          options.spill, &totals, &deadline);
     }
-    weir__scan_hand_flush(w, repo);
+    note_cost(repo->run, &totals);
+    return result;
+}
+
+void weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard)
+{
+    struct weir__scan_repo *repo = shard->repo;
+    struct visit visit = {.w = w, .repo = repo, .shard = shard};
+    int result = 0;
+    if (shard->part == WEIR__PART_FEW) {
+        weir__scan_again_few(w, repo, shard->from, shard->until);
+    } else if (shard->part == WEIR__PART_SLICE) {
+        weir__scan_origins_slice(w, repo, store_of(&visit), shard->from, shard->until);
+    } else {
+        result = weir__scan_hand_begin(w, repo, shard->pack, store_of, &visit);
+        if (result == 0)
+            result = walk_shard(&visit);
+        uint64_t seen = weir__scan_hand_flush(w, repo);
+        if (shard->pack && !repo->is_second)
+            weir__scan_again_note(repo, shard->pack, seen);
+    }
     weir__git_store_close(visit.store);
     if (result < 0 && !weir__scan_is_stopped(w))
         weir__scan_repo_tell(w, repo, NULL, "cannot scan all of the history of",

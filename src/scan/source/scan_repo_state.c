@@ -22,7 +22,7 @@
 #include "banned.h"
 
 /* Goes into the key: to be changed when what is looked at in a repository changes. */
-#define LOOKS "looks 1"
+#define LOOKS "looks 2"
 
 static void put(struct weir__hash *hash, const void *bytes, size_t length)
 {
@@ -74,7 +74,8 @@ static void make_digest(const struct weir__scan_repo *repo, uint8_t digest[WEIR_
 
 static void describe(struct weir__scan_repo *repo, struct weir__git_state_about *about)
 {
-    *about = (struct weir__git_state_about){.id_size = repo->id_size, .repository = repo->identity};
+    *about = (struct weir__git_state_about){
+        .id_size = repo->id_size, .repository = repo->identity, .memory_max = repo->share.recalled};
     make_key(repo->run->options, about->key);
 }
 
@@ -87,7 +88,7 @@ void weir__scan_state_load(struct weir__scan_repo *repo)
     if (!repo->run->repos.has_states || repo->wanted)
         return;
     repo->has_state = true;
-    weir__git_state_ids_init(&repo->seen, repo->id_size, 0);
+    weir__git_state_ids_init(&repo->seen, repo->id_size, repo->share.seen);
     make_digest(repo, repo->digest);
     describe(repo, &about);
     /* Whatever is wrong with it, all is scanned, and it is replaced. */
@@ -110,35 +111,61 @@ void weir__scan_state_seen(struct weir__scan_repo *repo, const struct weir__git_
 
 static uint32_t flags_of(const struct weir__git_suspect *known)
 {
-    uint32_t kind = known->type == WEIR__GIT_COMMIT ? WEIR__SUSPECT_COMMIT
-                    : known->type == WEIR__GIT_TAG  ? WEIR__SUSPECT_TAG
-                                                    : WEIR__SUSPECT_BLOB;
+    uint32_t kind =
+        known->type == WEIR__GIT_TREE ? WEIR__SUSPECT_TREE : weir__scan_kind(known->type);
     return kind | WEIR__SUSPECT_KNOWN |
            (known->flags & WEIR__GIT_SUSPECT_ARCHIVE ? WEIR__SUSPECT_FILE : 0) |
            (known->flags & WEIR__GIT_SUSPECT_LARGE ? WEIR__SUSPECT_LARGE : 0) |
-           (known->flags & WEIR__GIT_SUSPECT_TEXT ? WEIR__SUSPECT_FOUND : 0);
+           (known->flags & WEIR__GIT_SUSPECT_TEXT ? WEIR__SUSPECT_FOUND : 0) |
+           (known->flags & WEIR__GIT_SUSPECT_PROMISED ? WEIR__SUSPECT_PROMISED : 0) |
+           (known->flags & WEIR__GIT_SUSPECT_MISSING ? WEIR__SUSPECT_MISSING | WEIR__SUSPECT_DONE
+                                                     : 0);
 }
 
-/* Adds those that are remembered. Whether all that is known of them still holds: then who need not
- * be scanned again is done. */
+bool weir__scan_state_is_of_now(const struct weir__scan_repo *repo)
+{
+    return repo->state &&
+           memcmp(weir__git_state_digest(repo->state), repo->digest, sizeof(repo->digest)) == 0;
+}
+
+/* Whether this scan has met one whose origin is to be found out. */
+static bool has_fresh(const struct weir__scan_repo *repo)
+{
+    for (uint32_t i = 0; i < weir__git_set_count(&repo->suspects); i++) {
+        const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
+        if (!(suspect->flags & WEIR__SUSPECT_PROMISED))
+            return true;
+    }
+    return false;
+}
+
+/* Adds those that are remembered, but for what was missing and is there by now: the first look has
+ * seen it. Whether all that is known of them still holds: then who need not be scanned again is
+ * done. */
 int weir__scan_state_recall(struct weir__scan_repo *repo)
 {
     size_t count;
     const struct weir__git_suspect *known =
         repo->state ? weir__git_state_suspects(repo->state, &count) : NULL;
-    uint32_t fresh = weir__git_set_count(&repo->suspects);
     if (!repo->state)
         return 0;
-    repo->is_unchanged = fresh == 0 && memcmp(weir__git_state_digest(repo->state), repo->digest,
-                                              sizeof(repo->digest)) == 0;
+    repo->is_unchanged = weir__scan_state_is_of_now(repo) && !has_fresh(repo);
     for (size_t i = 0; known && i < count; i++) {
         uint32_t number;
+        uint32_t flags = flags_of(&known[i]);
+        if (flags & WEIR__SUSPECT_MISSING &&
+            weir__git_store_has(repo->store, &known[i].id) != -WEIR_E_NOT_FOUND) {
+            flags &=
+                ~(uint32_t)(WEIR__SUSPECT_MISSING | WEIR__SUSPECT_PROMISED | WEIR__SUSPECT_DONE);
+            if (!(flags & (WEIR__SUSPECT_FOUND | WEIR__SUSPECT_FILE | WEIR__SUSPECT_LARGE)))
+                continue;
+        }
         int result = weir__git_set_add(&repo->suspects, &known[i].id, &number);
         if (result < 0)
             return result;
         bool has_more = known[i].flags & WEIR__GIT_SUSPECT_FINDINGS;
         struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
-        suspect->flags |= flags_of(&known[i]);
+        suspect->flags |= flags;
         suspect->found = suspect->found ? suspect->found : 1;
         if (repo->is_unchanged && !has_more)
             suspect->flags |= WEIR__SUSPECT_DONE;
@@ -151,10 +178,13 @@ int weir__scan_state_recall(struct weir__scan_repo *repo)
 /* One that was not met at the second look may be met again: then it is scanned as any other. */
 static unsigned kept_flags(uint32_t flags)
 {
-    bool has_more = flags & WEIR__SUSPECT_TOLD || !(flags & WEIR__SUSPECT_DONE);
+    bool has_more =
+        flags & (WEIR__SUSPECT_TOLD | WEIR__SUSPECT_MISSING) || !(flags & WEIR__SUSPECT_DONE);
     return (flags & WEIR__SUSPECT_FOUND ? WEIR__GIT_SUSPECT_TEXT : 0u) |
            (flags & WEIR__SUSPECT_FILE ? WEIR__GIT_SUSPECT_ARCHIVE : 0u) |
            (flags & WEIR__SUSPECT_LARGE ? WEIR__GIT_SUSPECT_LARGE : 0u) |
+           (flags & WEIR__SUSPECT_MISSING ? WEIR__GIT_SUSPECT_MISSING : 0u) |
+           (flags & WEIR__SUSPECT_PROMISED ? WEIR__GIT_SUSPECT_PROMISED : 0u) |
            (has_more ? WEIR__GIT_SUSPECT_FINDINGS : 0u);
 }
 
@@ -170,6 +200,7 @@ static void save(struct weir__scan_repo *repo)
             .id = weir__git_set_id(&repo->suspects, i),
             .type = suspect->flags & WEIR__SUSPECT_COMMIT ? WEIR__GIT_COMMIT
                     : suspect->flags & WEIR__SUSPECT_TAG  ? WEIR__GIT_TAG
+                    : suspect->flags & WEIR__SUSPECT_TREE ? WEIR__GIT_TREE
                                                           : WEIR__GIT_BLOB,
             .flags = kept_flags(suspect->flags),
         };
@@ -178,7 +209,9 @@ static void save(struct weir__scan_repo *repo)
     }
     struct weir__git_state_new made = {
         .old = repo->state, .ids = &repo->seen, .suspects = list, .suspects_count = count};
-    memcpy(made.digest, repo->digest, sizeof(made.digest));
+    /* What was told about origins is told until it is mended: no digest is the one of now then. */
+    if (!repo->is_doubtful)
+        memcpy(made.digest, repo->digest, sizeof(made.digest));
     describe(repo, &about);
     /* What cannot be remembered is scanned again: that is no fault of this scan. */
     if (list && weir__git_state_save(&repo->run->repos.states, &about, &made, why) < 0)
@@ -188,7 +221,11 @@ static void save(struct weir__scan_repo *repo)
 
 void weir__scan_state_keep(struct weir__scan_repo *repo)
 {
-    if (repo->has_state && !(repo->is_unchanged && repo->seen._count == 0))
+    if (!repo->has_state || repo->is_unattributed)
+        return;
+    if (repo->is_forgetful)
+        repo->w->counts.unremembered++;
+    else if (!(repo->is_unchanged && repo->seen._count == 0))
         save(repo);
 }
 

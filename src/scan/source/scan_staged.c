@@ -198,7 +198,9 @@ static void tell_list(struct weir__scan_worker *w, const char *why)
 
 static const char *why_not_started(int error)
 {
-    return error == -WEIR_E_NOT_FOUND ? "there is no git on the PATH" : weir_error_text(error);
+    return error == -WEIR_E_NOT_FOUND
+               ? "there is no git on the PATH: install it, or name paths without --staged"
+               : weir_error_text(error);
 }
 
 void weir__scan_staged_list(struct weir__scan_worker *w)
@@ -233,6 +235,10 @@ void weir__scan_staged_list(struct weir__scan_worker *w)
     int ending = is_over ? weir__git_end(git, &w->run->stop, why) : 0;
     if (ending < 0) {
         ask_why(w, why);
+        if (strstr(why, "not a git repository"))
+            snprintf(why, sizeof(why),
+                     "it is in no repository of git: go into one, or name paths "
+                     "without --staged");
         if (!weir__scan_is_stopped(w))
             tell_list(w, why);
     } else if (result < 0 && !weir__scan_is_stopped(w)) {

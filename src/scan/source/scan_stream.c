@@ -27,6 +27,7 @@
 #include "banned.h"
 
 #define NAP_NS   (10 * WEIR_NS_PER_MS)
+#define LOOK_MS  100 /* whether the run is stopped, while nothing comes */
 #define COPY_MAX (UINT64_C(64) << 20)
 _Static_assert(WEIR__SCAN_READ_SIZE >= 2 * WEIR__ARCHIVE_TAIL_MAX, "the last bytes and new ones");
 _Static_assert(WEIR__ARCHIVE_PROBE_ALL <= WEIR__SCAN_READ_SIZE / 2, "the first bytes and new ones");
@@ -171,20 +172,22 @@ static void end(struct stream *s)
 
 /* --- reading --- */
 
-/* Whoever else has the other end of standard input may have made it one that does not wait. So we
- * wait ourselves, in naps so short that nobody notices. */
+/* Nothing can end a read that waits, so it is only made when there is something to read. Whoever
+ * else has the other end of standard input may have made it one that does not wait, and taken what
+ * there was: then we wait in naps so short that nobody notices. */
 ssize_t weir__scan_stream_read(struct weir__scan_worker *w, int fd, char *bytes, size_t size,
                                bool has_some)
 {
     uint64_t until_ns =
         w->silence_ns > 0 ? weir_time_add(weir_now_ns(), w->silence_ns) : WEIR_NEVER;
     for (;;) {
-        ssize_t n = weir__sys_read(fd, bytes, size);
+        bool is_silent = weir__sys_wait_readable(fd, LOOK_MS) == 0;
+        ssize_t n = is_silent || weir__scan_is_stopped(w) ? -1 : weir__sys_read(fd, bytes, size);
         if (weir__scan_is_stopped(w))
             return -1;
         if (n >= 0)
             return n;
-        bool is_silent = errno == EAGAIN;
+        is_silent = is_silent || errno == EAGAIN;
         if (!is_silent || weir_now_ns() >= until_ns) {
             weir__scan_tell_unread(w, has_some, is_silent ? "nothing came for too long" : NULL);
             return -1;

@@ -84,12 +84,14 @@ static void rest(struct weir__scan_worker *w)
     w->frames_open--;
 }
 
-/* Whether it is a folder as git makes them, and histories are scanned. */
+/* Whether it is a folder as git makes them, and its history is scanned. */
 static bool is_repo(const struct weir__scan_worker *w, int fd)
 {
     struct stat st;
+    bool is_asked = w->run->options->history == WEIR__SCAN_HISTORY_ALSO;
     return w->run->repos.sched && !w->counting &&
            weir__sys_fstatat(fd, "objects", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+           (is_asked || weir__scan_repo_knows(w->run, &st)) &&
            weir__sys_fstatat(fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            weir__sys_fstatat(fd, "refs", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
@@ -121,7 +123,8 @@ static void push(struct weir__scan_worker *w, int fd, const struct stat *st,
     w->counts.dirs++;
     if (is_repo(w, fd)) {
         top(w)->is_repo = true;
-        weir__scan_repo_found(w, weir__buffer_text(&w->path));
+        if (w->run->options->history == WEIR__SCAN_HISTORY_ALSO)
+            weir__scan_repo_found(w, weir__buffer_text(&w->path));
     }
 }
 

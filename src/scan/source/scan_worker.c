@@ -2,14 +2,19 @@
 #include "scan_repo.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "job_mutants.h"
+#include "log.h"
 #include "scan_git.h"
 #include "sys.h"
 
 #include "banned.h"
+
+#define WHY_MAX 256u
 
 /* --- workers --- */
 
@@ -108,6 +113,13 @@ const char *weir__scan_plain_path(const char *path)
     return strcmp(path, ".") == 0 ? "" : path;
 }
 
+size_t weir__scan_folder_length(const char *path, size_t length)
+{
+    while (length > 1 && path[length - 1] == '/' && path[length - 2] == '/')
+        length--;
+    return length;
+}
+
 void weir__scan_tree(struct weir__scan_worker *w, const char *path)
 {
     int fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0);
@@ -118,7 +130,7 @@ void weir__scan_tree(struct weir__scan_worker *w, const char *path)
         return;
     }
     const char *plain = weir__scan_plain_path(path);
-    size_t length = strlen(plain);
+    size_t length = weir__scan_folder_length(plain, strlen(plain));
     int result = equip(w);
     if (result == 0)
         result = set_path(w, plain, length);
@@ -139,7 +151,8 @@ void weir__scan_tree(struct weir__scan_worker *w, const char *path)
 static void do_stream(struct weir__scan_worker *w, const char *path)
 {
     bool is_input = strcmp(path, "-") == 0;
-    int fd = is_input ? STDIN_FILENO : weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_NOCTTY, 0);
+    int flags = O_RDONLY | O_NOCTTY | O_NONBLOCK; /* a pipe may never be opened for writing */
+    int fd = is_input ? STDIN_FILENO : weir__sys_openat(AT_FDCWD, path, flags, 0);
     if (fd < 0)
         weir__scan_tell(w, path, "cannot open", NULL);
     else
@@ -148,9 +161,26 @@ static void do_stream(struct weir__scan_worker *w, const char *path)
         weir__sys_close(fd);
 }
 
-static void do_path(struct weir__scan_worker *w, const char *path, bool is_listed)
+/* A name of a list names a file, whatever it looks like. */
+static void tell_listed(struct weir__scan_worker *w, const char *name, uint64_t number)
+{
+    char why[WHY_MAX];
+    const char *what = errno == ENOENT ? "cannot find" : "cannot open", *reason = "";
+    size_t length = strlen(name);
+    if (errno == ENOENT && length > 0 && name[length - 1] == '\r')
+        reason = ": it ends with CR; take those out of the list";
+    else if (errno == ENOENT && strncmp(name, "\xef\xbb\xbf", 3) == 0)
+        reason = ": it begins with a byte order mark; take that out of the list";
+    snprintf(why, sizeof(why), "%s (name %" PRIu64 " of the list%s)", weir__log_reason(errno),
+             number, reason);
+    weir__scan_tell(w, name, what, why);
+}
+
+/* number: in its list; 0: it is of none. */
+static void do_path(struct weir__scan_worker *w, const char *path, uint64_t number)
 {
     struct stat st;
+    bool is_listed = number > 0;
     const struct weir__scan_fetcher *fetcher = w->run->options->fetcher;
     if (fetcher && !is_listed && fetcher->is_mine(fetcher->arg, path)) {
         weir__scan_fetched(w, path);
@@ -165,11 +195,16 @@ static void do_path(struct weir__scan_worker *w, const char *path, bool is_liste
         do_stream(w, path);
         return;
     }
-    if (weir__sys_fstatat(AT_FDCWD, path, &st, is_listed ? AT_SYMLINK_NOFOLLOW : 0) < 0)
-        weir__scan_tell(w, path, errno == ENOENT ? "cannot find" : "cannot open", NULL);
-    else if (S_ISDIR(st.st_mode))
+    if (weir__sys_fstatat(AT_FDCWD, path, &st, is_listed ? AT_SYMLINK_NOFOLLOW : 0) < 0) {
+        if (is_listed)
+            tell_listed(w, path, number);
+        else
+            weir__scan_tell_typed(w, path, errno == ENOENT ? "cannot find" : "cannot open", NULL);
+    } else if (S_ISDIR(st.st_mode)) {
+        if (w->run->repos.sched && !is_listed && weir__scan_repo_is(path))
+            weir__scan_repo_found(w, plain);
         weir__scan_tree(w, path);
-    else if (S_ISREG(st.st_mode))
+    } else if (S_ISREG(st.st_mode))
         weir__scan_file(w, AT_FDCWD, path, !is_listed);
     else if (S_ISLNK(st.st_mode))
         weir__scan_link(w, AT_FDCWD, path);
@@ -193,7 +228,7 @@ static void do_job(struct weir__scan_worker *w, struct weir__job *job)
     switch (job->kind) {
     case WEIR__JOB_PATH:
     case WEIR__JOB_LISTED:
-        do_path(w, job->text, job->kind == WEIR__JOB_LISTED);
+        do_path(w, job->text, job->number);
         break;
     case WEIR__JOB_DIR:
         w->device = job->device;
@@ -221,6 +256,7 @@ int weir__scan_worker_main(struct weir_crew_self *self, void *arg)
     struct weir__scan_worker *w = arg;
     struct weir__job *job = NULL;
     int result;
+    w->is_of_crew = true;
     while ((result = weir__job_take(w->run, &job)) == 0) {
         if (WEIR__JOB_MUTANT(JOB_DONE_BEFORE_WORK))
             weir__job_done(w->run);

@@ -7,87 +7,180 @@
 #include "tap.h"
 
 struct row {
-    const char *text, *named, *typed; /* NULL: as it is, or as named */
+    const char *text, *line, *path, *typed; /* NULL: as it is */
 };
 
 static void check(const struct row *row)
 {
     char text[256];
-    const char *named = row->named ? row->named : row->text;
-    const char *typed = row->typed ? row->typed : named;
     snprintf(text, sizeof(text), "%s", row->text);
-    weir__cover_named(text);
-    CHECK_STR(text, named);
+    weir__cover_line(text);
+    CHECK_STR(text, row->line ? row->line : row->text);
+    weir__cover_line(text);
+    CHECK_STR(text, row->line ? row->line : row->text);
+    snprintf(text, sizeof(text), "%s", row->text);
+    CHECK_EQ(weir__cover_path(text), row->path != NULL);
+    CHECK_STR(text, row->path ? row->path : row->text);
     snprintf(text, sizeof(text), "%s", row->text);
     weir__cover_typed(text);
-    CHECK_STR(text, typed);
+    CHECK_STR(text, row->typed ? row->typed : row->text);
     weir__cover_typed(text);
-    CHECK_STR(text, typed);
+    CHECK_STR(text, row->typed ? row->typed : row->text);
 }
+
+#define CHECK_ROWS(...)                                                                            \
+    do {                                                                                           \
+        static const struct row rows[] = {__VA_ARGS__};                                            \
+        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)                                  \
+            check(&rows[i]);                                                                       \
+    } while (0)
+
+#define ALL(hidden) hidden, hidden, hidden
 
 TEST(users_of_urls)
 {
-    static const struct row rows[] = {
-        {"no 'ftp://bob:pw@host/x': it", "no 'ftp://******@host/x': it", NULL},
-        {"no 'https://pw@host'", "no 'https://**@host'", NULL},
-        {"https://b:p@w@host/x", "https://*****@host/x", NULL},
-        {"https://b:p/w@host/x", "https://*****@host/x", NULL},
-        {"'https://b:p w@host/x'", "'https://*****@host/x'", NULL},
-        {"https://b:p w@host/x", "https://b:* w@host/x", NULL},
-        {"https://b:pw...", "https://b:*****", NULL},
-        {"https://b:pw", "https://b:**", NULL},
-        {"https://host:80/@a/b", NULL, NULL},
-        {"https://host/@a/b and http://b:pw@host", "https://host/@a/b and http://****@host", NULL},
-        {"https://host/a:b", NULL, NULL},
-        {"https://[::1]:80/a", NULL, NULL},
-        {"https://[::1]:pw/a", "https://[::1]:**/a", NULL},
-        {"https://[b:pw", "https://[b:**", NULL},
-        {"https://", NULL, NULL},
-        {"://", NULL, NULL},
-        {"a@b:c", NULL, NULL},
-        {"git@host:a/b", NULL, NULL},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        check(&rows[i]);
+    CHECK_ROWS({"https://pw@host", ALL("https://**@host")},
+               {"ftp://bob:pw@host/x", ALL("ftp://******@host/x")},
+               {"https://b:p@w@host/x", ALL("https://*****@host/x")},
+               {"https://b:p/w@host/x", "https://*****@host/x", "https://b:*/w@host/x",
+                "https://*****@host/x"},
+               {"'https://b:p w@host/x'", ALL("'https://*****@host/x'")},
+               {"no https://b:p w@host/x", "no https://b:* w@host/x", "no https://*****@host/x",
+                "no https://*****@host/x"},
+               {"https://b:pw...", ALL("https://b:*****")}, {"https://b:pw", ALL("https://b:**")},
+               {"https://host:80/@a/b", NULL, NULL, NULL}, {"https://host/a:b", NULL, NULL, NULL},
+               {"https://[::1]:80/a", NULL, NULL, NULL},
+               {"https://[::1]:pw/a", ALL("https://[::1]:**/a")},
+               {"https://[b:pw", ALL("https://[b:**")}, {"https://", NULL, NULL, NULL},
+               {"://", NULL, NULL, NULL});
+}
+
+TEST(users_of_hosts)
+{
+    CHECK_ROWS({"u:pw@host", ALL("u:**@host")}, {"//u:pw@h", ALL("//u:**@h")},
+               {"a/u:p@w@h", ALL("a/u:***@h")},
+               {"no 'u:p w@h': it", "no 'u:***@h': it", "no 'u:***@h': it", "no 'u:***@h': it"},
+               {"u:p/w@h", "u:***@h", NULL, "u:***@h"}, {"a@b:c", NULL, NULL, NULL},
+               {"git@host:a/b@2", NULL, NULL, NULL}, {"host:/a/b@2x", NULL, NULL, NULL},
+               {"said: a@b", NULL, NULL, NULL}, {":pw@h", NULL, NULL, NULL});
 }
 
 TEST(names_of_secrets)
 {
-    static const struct row rows[] = {
-        {"cannot read 'password=pw': no", "cannot read 'password=**': no", NULL},
-        {"cannot read 'a/DB_PassWord=p w/x': no", "cannot read 'a/DB_PassWord=*****': no", NULL},
-        {"api-key=ab&x=1 b", "api-key=**&x=1 b", NULL},
-        {"token=a secret=b pwd=c cred.x=d auth=e", "token=* secret=* pwd=* cred.x=* auth=*", NULL},
-        {"token=a=b", "token=***", NULL},
-        {"'token=a' x=b 'c'", "'token=*' x=b 'c'", NULL},
-        {"password=", NULL, NULL},
-        {"=a", NULL, NULL},
-        {"format=json", NULL, NULL},
-        {"the token = a", NULL, NULL},
-        {"token 'a'=b", NULL, NULL},
-        {"tok=a", NULL, NULL},
-        {"", NULL, NULL},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        check(&rows[i]);
+    CHECK_ROWS(
+        {"password=pw", ALL("password=**")},
+        {"a/DB_PassWord=pw/x", "a/DB_PassWord=****", "a/DB_PassWord=**/x", "a/DB_PassWord=****"},
+        {"api-key=ab&x=1", "api-key=**&x=1", "api-key=******", "api-key=******"},
+        {"api_key:pw", ALL("api_key:**")}, {"PGPASSWORD=pw", ALL("PGPASSWORD=**")},
+        {"authToken:pw", ALL("authToken:**")}, {"token_v2=pw", ALL("token_v2=**")},
+        {"keys=pw", ALL("keys=**")}, {"MYSQL_PWD=pw", ALL("MYSQL_PWD=**")},
+        {"secret_value=pw", ALL("secret_value=**")}, {"token=a=b", ALL("token=***")},
+        {"password: pw", NULL, "password: **", "password: **"},
+        {"password = pw", NULL, "password = **", "password = **"},
+        {"{\"password\":\"pw\"}", NULL, "{\"password\":*****", "{\"password\":*****"},
+        {"--password pw", NULL, NULL, "--password **"},
+        {"a..--password pw", NULL, NULL, "a..--password **"},
+        {"a --token pw x", NULL, NULL, "a --token ****"}, {"password pw", NULL, NULL, NULL},
+        {"Authorization: Bearer pw", NULL, "Authorization: *********", "Authorization: *********"},
+        {"password=", NULL, NULL, NULL}, {"=a", NULL, NULL, NULL}, {":a", NULL, NULL, NULL},
+        {"format=json", NULL, NULL, NULL}, {"tok=a", NULL, NULL, NULL},
+        {"author=bob", NULL, NULL, NULL}, {"keyboard=us", NULL, NULL, NULL},
+        {"tokenizer:fast", NULL, NULL, NULL}, {"passenger:42", NULL, NULL, NULL},
+        {"monkey=1.txt", NULL, NULL, NULL}, {"turkeys=2", NULL, NULL, NULL},
+        {"ssh-key=pw", ALL("ssh-key=**")}, {"monkey_key=pw", ALL("monkey_key=**")},
+        {"token_count=5", NULL, NULL, NULL}, {"maxTokenLength=5", NULL, NULL, NULL},
+        {"token_type.x=pw", ALL("token_type.x=**")}, {"discount_key=pw", ALL("discount_key=**")},
+        {"password=None", NULL, NULL, NULL}, {"key=lambda)", NULL, NULL, NULL},
+        {"password=Nonesuch", ALL("password=********")},
+        {"password=null,x", ALL("password=******")}, {"12:30", NULL, NULL, NULL},
+        {"", NULL, NULL, NULL});
 }
 
-TEST(words_as_machines_make_them)
+TEST(lines)
 {
     static const struct row rows[] = {
-        {"'abcdefghijklmno1'", NULL, "'****************'"},
-        {"'abcdefghijklmn1'", NULL, NULL}, /* one less */
-        {"'--abcdefghijklmno1': no", NULL, "'--****************': no"},
-        {"'abcdefghijklmnoP'", NULL, "'****************'"},
-        {"'ab_cd-ef+gh=ijk1'", NULL, "'****************'"},
-        {"ab1 abcdefghijklmno1 x1", NULL, "ab1 **************** x1"},
-        {"'--respect-gitignore-and-more': no", NULL, NULL},
-        {"'18446744073709551616KiB' is no size", NULL, NULL},
-        {"'1844674407370955abcd'", NULL, "'********************'"},
-        {"----------------", NULL, NULL},
+        {"cannot read 'password=p w': no", "cannot read 'password=***': no", NULL, NULL},
+        {"token=a secret=b pwd=c cred.x=d auth=e", "token=* secret=* pwd=* cred.x=* auth=*", NULL,
+         NULL},
+        {"'token=a' x=b 'c'", "'token=*' x=b 'c'", NULL, NULL},
+        {"no token: give one", NULL, NULL, NULL},
+        {"the token = a", NULL, NULL, NULL},
+        {"token 'a'=b", NULL, NULL, NULL},
+        {"https://host/@a/b and http://b:pw@host", "https://host/@a/b and http://****@host", NULL,
+         NULL},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        check(&rows[i]);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "%s", rows[i].text);
+        weir__cover_line(text);
+        CHECK_STR(text, rows[i].line ? rows[i].line : rows[i].text);
+    }
+}
+
+/* What is typed, and whether it is hidden: all of it, or nothing. */
+static void check_word(const char *word, bool is_hidden)
+{
+    char text[256], wanted[256];
+    snprintf(text, sizeof(text), "'--%s': no", word);
+    snprintf(wanted, sizeof(wanted), "'--%s': no", word);
+    if (is_hidden)
+        memset(wanted + 3, '*', strlen(word));
+    weir__cover_words(text);
+    CHECK_STR(text, wanted);
+}
+
+TEST(words_of_machines)
+{
+    static const char *const machines[] = {
+        "1844674407370955abcd", "a9f3c07e61b24d58", "Zx8Kq2LmNp4Rt7Vw",
+        "QZIAQ7W3ERT5YUIOPLKJ", "x7k2m9q4w8e3r6t1", "qrtzpsdfghjklxcvbnm",
+        "ABCDEFGHIJKLMNOP",     "aB3-dE5_fG7+hI9=", "123456789012345abcd",
+    };
+    static const char *const people[] = {
+        "maxMemory",          "maxArchiveEntriesInAll",   "some-option-of-small-letters",
+        "sha256sum-of-files", "HTTPServerConfiguration",  "README_2026_final",
+        "x86_64-linux-gnu",   "18446744073709551616KiB",  "backup-2026-11-16-nightly",
+        "parse-html-via-xml", "IntegrationTestRunner",    "a9f3c07e61b24d5", /* one less */
+        "----------------",   "UTF8StringBuilderFactory",
+    };
+    for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
+        check_word(machines[i], true);
+    for (size_t i = 0; i < sizeof(people) / sizeof(*people); i++)
+        check_word(people[i], false);
+}
+
+TEST(what_stands_beside_a_word)
+{
+    static const struct {
+        const char *text, *typed;
+    } rows[] = {
+        {"a9f3c07e61b24d58/x9/b", "****************/**/b"},
+        {"x9/y8.a9f3c07e61b24d58", "**/**.****************"},
+        {"home/bob/a9f3c07e61b24d58/file.txt", "home/bob/****************/file.txt"},
+        {"/a9f3c07e61b24d58", "/****************"},
+        {"x9/y8", "x9/y8"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "%s", rows[i].text);
+        weir__cover_typed(text);
+        CHECK_STR(text, rows[i].typed);
+    }
+}
+
+TEST(arguments_are_clipped)
+{
+    char text[24], given[8192];
+    CHECK_STR(weir__cover_clip(text, sizeof(text), "token=pw", 5), "token");
+    CHECK_STR(weir__cover_clip(text, sizeof(text), "token=pw", SIZE_MAX), "token=**");
+    CHECK_STR(weir__cover_clip(text, sizeof(text), "an argument that is too long", SIZE_MAX),
+              "an argument that is ...");
+    /* The '@' that would say what is a password is beyond what is looked at. */
+    memset(given, 'a', sizeof(given));
+    memcpy(given, "x://u:p/", 8);
+    given[sizeof(given) - 2] = '@';
+    given[sizeof(given) - 1] = '\0';
+    CHECK_STR(weir__cover_clip(text, sizeof(text), given, SIZE_MAX), "x*******************...");
 }
 
 TAP_MAIN()

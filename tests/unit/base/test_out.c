@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <weir/error.h>
@@ -138,6 +139,39 @@ TEST(every_write_may_fail)
     }
     close(fd);
 }
+
 #endif
+
+static int is_wanted_now(void)
+{
+    return 1;
+}
+
+/* An end was asked for before anything waited: no signal comes that would end a wait. */
+static void check_unread(int fd)
+{
+    static char much[1 << 20];
+    int errno_value = 0;
+    weir__out_init(&out, fd);
+    weir__out_hurry(&out, is_wanted_now, 1000 * 1000);
+    for (unsigned i = 0; i < 16 && !weir__out_is_done(&out); i++)
+        weir__out_write(&out, much, sizeof(much));
+    CHECK_EQ(weir__out_finish(&out, &errno_value), -WEIR_E_INTERRUPTED);
+    CHECK_EQ(errno_value, EINTR);
+    CHECK_EQ(fcntl(fd, F_GETFL) & O_NONBLOCK, 0); /* it is others' as well */
+}
+
+TEST(a_reader_who_takes_nothing_is_not_waited_for)
+{
+    int pipes[2], sockets[2];
+    CHECK_EQ(pipe(pipes), 0);
+    check_unread(pipes[1]);
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    check_unread(sockets[1]);
+    close(pipes[0]);
+    close(pipes[1]);
+    close(sockets[0]);
+    close(sockets[1]);
+}
 
 TAP_MAIN()

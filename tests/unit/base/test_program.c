@@ -48,6 +48,14 @@ static int interrupt_twice(const struct weir__call *call)
     return 0;
 }
 
+static int interrupt_and_end(const struct weir__call *call)
+{
+    interrupt(call);
+    raise(SIGTERM);
+    weir__out_puts(call->out, "still here\n");
+    return 0;
+}
+
 static int end_at_once(const struct weir__call *call)
 {
     weir__program_end_by_signals("last words\n");
@@ -109,6 +117,7 @@ static const struct weir__command commands[] = {
     {"find", find, "find it", &usage_find},
     {"find-unsaid", find, "find it, with the wrong table", &usage},
     {"interrupt", interrupt, "interrupt it", &usage},
+    {"interrupt-and-end", interrupt_and_end, "interrupt it and end it", &usage},
     {"interrupt-twice", interrupt_twice, "interrupt it twice", &usage},
     {"end-at-once", end_at_once, "end", &usage},
     {"end-later", end_later, "end", &usage},
@@ -223,6 +232,9 @@ TEST(cut_arguments_are_marked)
     snprintf(wanted, sizeof(wanted), "toy: unknown command '%.80s...': 'toy help'", word);
     CHECK_HAS(said, wanted);
     word[0] = '-';
+    CHECK_EXIT(2, word); /* what follows a letter may be its value */
+    CHECK_HAS(said, "toy: unknown option '-q': options follow");
+    word[1] = '-';
     CHECK_EXIT(2, word);
     snprintf(wanted, sizeof(wanted), "toy: unknown option '%.80s...': options follow", word);
     CHECK_HAS(said, wanted);
@@ -264,6 +276,9 @@ TEST(a_second_interrupt_is_at_once)
 {
     int status = RUN("interrupt-twice");
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    CHECK_STR(said, "");
+    status = RUN("interrupt-and-end");
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
     CHECK_STR(said, "");
 }
 

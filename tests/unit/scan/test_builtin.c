@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "decode_help.h"
 #include "engine.h"
 #include "lint.h"
 #include "tap.h"
 
 #define TEXT_MAX   (8u << 20)
+#define TEXT_PART  (64u << 10) /* of an example, with what is around it */
 #define MARKS_MAX  32u
 #define OPEN_MARK  "\xc2\xab"
 #define CLOSE_MARK "\xc2\xbb"
@@ -45,6 +47,42 @@ static bool finds(struct weir__scanner *scanner, const struct weir__rule *rule, 
     is_found = false;
     scan(scanner, is_path ? text : "example", 0, text, is_path ? 0 : strlen(text));
     return is_found;
+}
+
+/* What may stand right before a secret: the end of an escape, and of a sequence that colours a log.
+ */
+static const char *const edges[] = {
+    "m = \"a\\n",       "m = \"a\\t",  "m = \"a\\r",  "a \x1b[31m",    "a \x1b[01;31m\x1b[K",
+    "a \x1b[38;5;208m", "a \\x1b[31m", "a \\e[0;31m", "a \\u001b[31m", "a \\033[31m",
+};
+#define EDGES_COUNT (sizeof(edges) / sizeof(edges[0]))
+
+/* Rules that ask for the beginning of a line find nothing behind an edge, nor is an example of
+ * several lines one text there. */
+static bool has_edge(const struct weir__rule *rule, const char *example)
+{
+    static const char *const others[] = {"password-other-name", NULL};
+    for (size_t i = 0; others[i]; i++)
+        if (strcmp(rule->id, others[i]) == 0)
+            return false;
+    return rule->regex && !strstr(rule->regex, "m)^") && !strchr(example, '\n');
+}
+
+/* The example behind each of them: in how many it is not found. */
+static size_t count_unseen(struct weir__scanner *scanner, const struct weir__rule *rule,
+                           const char *example)
+{
+    static char text[TEXT_PART];
+    size_t wrong = 0;
+    if (!has_edge(rule, example))
+        return 0;
+    for (size_t i = 0; i < EDGES_COUNT; i++) {
+        int length = snprintf(text, sizeof(text), "%s%s\n", edges[i], example);
+        CHECK(length > 0 && (size_t)length < sizeof(text));
+        if (!finds(scanner, rule, text) && ++wrong)
+            printf("# %s does not find '%.40s' behind edge %zu\n", rule->id, example, i);
+    }
+    return wrong;
 }
 
 static char *read_file(const char *path, size_t *ret_length)
@@ -133,6 +171,8 @@ TEST(each_finds_its_examples_and_no_near_miss)
         for (size_t k = 0; k < rule->examples.count; k++)
             if (!finds(scanner, rule, rule->examples.items[k]) && ++wrong)
                 printf("# %s does not find its example %zu\n", rule->id, k + 1);
+        for (size_t k = 0; k < rule->examples.count; k++)
+            wrong += count_unseen(scanner, rule, rule->examples.items[k]);
         for (size_t k = 0; k < rule->negatives.count; k++)
             if (finds(scanner, rule, rule->negatives.items[k]) && ++wrong)
                 printf("# %s finds its near miss %zu\n", rule->id, k + 1);
@@ -183,9 +223,26 @@ static bool is_repeated(const struct places *places, const char *id)
     return false;
 }
 
-/* All rules at a time: what several of them know is told by one. */
+/* The text as lines of base64, behind so many other bytes: a line by itself may be a secret, too.
+ */
+static size_t write_base64(char *out, size_t pad, const char *text)
+{
+    static char plain[TEXT_PART], code[2 * TEXT_PART];
+    int length = snprintf(plain, sizeof(plain), "%*s%s", (int)pad, "", text);
+    CHECK(length > 0 && (size_t)length < sizeof(plain));
+    size_t count = encode_base64(plain, (size_t)length, base64_standard, true, code), at = 0;
+    for (size_t i = 0; i < count; i++) {
+        out[at++] = code[i];
+        if (i % 64 == 63)
+            out[at++] = '\n';
+    }
+    return at;
+}
+
+/* All rules at a time: what several of them know is told by one, also where it is read twice. */
 TEST(examples_are_found_by_one_rule)
 {
+    static char lines[2 * TEXT_PART];
     struct places places;
     struct rig rig = set_up(NULL, keep_place, &places);
     const struct weir__rules *rules = rig.rules;
@@ -196,6 +253,12 @@ TEST(examples_are_found_by_one_rule)
             places.count = 0;
             scan(rig.scanner, "example", WEIR__DECODE_DEPTH_DEFAULT, text, strlen(text));
             repeated += is_repeated(&places, rules->rules[i].id);
+            for (size_t pad = 0; pad < 48; pad += 11) {
+                places.count = 0;
+                scan(rig.scanner, "example", WEIR__DECODE_DEPTH_DEFAULT, lines,
+                     write_base64(lines, pad, text));
+                repeated += is_repeated(&places, rules->rules[i].id);
+            }
         }
     CHECK_EQ(repeated, 0);
     take_down(&rig);

@@ -283,6 +283,18 @@ static const struct vector {
     {"letters", "GOuWgZYgYXCGYlbQcDnyVVXo", false},
     {"letters", "KqZrWpTxLmNvBcXzJhGfDsQwYtRp", false},
     {"letters", "qzkvwpxrtjmlcbnd", false},
+    {"password", "x8Kq2LmZ7pRt", false},
+    {"password", "VFomsXGcDI", false},       /* letters of both cases */
+    {"password", "ubLHLEDxWgKErOro", false}, /* with pairs of words, but the case changes */
+    {"password", "lBsQdMvR@gSa", false},
+    {"password", "gz(gv,o\"kl9{Z", false},
+    {"password", ")Kq7vZ$2mTxL", false},
+    {"password", "$eL#%toC$lu1", false},
+    {"password", "E(9;&&HX2C!3B8i(", false},
+    {"password", "f4Ct6L5\\sF%\"bPUX", false},
+    {"password", "/59yPEvdCr+Vj0kxWcUbPVjO", false},
+    {"password", "Summer2024!", false},
+    {"password", "ab;7Kq9!z", false},
 };
 
 #define VECTORS_COUNT (sizeof(vectors) / sizeof(vectors[0]))
@@ -482,6 +494,45 @@ static const struct vector wrong[] = {
     {"letters", "KQZRWPTXLMNVBCXZ", false},     /* as names of machines are */
     {"letters", "kqzrwpTxlmnvbcxzjhgf", false}, /* one capital: a name */
     {"letters", "GOuWgZYgYchangemeXCGYlbQ", false},
+    {"password", "Kq7v(Z2", false}, /* too short */
+    {"password", "", false},
+    {"password", "x8changeme", false},
+    {"password", "kqzrwptxlm", false},  /* small letters */
+    {"password", "getPassword", false}, /* names */
+    {"password", "PasswordHash", false},
+    {"password", "kqzrwpTxlmnv", false},
+    {"password", "correct-horse-2", false}, /* words */
+    {"password",
+     "Contrase\xc3\xb1"
+     "a:1,",
+     false},
+    {"password", "$DB_PASSWORD_1", false}, /* references */
+    {"password", "$name->pass[1]", false},
+    {"password", "${PASSWORD1}", false},
+    {"password", "%(db_password1)s", false},
+    {"password", "%DB_PASS_1%", false},
+    {"password", "@DB_PASS_1@", false},
+    {"password", "*db_password_1", false},
+    {"password", "vault:kq7/v2#x9", false}, /* places */
+    {"password", "op://kq7/v2/x9", false},
+    {"password", "/srv/kq7/v2.x9", false},
+    {"password", "../kq7/v2.x9", false},
+    {"password", "x:0:0:r7:/r7:/bin/b4", false},
+    {"password", "2024-01-02T10:11:12Z", false}, /* numbers */
+    {"password", "v12.34.56-7", false},
+    {"password", "12.34.56.78+9", false},
+    {"password", "kq7x(v2,x9)", false}, /* code */
+    {"password", "kq7x[v2+9];", false},
+    {"password", "kq7xv2z9,", false},
+    {"password", "kq7->v2z9w", false},
+    {"password", "Kq7::v2z9w", false},
+    {"password", "k7||q8||z9x", false},
+    {"password", "q7&user=k8x9z", false},
+    {"password", "^(?=.*[0-9]).{8,20}$", false}, /* patterns, formats */
+    {"password", "^[kq7-9]{8,20}$x", false},
+    {"password", "^\\d{3}\\w+$k7q", false},
+    {"password", "k7q%s:%d@8z9", false},
+    {"password", "k7q8\\u00f6z9", false},
 };
 
 TEST(what_is_wrong_is_refused)
@@ -498,6 +549,7 @@ TEST(only_what_people_wrote_is_dropped_by_a_check)
     CHECK(weir__check_is_gate("basic-auth"));
     CHECK(!weir__check_is_proof("random") && !weir__check_is_proof("not-placeholder"));
     CHECK(weir__check_is_gate("letters") && !weir__check_is_proof("letters"));
+    CHECK(weir__check_is_gate("password") && !weir__check_is_proof("password"));
     CHECK(weir__check_is_proof("basic-auth") && weir__check_is_proof("github"));
     CHECK(!weir__check_is_gate("github") && !weir__check_is_gate("none"));
 }

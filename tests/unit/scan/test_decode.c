@@ -245,13 +245,70 @@ TEST(what_stands_behind_the_last_line_makes_no_difference)
 /* What stands in lines with an empty one between is a list as well. */
 TEST(lines_apart_are_also_read_one_by_one)
 {
-    static const char one[] = "password=hunter2 of a host with a name: w-1.eu\n",
-                      two[] = "another=hunter3, of a host with a name: w-2.eu\n";
+    static const char one[] = "password=hunter2, of a host with a name: w-1.eu\n",
+                      two[] = "another=hunter34, of a host with a name: w-2.eu\n";
     char encoded[2][80] = {"", ""}, source[200];
     encode_base64(one, sizeof(one) - 1, base64_standard, true, encoded[0]);
     encode_base64(two, sizeof(two) - 1, base64_standard, true, encoded[1]);
     snprintf(source, sizeof(source), "%.64s\n\n%.64s\n", encoded[0], encoded[1]);
-    expect(source, strlen(source), WEIR__BASE64, two, 66, 66 + strlen(encoded[1]));
+    bool is_alone[2] = {false, false};
+    CHECK_EQ(strlen(encoded[0]), 64); /* no padding, which would end a text */
+    CHECK_EQ(strlen(encoded[1]), 64);
+    decode(source, strlen(source));
+    for (size_t i = 0; i < runs_count; i++) {
+        is_alone[0] |= runs[i].from == 0 && strcmp(bytes_of(&runs[i]), one) == 0;
+        is_alone[1] |= runs[i].from == 66 && strcmp(bytes_of(&runs[i]), two) == 0;
+    }
+    CHECK(is_alone[0]);
+    CHECK(is_alone[1]);
+}
+
+/* And one text: nothing is lost across the empty line. */
+TEST(lines_apart_are_read_as_one)
+{
+    static const char plain[] = "the host of all that is said here: password=correct-horse-battery "
+                                "and the port of the host that is meant\n";
+    static const char *const breaks[] = {"\n\n", "\r\n\r\n", "\n    \n", "\n\n    "};
+    char encoded[200] = "", source[300];
+    size_t count = encode_base64(plain, sizeof(plain) - 1, base64_standard, true, encoded);
+    for (size_t i = 0; i < sizeof(breaks) / sizeof(breaks[0]); i++) {
+        snprintf(source, sizeof(source), "%.64s%s%.64s%s%s\n", encoded, breaks[i], encoded + 64,
+                 breaks[i], encoded + 128);
+        CHECK(count > 128);
+        decode(source, strlen(source));
+        if (!find(WEIR__BASE64, plain, sizeof(plain) - 1))
+            tap_fail(__FILE__, __LINE__, "not found: '%s'", source);
+    }
+}
+
+/* The end of an escape before the first line makes that line no wider than the others. */
+TEST(an_escape_glued_to_the_first_line_is_none_of_it)
+{
+    static const char plain[] = "the host of all that is said here: password=correct-horse-battery "
+                                "and the port of the host that is meant\n";
+    static const char *const before[] = {"\\n",    "\\\\n", "%0A",     "%0a",   "%0D%0A", "key%3D",
+                                         "=0D=0A", "\\x0a", "\\u000a", "\\012", "x=%0A",  ""};
+    char encoded[200] = "", source[300];
+    encode_base64(plain, sizeof(plain) - 1, base64_standard, true, encoded);
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+        snprintf(source, sizeof(source), "%s%.64s\n%.64s\n%s\n", before[i], encoded, encoded + 64,
+                 encoded + 128);
+        decode(source, strlen(source));
+        if (!find(WEIR__BASE64, plain, sizeof(plain) - 1))
+            tap_fail(__FILE__, __LINE__, "not found: '%s'", source);
+    }
+}
+
+/* What looks like the end of an escape may be text. */
+TEST(digits_behind_a_sign_may_be_base64)
+{
+    static const char plain[] =
+        "\xd0\x0c\x90 the host of all that is said here is this one: hunter2";
+    char encoded[200] = "", source[300];
+    encode_base64(plain, sizeof(plain) - 1, base64_standard, true, encoded);
+    CHECK(strncmp(encoded, "0AyQ", 4) == 0);
+    snprintf(source, sizeof(source), "key=%s\n", encoded);
+    expect(source, strlen(source), WEIR__BASE64, plain, 4, 4 + strlen(encoded));
 }
 
 TEST(a_blank_joins_long_lines_of_whole_groups_alone)

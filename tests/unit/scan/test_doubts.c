@@ -32,7 +32,9 @@ static const char rules_text[] =
     "[[rules.allowlists]]\nregexes = ['^no_']\n"
     "[[rules]]\nid = 'takes'\nregex = '[a-z]-val=([a-z0-9_]{6,40})'\ngivesWay = true\n"
     "[[rules]]\nid = 'name'\nregex = 'ID[A-Z0-9]{8}'\n"
-    "[[rules]]\nid = 'couple'\nregex = 'ID[A-Z0-9]{8},([a-z0-9]{16})'\ngivesWay = true\n";
+    "[[rules]]\nid = 'couple'\nregex = 'ID[A-Z0-9]{8},([a-z0-9]{16})'\ngivesWay = true\n"
+    "[[rules]]\nid = 'wide'\nregex = '<<([^>]{9,15000})>>'\ngivesWay = true\n"
+    "[[rules]]\nid = 'half'\nregex = '<<([^!]{9,9000})!'\ngivesWay = true\n";
 
 static struct hits found;
 
@@ -203,6 +205,27 @@ TEST(there_may_be_many)
             CHECK_EQ(found.count, 2 * counts[c]);
         }
     }
+    help_stop();
+}
+
+/* One that is as wide as a key has them all, also those that many others are before. */
+TEST(many_give_way_to_one)
+{
+    static const size_t counts[] = {1, 63, 64, 65, 128, 129, 300};
+    static char text[64u << 10];
+    start();
+    for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++)
+        for (size_t half = 0; half < 2; half++) {
+            size_t at = (size_t)snprintf(text, sizeof(text), "pass=before1 <<");
+            for (size_t i = 0; i < counts[c]; i++)
+                at += (size_t)snprintf(text + at, sizeof(text) - at, "pass=%s_%08zu%s\n", "word", i,
+                                       half && i == counts[c] / 2 ? "!" : "");
+            at += (size_t)snprintf(text + at, sizeof(text) - at, ">> pass=behind1\n");
+            scan(text, at);
+            CHECK_EQ(count_of("wide"), 1);
+            CHECK_EQ(count_of("generic-password"), 2);
+            CHECK_EQ(found.count, 3);
+        }
     help_stop();
 }
 

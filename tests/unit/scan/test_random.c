@@ -3,6 +3,8 @@
  * letters is in such text by accident every few thousand bytes, and a value of the right length and
  * alphabet behind it; nothing of that is a finding.
  *
+ * And passwords by chance in files of settings, of which nearly all are findings.
+ *
  * The records depend on the seed alone. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -193,11 +195,12 @@ static void (*const shapes[])(struct maker *) = {put_json, put_wide_json, put_ro
 /* --- scanning --- */
 
 static size_t flagged;
+static bool is_shown;
 
 static void tell(void *arg, const struct weir__finding *finding)
 {
     (void)arg;
-    if (flagged++ < TOLD_MAX)
+    if (flagged++ < TOLD_MAX && is_shown)
         printf("# %s: '%.*s'\n", finding->rule->id,
                (int)(finding->match_length < 160 ? finding->match_length : 160), finding->match);
 }
@@ -230,27 +233,114 @@ static void scan_records(struct weir__scanner *scanner)
     weir__base_free(maker.text);
 }
 
-TEST(random_values_are_no_findings)
+struct rig {
+    char *text;
+    struct weir__rules *rules;
+    struct weir__engine *engine;
+    struct weir__scanner *scanner;
+};
+
+static void set_up(struct rig *rig)
 {
     size_t length;
-    char *text = read_rules(&length);
-    struct weir__rules *rules = NULL;
     struct weir__rules_error error;
     struct weir__engine_options options = {.cache = NULL};
-    struct weir__engine *engine = NULL;
-    struct weir__scanner *scanner = NULL;
     struct weir__sink sink = {.finding = tell};
-    CHECK_EQ(weir__rules_load(&rules, "weir.toml", text, length, NULL, &error), 0);
-    CHECK_EQ(weir__engine_new(&engine, rules, &options, &error), 0);
-    CHECK_EQ(weir__scanner_new(&scanner, engine, &sink), 0);
-    scan_records(scanner);
+    *rig = (struct rig){.text = read_rules(&length)};
+    flagged = 0;
+    CHECK_EQ(weir__rules_load(&rig->rules, "weir.toml", rig->text, length, NULL, &error), 0);
+    CHECK_EQ(weir__engine_new(&rig->engine, rig->rules, &options, &error), 0);
+    CHECK_EQ(weir__scanner_new(&rig->scanner, rig->engine, &sink), 0);
+}
+
+static void take_down(struct rig *rig)
+{
+    weir__scanner_free(rig->scanner);
+    weir__engine_free(rig->engine);
+    weir__rules_free(rig->rules);
+    weir__base_free(rig->text);
+}
+
+TEST(random_values_are_no_findings)
+{
+    struct rig rig;
+    set_up(&rig);
+    is_shown = true;
+    scan_records(rig.scanner);
     if (flagged > FLAGGED_MAX)
         tap_fail(__FILE__, __LINE__, "%zu findings in %u records without a secret", flagged,
                  RECORDS);
-    weir__scanner_free(scanner);
-    weir__engine_free(engine);
-    weir__rules_free(rules);
-    weir__base_free(text);
+    take_down(&rig);
+}
+
+/* --- passwords --- */
+
+#define PASSWORDS  300u /* of each kind in each form */
+#define SILENT_MAX 5u   /* of a hundred */
+#define SIGNS      "!@#$%^&*"
+#define PRINTABLE  UPPER LOWER DIGITS "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+
+static const struct {
+    const char *name, *alphabet;
+    unsigned length;
+} passwords[] = {
+    {"small letters and digits", LOWER DIGITS, 10},
+    {"letters and digits", UPPER LOWER DIGITS, 10},
+    {"small letters and digits", LOWER DIGITS, 12},
+    {"letters and digits", UPPER LOWER DIGITS, 12},
+    {"letters, digits and some signs", UPPER LOWER DIGITS SIGNS, 12},
+    {"letters, digits and more signs", UPPER LOWER DIGITS SIGNS "()-_=+", 16},
+    {"all that can be printed", PRINTABLE, 16},
+};
+
+/* As files of settings have them, without quotation marks: what stands before the value. */
+static const char *const settings[] = {
+    "DB_PASSWORD=",        "export SMTP_PASS=",
+    "[db]\npassword = ",   "admin_pwd=",
+    "password: ",          "db:\n  host: x\n  password: ",
+    "jdbc.password : ",    "bindpw: ",
+    "requirepass ",        "spring.datasource.password=",
+    "  - MYSQL_PASSWORD=", "wpa_passphrase=",
+};
+#define SETTINGS_COUNT (sizeof(settings) / sizeof(settings[0]))
+
+static size_t count_silent(struct weir__scanner *scanner, struct maker *maker, const char *alphabet,
+                           unsigned length)
+{
+    size_t silent = 0;
+    for (size_t i = 0; i < SETTINGS_COUNT * PASSWORDS; i++) {
+        struct weir__object object = {.path = "settings"};
+        char secret[VALUE_MAX];
+        size_t before = flagged;
+        fill(maker, secret, alphabet, length);
+        maker->length = 0;
+        put(maker, "%s%s\n", settings[i % SETTINGS_COUNT], secret);
+        CHECK_EQ(weir__scanner_begin(scanner, &object), 0);
+        CHECK_EQ(weir__scanner_feed(scanner, maker->text, maker->length), 0);
+        CHECK_EQ(weir__scanner_end(scanner, NULL), 0);
+        silent += flagged == before;
+    }
+    return silent;
+}
+
+TEST(random_passwords_are_told)
+{
+    struct maker maker = {.state = 20261116, .text = weir__base_alloc(1, ROOM)};
+    struct rig rig;
+    CHECK(maker.text);
+    set_up(&rig);
+    is_shown = false;
+    for (size_t i = 0; i < sizeof(passwords) / sizeof(passwords[0]); i++) {
+        size_t silent =
+            count_silent(rig.scanner, &maker, passwords[i].alphabet, passwords[i].length);
+        printf("# %u of %s: %zu of %zu are silent\n", passwords[i].length, passwords[i].name,
+               silent, SETTINGS_COUNT * PASSWORDS);
+        if (silent * 100 > SETTINGS_COUNT * PASSWORDS * SILENT_MAX)
+            tap_fail(__FILE__, __LINE__, "%zu passwords of %s are silent", silent,
+                     passwords[i].name);
+    }
+    take_down(&rig);
+    weir__base_free(maker.text);
 }
 
 TAP_MAIN()

@@ -328,17 +328,17 @@ TEST(hostile_csv)
 /* What a program for tables would take for a formula begins with an apostrophe. */
 TEST(no_cell_is_a_formula)
 {
-    static const char signs[] = "=+-@";
+    static const char *const signs[] = {"=", "+", "-", "@", "＝", "＋", "－", "＠"};
     char line[128], wanted[128];
-    for (const char *sign = signs; *sign; sign++) {
+    for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
         start(false);
-        snprintf(line, sizeof(line), "%cx " TOKEN, *sign);
-        snprintf(wanted, sizeof(wanted), "%cname", *sign);
+        snprintf(line, sizeof(line), "%sx " TOKEN, signs[i]);
+        snprintf(wanted, sizeof(wanted), "%sname", signs[i]);
         add(wanted, NULL, &token_rule, line, TOKEN);
         report(WEIR__REPORT_CSV, &clean_summary);
-        snprintf(wanted, sizeof(wanted), ",\"'%cx tok_", *sign);
+        snprintf(wanted, sizeof(wanted), ",\"'%sx tok_", signs[i]);
         CHECK_HAS(text, wanted);
-        snprintf(wanted, sizeof(wanted), ",\"'%cname\",", *sign);
+        snprintf(wanted, sizeof(wanted), ",\"'%sname\",", signs[i]);
         CHECK_HAS(text, wanted);
     }
     start(false);

@@ -273,6 +273,31 @@ TEST(what_is_certain_is_told_with_its_line)
     help_stop();
 }
 
+/* Signs that begin no escape, and escapes that are decoded nowhere in the line, are no reason to
+ * wait. */
+TEST(what_has_signs_of_escapes_beside_it_is_told)
+{
+    static const char *const told_now[] = {
+        "/?a=" TOKEN "&x=1\n",     "100% " TOKEN "\n",        "{\"m\": \"\\\"" TOKEN "\\\"\"}\n",
+        "\"" TOKEN "\\n\"\n",      "a & " TOKEN "%\n",        "\\u00 " TOKEN "\\\n",
+        "\\u0041\r" TOKEN "\\n\n", "\\u0041\n" TOKEN "\\n\n",
+    };
+    static const char *const told_later[] = {"a%20 " TOKEN "\n", TOKEN "\\u0041\n",
+                                             "&amp; " TOKEN "\n", "\\u0041 and a \\\"" TOKEN "\n"};
+    start();
+    for (size_t i = 0; i < sizeof(told_now) / sizeof(told_now[0]); i++) {
+        begin();
+        CHECK_EQ(pause_behind(told_now[i]), 1);
+        CHECK_EQ(end(), 0);
+    }
+    for (size_t i = 0; i < sizeof(told_later) / sizeof(told_later[0]); i++) {
+        begin();
+        CHECK_EQ(pause_behind(told_later[i]), 0);
+        CHECK_EQ(end(), 1);
+    }
+    help_stop();
+}
+
 TEST(nothing_is_told_that_may_become_another)
 {
     static const char text[] = "[[rules]]\nid = 'short'\nregex = 'sh_[a-z]{4}(?:-[a-z]{4})?'\n"

@@ -45,7 +45,7 @@ struct told {
 static char help_folder[256];
 static struct objects from_git, from_us;
 static struct told told[65536];
-static size_t told_count, large_count;
+static size_t told_count, large_count, file_count;
 static uint64_t large_bytes;
 static struct weir__git_walk_totals totals;
 static size_t id_size;
@@ -183,10 +183,25 @@ static bool is_delta_checked = true;
 /* The delta says how the object was made; followed here step by step. */
 static inline void check_delta(const struct weir__git_object *object);
 
+/* The file is the object, and nothing else. */
+static inline void add_file(const struct weir__git_object *object)
+{
+    struct stat st;
+    CHECK_EQ(fstat(object->file, &st), 0);
+    CHECK_EQ((uint64_t)st.st_size, object->length);
+    char *bytes = malloc(object->length + 1);
+    CHECK(bytes);
+    CHECK_EQ(pread(object->file, bytes, object->length, 0), (ssize_t)object->length);
+    add_object(&from_us, &object->id, object->type, bytes, object->length);
+    free(bytes);
+    file_count++;
+}
+
 static inline int on_enter(void *arg, const struct weir__git_object *object)
 {
     (void)arg;
-    CHECK(object->bytes && object->type >= WEIR__GIT_COMMIT && object->type <= WEIR__GIT_TAG);
+    CHECK(object->type >= WEIR__GIT_COMMIT && object->type <= WEIR__GIT_TAG);
+    CHECK(object->is_file ? !object->bytes && !object->has_base : object->bytes != NULL);
     CHECK(object->depth < sizeof(path_entered));
     /* Everything from this depth on was left. */
     CHECK(object->depth >= depth_now || !path_entered[object->depth]);
@@ -198,7 +213,10 @@ static inline int on_enter(void *arg, const struct weir__git_object *object)
         if (is_delta_checked)
             check_delta(object);
     }
-    add_object(&from_us, &object->id, object->type, object->bytes, object->length);
+    if (object->is_file)
+        add_file(object);
+    else
+        add_object(&from_us, &object->id, object->type, object->bytes, object->length);
     return enter_answer;
 }
 
@@ -241,7 +259,7 @@ static unsigned help_types = WEIR__GIT_ALL_TYPES;
 static inline void begin_walks(void)
 {
     forget(&from_us);
-    told_count = large_count = 0;
+    told_count = large_count = file_count = 0;
     large_bytes = 0;
     depth_now = 0;
     memset(path_entered, 0, sizeof(path_entered));
@@ -281,9 +299,11 @@ static inline void walk_store(struct weir__git_store *store)
 {
     struct weir__git_wish wish = {.types = help_types};
     begin_walks();
-    CHECK_EQ(
-        weir__git_loose_each(store, &wish, &help_visitor, help_options.object_max, &totals, NULL),
-        0);
+    CHECK_EQ(weir__git_loose_each(store, &wish, &help_visitor,
+                                  help_options.spill ? help_options.delta_bytes
+                                                     : help_options.object_max,
+                                  help_options.spill, &totals, NULL),
+             0);
     CHECK_EQ(weir__git_store_relist(store), 0);
     for (uint32_t i = 0; i < weir__git_store_packs(store); i++) {
         struct weir__git_pack pack;

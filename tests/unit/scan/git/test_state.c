@@ -402,7 +402,7 @@ TEST(suspects_that_are_none)
     CHECK_EQ(weir__git_state_save(&states, &about, &made, why), -WEIR_E_INVALID);
     CHECK_HAS(why, "is none");
     list[0].type = WEIR__GIT_BLOB;
-    list[0].flags = 16;
+    list[0].flags = 64;
     CHECK_EQ(weir__git_state_save(&states, &about, &made, why), -WEIR_E_INVALID);
     list[0].flags = 1;
     list[0].where.has_commit = true;

@@ -103,7 +103,7 @@ static void run(struct attributed *t, const struct lines *blobs, unsigned slices
         uint32_t until = (uint32_t)((uint64_t)t->order_count * (i + 1) / slices);
         struct weir__git_attribute *fork = t->attribute;
         if (i > 0)
-            CHECK_EQ(weir__git_attribute_fork(&fork, t->attribute, &t->cat), 0);
+            CHECK_EQ(weir__git_attribute_fork(&fork, t->attribute, &t->cat, &t->told), 0);
         CHECK_EQ(weir__git_attribute_run(fork, from, until), 0);
         if (i > 0) {
             CHECK_EQ(weir__git_attribute_merge(t->attribute, fork), 0);
@@ -435,7 +435,7 @@ TEST(what_is_not_in_commits)
     run(&t, &blobs, 1);
     CHECK_EQ(weir__git_history_start_refs(&t.history, &t.refs, no_other, &t), 0);
     CHECK_EQ(weir__git_folder_open("other/.git", &fd), 0);
-    CHECK_EQ(weir__git_index_read(fd, "index", 20, on_staged, t.attribute, why), 0);
+    CHECK_EQ(weir__git_index_read(fd, "index", 20, 0, on_staged, t.attribute, why), 0);
     close(fd);
     static const struct {
         bool has_commit;

@@ -30,7 +30,7 @@ static int read_index(const char *gitdir, struct listing *listing)
 {
     int fd;
     CHECK_EQ(weir__git_folder_open(gitdir, &fd), 0);
-    int error = weir__git_index_read(fd, "index", listing->id_size, on_entry, listing, why);
+    int error = weir__git_index_read(fd, "index", listing->id_size, 0, on_entry, listing, why);
     close(fd);
     return error;
 }

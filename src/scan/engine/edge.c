@@ -1,0 +1,117 @@
+/* edge.c - where what a rule looks for may begin, though a letter stands before it.
+ *
+ * An escape ends with a letter or a digit, and so does a sequence that colours a log; what is
+ * behind them begins all the same: \nAKIA…, key%3DAIza…, \u003dAIza…, ESC[31mAKIA…. So the edge
+ * that an expression begins with holds there, too. It is one of
+ *
+ *     \b                    (?<![class])                     (?:^|[class])
+ *
+ * Hyperscan knows nothing that looks back, so there the escape is a part of the match, of which
+ * only the end is asked.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "parts.h"
+
+#include "banned.h"
+
+#define HEX "[0-9A-Fa-f]{2}"
+/* ESC [ 0 1 ; 3 1 m, the first of them as it is or written in one of the usual ways: its last sign
+ * is enough. */
+#define COLOUR_BEGINS "[\\x1beEbB3]\\["
+#define COLOUR_ENDS   "[mK]"
+#define COLOUR(n)     COLOUR_BEGINS "[0-9;]{" #n "}" COLOUR_ENDS
+/* Of PCRE2 every alternative has one length, and each costs time when a rule is first needed: these
+ * are those of 256 colours (31, 1;31, 01;31, 38;5;99, 38;5;208). */
+#define COLOURS                                                                                    \
+    COLOUR(0)                                                                                      \
+    "|" COLOUR(1) "|" COLOUR(2) "|" COLOUR(4) "|" COLOUR(5) "|" COLOUR(7) "|" COLOUR(8)
+
+static const char looking_back[] = "(?<=\\\\[abefnrtv])|(?<=%" HEX ")|(?<=\\\\x" HEX
+                                   ")|(?<=\\\\u00" HEX ")|(?<=" COLOUR_ENDS ")(?<=" COLOURS ")";
+static const char taking_part[] =
+    "\\\\[abefnrtv]|%" HEX "|\\\\x" HEX "|\\\\u00" HEX "|" COLOUR_BEGINS "[0-9;]{0,8}" COLOUR_ENDS;
+_Static_assert(8 + 3 <= WEIR__EDGE_MAX, "a sequence fits");
+
+struct edge {
+    const char *from, *until; /* in the expression */
+    bool is_group;            /* it ends with a ')', before which there is room for more */
+};
+
+static bool skip(const char **at, const char *what)
+{
+    size_t length = strlen(what);
+    if (strncmp(*at, what, length) != 0)
+        return false;
+    *at += length;
+    return true;
+}
+
+/* Behind the ')' of a group without groups in it; NULL: it is another one. */
+static const char *group_end(const char *at)
+{
+    bool is_class = false;
+    for (; *at; at++) {
+        if (*at == '\\' && at[1])
+            at++;
+        else if (is_class)
+            is_class = *at != ']';
+        else if (*at == '[')
+            is_class = true;
+        else if (*at == '(')
+            return NULL;
+        else if (*at == ')')
+            return at + 1;
+    }
+    return NULL;
+}
+
+/* The edge that an expression begins with. */
+static bool find_edge(const char *at, struct edge *ret_edge)
+{
+    for (;;) {
+        const char *from = at, *until;
+        if (skip(&at, "\\b")) {
+            *ret_edge = (struct edge){from, at, false};
+            return true;
+        }
+        if (skip(&at, "(?:^|[") && (until = group_end(from + 3))) {
+            *ret_edge = (struct edge){from, until, true};
+            return until[-2] == ']';
+        }
+        at = from;
+        if (skip(&at, "(?<!") && (until = group_end(at))) {
+            if (*at == '[' && until[-2] == ']') {
+                *ret_edge = (struct edge){from, until, false};
+                return true;
+            }
+            at = until; /* another thing that must not stand before the edge */
+        } else if (!skip(&at, "(?i)") && !skip(&at, "(?m)") && !skip(&at, "(?im)") &&
+                   !skip(&at, "(?:")) {
+            return false;
+        }
+    }
+}
+
+int weir__edge_widen(const char *text, bool is_looking_back, char **ret_text)
+{
+    const char *more = is_looking_back ? looking_back : taking_part;
+    struct edge edge;
+    if (!find_edge(text, &edge)) {
+        *ret_text = NULL;
+        return 0;
+    }
+    size_t size = strlen(text) + strlen(more) + sizeof("(?:|)");
+    char *longer = weir__base_alloc(1, size);
+    if (!longer)
+        return -WEIR_E_NO_MEMORY;
+    size_t length = (size_t)(edge.until - edge.from) - edge.is_group;
+    snprintf(longer, size, "%.*s%s%.*s|%s)%s", (int)(edge.from - text), text,
+             edge.is_group ? "" : "(?:", (int)length, edge.from, more, edge.until);
+    *ret_text = longer;
+    return 0;
+}

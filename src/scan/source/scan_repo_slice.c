@@ -1,0 +1,94 @@
+/* scan_repo_slice.c - the walk through all trees of a history, by several threads.
+ *
+ * The order of commits is cut into slices; each is walked with an attribution and a store of its
+ * own, and what it has found is added to the leader's, in whatever order they end: the result does
+ * not depend on that. A slice reads the trees of its first commit in full, which its neighbour has
+ * read too, so slices are not short.
+ *
+ * A slice is a shard of the frontier, so no more are in work than it lets in; memory for trees is
+ * divided among these and the leader.
+ */
+#include "scan_repo_trace.h"
+
+#include <string.h>
+
+#include "hash.h"
+
+#include "banned.h"
+
+/* Commits of a slice, at least. */
+#define SLICE_MIN 1024u
+/* Slices for each thread: who is done early takes another. */
+#define SLICES_EACH 2u
+
+int weir__scan_trace_get(void *arg, const struct weir__git_id *id, enum weir__git_type *ret_type,
+                         struct weir__buffer *bytes)
+{
+    struct weir__scan_trace *trace = arg;
+    struct weir__scan_repo *repo = trace->repo;
+    int result = weir__git_store_get(trace->store, id, ret_type, bytes);
+    bool is_known = result == -WEIR_E_CORRUPT;
+    if (result == -WEIR_E_NOT_FOUND) {
+        weir_lock_acquire(&repo->lock);
+        uint32_t number = weir__git_set_find(&repo->suspects, id);
+        struct weir__suspect *suspect =
+            number == WEIR__GIT_SET_NONE ? NULL : weir__git_set_extra(&repo->suspects, number);
+        is_known = suspect && suspect->flags & WEIR__SUSPECT_MISSING;
+        if (is_known)
+            suspect->flags |= WEIR__SUSPECT_REACHED;
+        weir_lock_release(&repo->lock);
+    }
+    if (!is_known)
+        return result;
+    weir__buffer_truncate(bytes, 0);
+    *ret_type = WEIR__GIT_TREE;
+    return 0;
+}
+
+void weir__scan_trace_problem(void *arg, const char *text)
+{
+    const struct weir__scan_trace *trace = arg;
+    struct weir__scan_repo *repo = trace->repo;
+    struct weir__git_id id = {{0}};
+    struct weir__hash hash;
+    uint32_t number;
+    weir__hash_init(&hash);
+    weir__hash_update(&hash, text, strlen(text));
+    weir__hash_final(&hash, id.bytes);
+    weir_lock_acquire(&repo->lock);
+    bool was_told = weir__git_set_add(&repo->origins->told, &id, &number) == 0;
+    repo->is_doubtful = true;
+    weir_lock_release(&repo->lock);
+    if (!was_told)
+        weir__scan_tell_partial(trace->w, repo->path_length > 0 ? repo->path : "./",
+                                "cannot read all of the history of", text);
+}
+
+void weir__scan_origins_slice(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                              struct weir__git_store *store, uint32_t from, uint32_t until)
+{
+    struct weir__scan_origins *origins = repo->origins;
+    struct weir__scan_trace trace = {repo, w, store};
+    struct weir__git_attribute *fork = NULL;
+    int result = store ? weir__git_attribute_fork(&fork, origins->attribute, &trace, &trace)
+                       : -WEIR_E_NO_MEMORY;
+    if (result == 0)
+        result = weir__git_attribute_run(fork, from, until);
+    weir_lock_acquire(&repo->lock);
+    if (result == 0)
+        result = weir__git_attribute_merge(origins->attribute, fork);
+    if (result < 0 && origins->error == 0)
+        origins->error = result;
+    weir_lock_release(&repo->lock);
+    weir__git_attribute_free(fork);
+}
+
+int weir__scan_trace_all(struct weir__scan_origins *origins)
+{
+    struct weir__scan_repo *repo = origins->repo;
+    uint32_t most = SLICES_EACH * repo->at_once, count = origins->order_count / SLICE_MIN;
+    if (repo->at_once == 1 || count < 2)
+        return weir__git_attribute_run(origins->attribute, 0, origins->order_count);
+    int result = weir__scan_repo_slices(repo, origins->order_count, count < most ? count : most);
+    return result < 0 ? result : origins->error;
+}
