@@ -11,6 +11,7 @@
 #include <weir/metrics.h>
 
 #include "alloc.h"
+#include "cover.h"
 #include "log.h"
 #include "serve.h"
 #include "text.h"
@@ -121,7 +122,7 @@ int weir__scan_metrics_open(struct weir__scan_metrics **ret_metrics, const char 
     struct weir__scan_metrics *m = weir__base_alloc(1, sizeof(*m));
     int result = m ? weir__serve_open(&m->serve, address, &why) : -WEIR_E_NO_MEMORY;
     if (result < 0)
-        weir__log(WEIR__LOG_ERROR, "'--metrics-listen=%s': %s", WEIR__CLIPPED(address),
+        weir__log(WEIR__LOG_ERROR, "'--metrics-listen=%s': %s", WEIR__TYPED(address),
                   why ? why : weir_error_text(result));
     if (result == 0) {
         result = weir_metrics_new(&m->registry, "scan", NULL);

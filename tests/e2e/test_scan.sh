@@ -420,7 +420,7 @@ for i in {1..50}; do
     # A job of a script ignores SIGINT unless it says otherwise; who started us may ignore SIGHUP.
     XDG_CACHE_HOME=$caches env --default-signal=INT,HUP "$WEIR" scan --json --output=../report --threads=1 >/dev/null 2>../said &
     pid=$!
-    until catches $pid $signal && [[ $(readlink /proc/$pid/exe) == "$(readlink -f "$WEIR")" ]] || ! kill -0 $pid 2>/dev/null; do :; done
+    until { [[ $(readlink /proc/$pid/exe) == "$(readlink -f "$WEIR")" ]] && catches $pid $signal; } || ! kill -0 $pid 2>/dev/null; do :; done
     sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
     kill -$signal $pid 2>/dev/null || true
     status=0

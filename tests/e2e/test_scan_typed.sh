@@ -110,7 +110,7 @@ copy none/WithManyWords/AndMore2/settings.toml x|'none/WithManyWords/AndMore2/se
 scan --max-memory=18446744073709551616KiB|'18446744073709551616KiB' is
 scan -c https://host.invalid:80/@a/b|'https://host.invalid:80/@a/b'
 scan -c none/format=json|'none/format=json'
-scan -f csv none/9ae0ea9e3c9c6e1b9b6252c8395efdc1c3a1b2c3|'none/9ae0ea9e3c9c6e1b9b6252c8395efdc1c3a1b2c3'
+scan -f csv none/9ae0ea9e3c9c6e1b9b6252c8395efdc1c3a1b2c3.txt|'none/9ae0ea9e3c9c6e1b9b6252c8395efdc1c3a1b2c3.txt'
 scan -f csv libQt5WebEngineCore7x9k2.so.5|'libQt5WebEngineCore7x9k2.so.5'
 scan -f csv 9ae0ea9e3c9c6e1b9b6252c8395efdc1c3a1b2c3|'[*][*][*][*]*'
 scan -f csv --files-from=list|'9ae0ea9e3c9c6e1b9b6252c8395efdc1c3a1b2c3': no such file or directory (name 1 of the list)

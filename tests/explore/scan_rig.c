@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "alloc.h"
+#include "archive_walker.h"
 #include "git/discover.h"
 #include "log.h"
 #include "scan_git.h"
@@ -206,13 +208,13 @@ int weir__archive_walker_new(struct weir__archive_walker **ret_walker,
                              const struct weir__archive_options *options)
 {
     (void)options;
-    *ret_walker = (struct weir__archive_walker *)block;
-    return 0;
+    *ret_walker = weir__base_alloc(1, sizeof(**ret_walker));
+    return *ret_walker ? 0 : -WEIR_E_NO_MEMORY;
 }
 
 void weir__archive_walker_free(struct weir__archive_walker *walker)
 {
-    (void)walker;
+    weir__base_free(walker);
 }
 
 void weir__archive_walker_spill(struct weir__archive_walker *walker, int fd)

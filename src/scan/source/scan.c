@@ -100,7 +100,7 @@ void weir__scan_tell(struct weir__scan_worker *w, const char *path, const char *
     tell(w, &gap);
 }
 
-/* It has a '/', or an end like ".toml" or ".5". */
+/* It ends like ".toml" or ".5". A '/' says nothing: keys in base64 have it. */
 static bool looks_like_path(const char *typed)
 {
     const char *dot = strrchr(typed, '.');
@@ -108,7 +108,7 @@ static bool looks_like_path(const char *typed)
     bool has_end = dot && dot > typed && length > 0 && length <= END_MAX;
     for (size_t i = 1; i <= length && has_end; i++)
         has_end = isalnum((unsigned char)dot[i]);
-    return has_end || strchr(typed, '/');
+    return has_end;
 }
 
 void weir__scan_tell_typed(struct weir__scan_worker *w, const char *path, const char *what,

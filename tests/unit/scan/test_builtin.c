@@ -58,14 +58,15 @@ static const char *const edges[] = {
 #define EDGES_COUNT (sizeof(edges) / sizeof(edges[0]))
 
 /* Rules that ask for the beginning of a line find nothing behind an edge, nor is an example of
- * several lines one text there. */
+ * several lines one text there, nor an attribute of a module (@name), which begins its line. */
 static bool has_edge(const struct weir__rule *rule, const char *example)
 {
     static const char *const others[] = {"password-other-name", NULL};
     for (size_t i = 0; others[i]; i++)
         if (strcmp(rule->id, others[i]) == 0)
             return false;
-    return rule->regex && !strstr(rule->regex, "m)^") && !strchr(example, '\n');
+    return rule->regex && !strstr(rule->regex, "m)^") && !strchr(example, '\n') &&
+           example[0] != '@';
 }
 
 /* The example behind each of them: in how many it is not found. */

@@ -194,8 +194,8 @@ static void take(void *arg, const struct weir__finding *finding)
 }
 
 static const char rules_text[] =
-    "[[rules]]\nid = 'before'\nregex = 'gadget.{0,200}?\\b[a-f0-9]{40}\\b'\n"
-    "[[rules]]\nid = 'behind'\nregex = '\\b[A-F0-9]{40}\\b.{0,200}?widget'\n"
+    "[[rules]]\nid = 'before'\nregex = 'gadget.{0,190}?\\b[a-f0-9]{40}\\b'\n"
+    "[[rules]]\nid = 'behind'\nregex = '\\b[A-F0-9]{40}\\b.{0,190}?widget'\n"
     "[[rules]]\nid = 'inside'\nregex = '\\b[G-Z]{10}_probe_[G-Z]{20}\\b'\n"
     "[[rules]]\nid = 'shape'\nregex = '\\b[0-9]{36}\\b'\n"
     "[[rules]]\nid = 'open'\nregex = '[qvwxz]{34}\\B'\n"
@@ -206,7 +206,7 @@ static void check_at(struct weir__scanner *scanner, char *text, size_t length, u
                      size_t at)
 {
     char piece[300];
-    unsigned gap = kind < 4 ? 199 : 0;
+    unsigned gap = kind < 4 ? 189 : 0;
     if (kind % 4 == 0)
         snprintf(piece, sizeof(piece), "gadget%*s%040x", (int)gap + 1, "", 7u);
     else if (kind % 4 == 1)
