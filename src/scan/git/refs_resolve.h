@@ -61,6 +61,9 @@ WEIR_MUST_USE int weir__git_resolve_range(const struct weir__git_names *names, c
                                           struct weir__git_rev_range *ret_range,
                                           char why[WEIR__GIT_FLAW_MAX]);
 
+/* What a ref of that kind is for a history: one of WEIR__GIT_START_*. */
+unsigned weir__git_ref_start(enum weir__git_ref_kind kind);
+
 /* The starts of a range, added to a history that was not walked yet. */
 WEIR_MUST_USE int weir__git_history_start_range(struct weir__git_history *history,
                                                 const struct weir__git_rev_range *range);

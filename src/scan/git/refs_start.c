@@ -26,7 +26,7 @@ int weir__git_history_start_range(struct weir__git_history *history,
     return error ? error : weir__git_history_start(history, &range->right, WEIR__GIT_START_REF);
 }
 
-static unsigned start_of(enum weir__git_ref_kind kind)
+unsigned weir__git_ref_start(enum weir__git_ref_kind kind)
 {
     switch (kind) {
     case WEIR__GIT_REF_STASH:
@@ -90,8 +90,9 @@ int weir__git_history_start_refs(struct weir__git_history *history,
         const struct weir__git_ref *ref = &refs->list[i];
         if (ref->kind == WEIR__GIT_REF_REPLACE)
             continue;
-        int error = start_one(&starting, weir__git_refs_name(refs, i),
-                              ref->has_peeled ? &ref->peeled : &ref->id, start_of(ref->kind));
+        int error =
+            start_one(&starting, weir__git_refs_name(refs, i),
+                      ref->has_peeled ? &ref->peeled : &ref->id, weir__git_ref_start(ref->kind));
         if (error)
             return error;
     }

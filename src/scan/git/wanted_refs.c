@@ -7,6 +7,7 @@
 #include "commit_part.h"
 #include "cover.h"
 #include "pattern.h"
+#include "refs_resolve.h"
 #include "tag_object.h"
 
 #include "banned.h"
@@ -181,25 +182,12 @@ static int start_at(struct weir__git_wanted *wanted, const char *name,
 
 /* --- refs --- */
 
-static unsigned start_of(enum weir__git_ref_kind kind)
-{
-    switch (kind) {
-    case WEIR__GIT_REF_STASH:
-        return WEIR__GIT_START_STASH;
-    case WEIR__GIT_REF_NOTES:
-        return WEIR__GIT_START_NOTES;
-    case WEIR__GIT_REF_PSEUDO:
-        return WEIR__GIT_START_LOG;
-    default:
-        return WEIR__GIT_START_REF;
-    }
-}
-
 static int start_ref(struct weir__git_wanted *wanted, size_t index)
 {
     const struct weir__git_refs *refs = wanted->_options.names->refs;
     const struct weir__git_ref *ref = &refs->list[index];
-    return start_at(wanted, weir__git_refs_name(refs, index), &ref->id, start_of(ref->kind));
+    return start_at(wanted, weir__git_refs_name(refs, index), &ref->id,
+                    weir__git_ref_start(ref->kind));
 }
 
 /* Where all stashes but the newest are. */
