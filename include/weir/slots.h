@@ -306,6 +306,9 @@ struct weir_slots_device {
     uint64_t total;
     uint64_t in_use;
     uint64_t waiting;
+    /* Since the device was entered into the table: */
+    uint64_t enqueued; /* requests that had to wait */
+    uint64_t busy;     /* requests that were refused at once */
 };
 
 /* Fills in at most room devices, in no order; returns how many there are. */

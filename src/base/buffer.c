@@ -28,6 +28,17 @@ void weir__buffer_fini(struct weir__buffer *buffer)
     *buffer = (struct weir__buffer){0};
 }
 
+void weir__buffer_adopt(struct weir__buffer *buffer, char *bytes, size_t length)
+{
+    WEIR__REQUIRE(length <= buffer->_max, "buffer", "", "it adopts more than its maximum");
+    weir__base_free(buffer->_data);
+    buffer->_data = bytes;
+    buffer->_length = bytes ? length : 0;
+    buffer->_capacity = bytes ? length + 1 : 0;
+    if (bytes)
+        bytes[length] = '\0';
+}
+
 int weir__buffer_reserve(struct weir__buffer *buffer, size_t count)
 {
     if (count > buffer->_max - buffer->_length)

@@ -44,6 +44,10 @@ WEIR_MUST_USE int weir__buffer_reserve(struct weir__buffer *buffer, size_t count
  * is kept. */
 void weir__buffer_truncate(struct weir__buffer *buffer, size_t length);
 
+/* The bytes are the buffer's from now on, in place of what it had: memory of weir__base_realloc()
+ * with room for a NUL behind them, and no more of them than its maximum. NULL: it owns none. */
+void weir__buffer_adopt(struct weir__buffer *buffer, char *bytes, size_t length);
+
 /* Never NULL. */
 const char *weir__buffer_text(const struct weir__buffer *buffer);
 size_t weir__buffer_length(const struct weir__buffer *buffer);

@@ -108,7 +108,7 @@ static bool is_name_of_measure(const char *name, size_t length)
     return is_one_of(name + from, length - from, measures);
 }
 
-static bool is_name_of_secret(const char *name, size_t length)
+bool weir__cover_is_name(const char *name, size_t length)
 {
     if (is_name_of_measure(name, length))
         return false;
@@ -147,14 +147,14 @@ static bool is_naming(const char *text, const char *at, enum form form)
     if (*at == ' ' || *at == '\t') { /* an option and its value in one argument */
         const char *name = name_before(text, at, &length);
         bool is_option = (length > 0 && *name == '-') || memmem(name, length, "--", 2);
-        return form == TYPED && is_option && is_name_of_secret(name, length);
+        return form == TYPED && is_option && weir__cover_is_name(name, length);
     }
     if (*at != '=' && *at != ':')
         return false;
     if (form == LINE && (!is_name_byte(at > text ? at[-1] : ' ') || (*at == ':' && at[1] == ' ')))
         return false;
     const char *name = name_before(text, at, &length);
-    return is_name_of_secret(name, length);
+    return weir__cover_is_name(name, length);
 }
 
 /* user:password@host, where at is the colon: how long the password is. */
@@ -196,7 +196,7 @@ static size_t named_at(const char *text, const char *at, enum form form, bool is
 }
 
 /* What a program has where there is no secret, and the marks behind it. */
-static bool is_nothing(const char *value, size_t length)
+bool weir__cover_is_nothing(const char *value, size_t length)
 {
     static const char *const nothings[] = {"none",  "null",      "nil",    "true",
                                            "false", "undefined", "lambda", NULL};
@@ -214,7 +214,7 @@ static bool cover_named(char *text, enum form form)
             is_quoted = !is_quoted;
         else if (strchr("=: \t", *at))
             step = named_at(text, at, form, is_quoted, &length);
-        if (length > 0 && !is_nothing(at + step, length)) {
+        if (length > 0 && !weir__cover_is_nothing(at + step, length)) {
             cover(at + step, length);
             is_hidden = true;
         }
@@ -375,6 +375,17 @@ void weir__cover_words(char *text)
             cover(at, length);
         }
         at += length > 0 || !*at ? length : 1;
+    }
+}
+
+void weir__cover_id(char *id)
+{
+    for (char *at = id, *end; *at; at = end + (*end == '-')) {
+        end = at + strcspn(at, "-");
+        char mark = *end;
+        *end = '\0';
+        weir__cover_words(at);
+        *end = mark;
     }
 }
 

@@ -36,8 +36,21 @@ void weir__cover_line(char *line);
 /* A path of something that is there: what is named, in each part of it. False: nothing is. */
 bool weir__cover_path(char *path);
 
+/* A line of a file, with what stands around what is named in programs: cover_source.c.
+ * True: it ends inside of a list of secrets. */
+bool weir__cover_source(char *line);
+/* What stands behind a value of such a list. */
+void weir__cover_listed(char *text);
+
+/* Whether these bytes are the name of a secret, and whether these say that there is none. */
+bool weir__cover_is_name(const char *name, size_t length);
+bool weir__cover_is_nothing(const char *value, size_t length);
+
 /* Words of machines in any text. */
 void weir__cover_words(char *text);
+
+/* The same in an id of words with '-' between them, each for itself. */
+void weir__cover_id(char *id);
 
 /* One argument as it was typed: what is named, up to its end, and words of machines. */
 void weir__cover_typed(char *text);

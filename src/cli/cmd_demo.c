@@ -10,8 +10,8 @@
 
 #include "commands.h"
 #include "demo.h"
-#include "json.h"
 #include "log.h"
+#include "print_json.h"
 #include "term.h"
 
 #include "banned.h"
@@ -143,14 +143,9 @@ static int run_as_json(struct demo *demo, const struct part *part, unsigned numb
     demo_begin(demo, number, part->name, part->title);
     int result = part->run(demo);
     demo_end(demo, result);
-    int error = weir__json_finish(&json);
-    if (error) {
-        weir__log(WEIR__LOG_ERROR, "cannot print JSON: %s", weir_error_text(error));
-        return error;
-    }
-    weir__out_puts(demo->out, weir__buffer_text(&buffer));
+    int error = weir__print_json(demo->out, &json, &buffer);
     weir__out_flush(demo->out);
-    return result;
+    return error < 0 ? error : result;
 }
 
 static int run_as_text(struct demo *demo, const struct part *part, unsigned number)

@@ -8,8 +8,8 @@
 
 #include "commands.h"
 #include "cover.h"
-#include "json.h"
 #include "log.h"
+#include "print_json.h"
 
 #include "banned.h"
 
@@ -224,13 +224,8 @@ static int show_json(const struct weir__call *call, char **paths)
         print_buffer(call, &buffer);
     }
     weir__json_end(&json);
-    int error = weir__json_finish(&json);
-    if (error < 0) {
-        weir__log(WEIR__LOG_ERROR, "cannot print JSON: %s", weir_error_text(error));
-        return error;
-    }
-    print_buffer(call, &buffer);
-    return result;
+    int error = weir__print_json(call->out, &json, &buffer);
+    return error < 0 ? error : result;
 }
 
 int cmd_devices(const struct weir__call *call)

@@ -7,8 +7,8 @@
 
 #include "commands.h"
 #include "cover.h"
-#include "json.h"
 #include "log.h"
+#include "print_json.h"
 #include "suggest.h"
 
 #include "banned.h"
@@ -154,12 +154,7 @@ static int print_json(const struct weir__call *call)
         if (is_wanted(call, &errors[i]))
             add_json(&json, &errors[i]);
     weir__json_end(&json);
-    int result = weir__json_finish(&json);
-    if (result < 0)
-        weir__log(WEIR__LOG_ERROR, "cannot print JSON: %s", weir_error_text(result));
-    else
-        weir__out_puts(call->out, weir__buffer_text(&buffer));
-    return result;
+    return weir__print_json(call->out, &json, &buffer);
 }
 
 int cmd_errors(const struct weir__call *call)

@@ -14,6 +14,7 @@
 #include "cover.h"
 #include "engine/lint.h"
 #include "log.h"
+#include "print_json.h"
 #include "rules_show.h"
 #include "scan_hush.h"
 #include "scan_setup.h"
@@ -90,7 +91,8 @@ const struct weir__usage usage_rules = {
 
 static void print_rule_line(struct weir__out *out, const struct weir__rule *rule)
 {
-    weir__out_printf(out, "%-40s  ", rule->id);
+    char id[WEIR__RULE_ID_SHOWN];
+    weir__out_printf(out, "%-40s  ", weir__rules_id(id, rule));
     weir__out_printf(out, "%-24s  ", rule->provider);
     weir__out_escaped(out, rule->description);
     weir__out_puts(out, "\n");
@@ -140,7 +142,7 @@ static int list(const struct weir__call *call, const struct weir__rules *rules, 
         weir__json_end(&json);
     }
     weir__json_end(&json);
-    return weir__rules_print_json(call->out, &json, &buffer);
+    return weir__print_json(call->out, &json, &buffer);
 }
 
 /* --- test --- */
@@ -275,7 +277,7 @@ static int test(const struct weir__call *call, const struct weir__rules *rules, 
         weir__rules_put_number(&json, "failed", trial.failed);
         weir__rules_put_number(&json, "without_examples", tally.without);
         weir__json_end(&json);
-        result = weir__rules_print_json(call->out, &json, &buffer);
+        result = weir__print_json(call->out, &json, &buffer);
     } else {
         weir__out_printf(call->out,
                          "%" PRIu64 " %s, %" PRIu64 " texts, %" PRIu64 " failed, %" PRIu64
@@ -329,7 +331,7 @@ static int lint(const struct weir__call *call, const struct weir__rules *rules)
     weir__rules_put_number(&json, "rules", rules->rules_count);
     weir__json_end(&json);
     if (values->json)
-        result = weir__rules_print_json(call->out, &json, &buffer);
+        result = weir__print_json(call->out, &json, &buffer);
     else
         weir__out_printf(call->out, "%zu %s, %zu %s\n", rules->rules_count,
                          rules->rules_count == 1 ? "rule" : "rules", problems,
@@ -367,7 +369,7 @@ static int tell_compiled(const struct weir__call *call, const struct weir__rules
     weir__rules_put_number(&json, "rules", rules->rules_count);
     weir__rules_put_text(&json, "engine", weir__engine_identity(engine));
     weir__json_end(&json);
-    return weir__rules_print_json(call->out, &json, &buffer);
+    return weir__print_json(call->out, &json, &buffer);
 }
 
 static int compile(const struct weir__call *call, const struct weir__rules *rules)

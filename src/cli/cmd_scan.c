@@ -194,7 +194,6 @@ static int set_options(struct job *job)
     o->archives.entry_bytes_max = v->entry_bytes;
     o->archives.archive_bytes_max = o->archives.spill_bytes_max = v->archive_bytes;
     o->archives.ratio_max = (unsigned)v->archive_ratio;
-    o->spills_max = v->spills;
     o->staged = v->staged;
     o->respect_gitignore = v->respect_gitignore;
     int result = weir__scan_history_set(&v->git, &job->slots, o);
@@ -400,6 +399,7 @@ static struct weir__summary summarise(struct job *job, const struct weir__scan_s
         .repositories = stats->repos,
         .objects = stats->objects,
         .shallow = stats->shallow,
+        .remembered = stats->remembered,
         .special = stats->special,
         .symlinks = stats->symlinks,
         .allowed_paths = stats->allowed_paths,
@@ -493,6 +493,7 @@ int cmd_scan(const struct weir__call *call)
     result = weir__tally_init(&job.tally);
     job.tally.is_shown = is_shown(v) && !v->verbose;
     job.tally.is_verbose = v->verbose || !has_gaps(v);
+    job.tally.shows_secrets = v->show_secrets;
     weir__hush_begin();
     if (result == 0)
         result = prepare(&job, &only);

@@ -2,8 +2,7 @@
 #include <weir/error.h>
 
 #include "commands.h"
-#include "json.h"
-#include "log.h"
+#include "print_json.h"
 
 #include "banned.h"
 
@@ -86,12 +85,7 @@ static int print_json(const struct weir__call *call)
     weir__json_key(&json, "faults");
     weir__json_bool(&json, has_faults());
     weir__json_end(&json);
-    int result = weir__json_finish(&json);
-    if (result < 0)
-        weir__log(WEIR__LOG_ERROR, "cannot print JSON: %s", weir_error_text(result));
-    else
-        weir__out_puts(call->out, weir__buffer_text(&buffer));
-    return result;
+    return weir__print_json(call->out, &json, &buffer);
 }
 
 int cmd_version(const struct weir__call *call)

@@ -2,13 +2,16 @@
 #include "rules_show.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <weir/error.h>
 
+#include "cover.h"
 #include "engine/engine.h"
 #include "engine/stretch.h"
 #include "log.h"
+#include "print_json.h"
 #include "scan_setup.h"
 
 #include "banned.h"
@@ -34,9 +37,17 @@ static void put_strings(struct weir__json *json, const char *key,
     weir__json_end(json);
 }
 
+const char *weir__rules_id(char id[WEIR__RULE_ID_SHOWN], const struct weir__rule *rule)
+{
+    snprintf(id, WEIR__RULE_ID_SHOWN, "%s", rule->id);
+    weir__cover_id(id);
+    return id;
+}
+
 void weir__rules_put(struct weir__json *json, const struct weir__rule *rule)
 {
-    weir__rules_put_text(json, "id", rule->id);
+    char id[WEIR__RULE_ID_SHOWN];
+    weir__rules_put_text(json, "id", weir__rules_id(id, rule));
     weir__rules_put_text(json, "provider", rule->provider);
     weir__rules_put_text(json, "description", rule->description);
     put_strings(json, "keywords", &rule->keywords);
@@ -51,23 +62,13 @@ void weir__rules_put(struct weir__json *json, const struct weir__rule *rule)
     weir__json_bool(json, rule->gives_way);
     weir__json_key(json, "named");
     weir__json_bool(json, rule->is_named || rule->is_bound);
+    weir__rules_put_number(json, "listed", rule->listed_min);
 }
 
 void weir__rules_put_number(struct weir__json *json, const char *key, uint64_t number)
 {
     weir__json_key(json, key);
     weir__json_u64(json, number);
-}
-
-int weir__rules_print_json(struct weir__out *out, struct weir__json *json,
-                           struct weir__buffer *buffer)
-{
-    int result = weir__json_finish(json);
-    if (result < 0)
-        weir__log(WEIR__LOG_ERROR, "cannot print JSON: %s", weir_error_text(result));
-    else
-        weir__out_write(out, weir__buffer_text(buffer), weir__buffer_length(buffer));
-    return result;
 }
 
 /* --- one rule by itself --- */
@@ -189,7 +190,8 @@ static bool is_shared(const struct weir__allow *allow, const struct weir__rule *
 static void print_rule(struct weir__out *out, const struct weir__rules *rules,
                        const struct weir__rule *rule, const struct weir__rule_look *look)
 {
-    weir__out_escaped(out, rule->id);
+    char id[WEIR__RULE_ID_SHOWN];
+    weir__out_escaped(out, weir__rules_id(id, rule));
     weir__out_puts(out, "\n");
     print_field(out, "description", rule->description);
     print_field(out, "provider", rule->provider);
@@ -213,6 +215,9 @@ static void print_rule(struct weir__out *out, const struct weir__rules *rules,
         weir__out_printf(out, "  %-12s where another rule has the same bytes\n", "gives way");
     if (rule->is_named || rule->is_bound)
         weir__out_printf(out, "  %-12s what is the value of another name is none\n", "named");
+    if (rule->listed_min > 0)
+        weir__out_printf(out, "  %-12s further values of a list, from %u bytes on\n", "listed",
+                         rule->listed_min);
     for (size_t i = 0; i < rule->allows_count; i++)
         print_allow(out, &rule->allows[i]);
     for (size_t i = 0; i < rules->allows_count; i++)
@@ -363,5 +368,5 @@ int weir__rules_show(const struct weir__call *call, const struct weir__rules *ru
     int result = 0;
     for (int i = 1; i < call->operands_count && result == 0; i++)
         result = show_name(call, rules, call->operands[i], is_json ? &json : NULL);
-    return result < 0 || !is_json ? result : weir__rules_print_json(call->out, &json, &buffer);
+    return result < 0 || !is_json ? result : weir__print_json(call->out, &json, &buffer);
 }

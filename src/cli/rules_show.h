@@ -31,9 +31,9 @@ WEIR_MUST_USE int weir__rules_engine(struct weir__engine **ret_engine,
 void weir__rules_put_text(struct weir__json *json, const char *key, const char *text);
 void weir__rules_put_number(struct weir__json *json, const char *key, uint64_t number);
 /* The members of the rule's object. */
+#define WEIR__RULE_ID_SHOWN (WEIR__RULE_ID_MAX + 1)
+/* The id as it is shown: without what looks like a secret. */
+const char *weir__rules_id(char id[WEIR__RULE_ID_SHOWN], const struct weir__rule *rule);
 void weir__rules_put(struct weir__json *json, const struct weir__rule *rule);
-/* Prints what is complete, or logs why it is not. */
-int weir__rules_print_json(struct weir__out *out, struct weir__json *json,
-                           struct weir__buffer *buffer);
 
 #endif

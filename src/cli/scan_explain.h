@@ -1,4 +1,4 @@
-/* scan_explain.h - --explain-limits: what repositories held of the limits, and waited for.
+/* scan_explain.h - --explain-limits: what was held of the limits, waited for and refused.
  *
  * Ownership: borrowed for the call.
  */

@@ -14,14 +14,16 @@
 
 #include "banned.h"
 
+#define MiB (UINT64_C(1) << 20)
+
 const char *const weir__scan_profiles[] = {"default", "ci", "bulk", NULL};
 
-/* Of all repositories together. */
+/* Of all repositories together, and ring and slots of all archives as well. */
 static const struct weir_pool_config limits[] = {
     {WEIR_POOL_SCAN_RING_DEFAULT_BYTES, WEIR_POOL_DELTA_CACHE_DEFAULT_BYTES,
      WEIR_POOL_SPILL_SLOTS_DEFAULT, 0},
-    {100 * WEIR_POOL_MB, 200 * WEIR_POOL_MB, 4, 0},
-    {1024 * WEIR_POOL_MB, 2048 * WEIR_POOL_MB, 32, 0},
+    {100 * MiB, 200 * MiB, 4, 0},
+    {1024 * MiB, 2048 * MiB, 32, 0},
 };
 
 static int refuse(const char *option, const char *value, const char *cure)
@@ -42,6 +44,15 @@ static int set_spills(const char *text, struct weir__scan_options *o)
     return 0;
 }
 
+/* Whether a disk that was named before has another number of slots now. */
+static bool has_changed(const struct weir_slots_config *before, const struct weir_slots_config *now)
+{
+    for (uint32_t i = 0; i < before->overrides_count; i++)
+        if (before->overrides[i].slots != now->overrides[i].slots)
+            return true;
+    return false;
+}
+
 /* "PATH=N": the disk that the path lies on has N slots. */
 static int set_device(const char *text, struct weir_slots_config *slots)
 {
@@ -53,18 +64,26 @@ static int set_device(const char *text, struct weir_slots_config *slots)
         return refuse("device-slots", text, "give a path and a number above 0: /data=2");
     memcpy(path, text, (size_t)(sign - text));
     path[sign - text] = '\0';
+    const struct weir_slots_config before = *slots;
     int result = weir_slots_config_path(slots, path, count);
     if (result == -WEIR_E_OVERFLOW)
         return refuse("device-slots", text, "more than 32 disks cannot be named");
-    return result < 0 ? refuse("device-slots", text, "there is no such path") : 0;
+    if (result < 0)
+        return refuse("device-slots", text, "there is no such path");
+    return has_changed(&before, slots)
+               ? refuse("device-slots", text,
+                        "another path on the same disk has another number: name each disk once")
+               : 0;
 }
 
 static int set_limits(const struct weir__history_values *v, struct weir_slots_config *slots,
                       struct weir__scan_options *o)
 {
     const struct weir_pool_config *profile = &limits[v->profile];
-    o->ring_bytes = v->ring ? v->ring : profile->scan_ring_bytes;
-    o->delta_bytes = v->delta ? v->delta : profile->delta_cache_bytes;
+    /* The default is far more than repositories can make use of, and less than archives do where
+     * there are many threads: they are held to a ring that somebody has asked for. */
+    o->ring_bytes = v->ring ? v->ring : v->profile > 0 ? profile->scan_ring_bytes : 0;
+    o->delta_bytes = v->delta ? v->delta : v->profile > 0 ? profile->delta_cache_bytes : 0;
     o->spill_slots = profile->spill_slots;
     int result = v->spill_slots ? set_spills(v->spill_slots, o) : 0;
     for (size_t i = 0; i < v->device_slots.count && result == 0; i++)
@@ -77,11 +96,17 @@ static int set_limits(const struct weir__history_values *v, struct weir_slots_co
  * a mistake of whoever gave it. */
 static const char *about_history(const struct weir__history_values *v)
 {
-    return v->submodules               ? "submodules"
-           : v->full_scan              ? "full-scan"
-           : v->explain_limits         ? "explain-limits"
+    return v->submodules  ? "submodules"
+           : v->full_scan ? "full-scan"
+           : v->delta     ? "delta-cache"
+                          : NULL;
+}
+
+/* The same for what is about archives as well. */
+static const char *about_either(const struct weir__history_values *v)
+{
+    return v->profile > 0              ? "profile"
            : v->ring                   ? "scan-ring"
-           : v->delta                  ? "delta-cache"
            : v->spill_slots            ? "spill-slots"
            : v->device_slots.count > 0 ? "device-slots"
                                        : NULL;
@@ -126,11 +151,21 @@ int weir__scan_history_settle(const struct weir__history_values *v, struct weir_
 {
     if (o->history == WEIR__SCAN_HISTORY_GIVEN && !weir__scan_has_repo(o))
         o->history = WEIR__SCAN_NO_HISTORY;
+    if (o->history != WEIR__SCAN_NO_HISTORY)
+        return 0;
     const char *about = about_history(v);
-    if (o->history == WEIR__SCAN_NO_HISTORY && about) {
+    if (about) {
         weir__log(WEIR__LOG_ERROR,
                   "'--%s' is about histories of git, and none is scanned: name a repository, or "
                   "find them by '--find-repos=DIR' or '--history=also'",
+                  about);
+        return -WEIR_E_USAGE;
+    }
+    about = about_either(v);
+    if (about && o->archives.depth_max == 0) {
+        weir__log(WEIR__LOG_ERROR,
+                  "'--%s' is about archives and histories of git, and neither is opened: leave it "
+                  "out, or '--archive-depth=0'",
                   about);
         return -WEIR_E_USAGE;
     }

@@ -20,7 +20,7 @@
 #define DECODER_IDLE (UINT64_C(8) << 20)
 /* Findings take this, and an eighth of what is left beside it; a quarter where no archive is
  * opened, since then nobody else could use it. */
-#define FINDINGS_FIRST             (UINT64_C(16) << 20)
+#define FINDINGS_FIRST             (UINT64_C(17) << 20)
 #define FINDINGS_SHARE             8u
 #define FINDINGS_SHARE_NO_ARCHIVES 4u
 /* As the help says. */
@@ -50,9 +50,13 @@ uint64_t weir__scan_text_bytes(uint64_t memory)
 }
 
 /* A decoder for each thread if that leaves each enough to work with, else fewer. */
-static void limit_decoders(struct weir__scan_options *o, uint64_t bytes)
+static void limit_decoders(struct weir__scan_options *o, uint64_t bytes, uint64_t threads)
 {
-    uint64_t each = bytes / o->threads;
+    if (o->ring_bytes > 0 && o->ring_bytes < bytes) {
+        bytes = o->ring_bytes;
+        o->archives.memory_ring = WEIR__SCAN_MEMBERS_BYTES + (threads - 1) * DECODER_IDLE;
+    }
+    uint64_t each = bytes / threads;
     if (each > DECODER_MAX)
         each = DECODER_MAX;
     if (each < DECODER_MIN)
@@ -122,8 +126,12 @@ int weir__scan_share_memory(uint64_t memory, uint64_t known, struct weir__scan_o
                                      (FINDINGS_SHARE - 1) * FINDINGS_SHARE;
     o->archives.memory_threads = (uint32_t)wanted;
     o->archives.memory_half = has_history ? HISTORY_GROWS + known : 0;
-    if (memory == 0)
+    if (memory == 0) {
+        if (o->ring_bytes > 0)
+            limit_decoders(o, UINT64_MAX, wanted);
         return 0;
+    }
+    o->archives_least = MEMORY_OPENS + known;
     bool opens = o->archives.depth_max > 0 && memory - known >= MEMORY_OPENS;
     if (has_history && share_history(&memory, known, o) < 0)
         return -WEIR_E_USAGE;
@@ -139,6 +147,6 @@ int weir__scan_share_memory(uint64_t memory, uint64_t known, struct weir__scan_o
     uint64_t threads = (rest - decoder) / thread;
     o->threads = (unsigned)(threads < wanted ? threads : wanted);
     o->bytes_max = (uint64_t)o->threads * WEIR__SCAN_READ_SIZE;
-    limit_decoders(o, rest - o->threads * thread);
+    limit_decoders(o, rest - o->threads * thread, o->threads);
     return 0;
 }

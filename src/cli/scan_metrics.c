@@ -51,10 +51,22 @@ static const struct family {
         COUNT(partial, "partial", "What was scanned only in part."),
 },
   mosts[] = {
-      MOST(most, "repositories_most", "Repositories that were scanned at once, at most."),
-      MOST(ring_most, "ring_most_bytes", "Scan ring that was held at once, at most."),
-      MOST(delta_most, "delta_cache_most_bytes", "Delta cache that was held at once, at most."),
-      MOST(spills_most, "spill_slots_most", "Spill slots that were held at once, at most."),
+      MOST(repos.held.most, "repositories_most",
+           "Repositories that were scanned at once, at most."),
+      MOST(repos.held.ring_most, "repositories_ring_most_bytes",
+           "Scan ring that repositories held at once, at most."),
+      MOST(repos.held.delta_most, "repositories_delta_cache_most_bytes",
+           "Delta cache that repositories held at once, at most."),
+      MOST(repos.held.spills_most, "repositories_spill_slots_most",
+           "Spill slots that repositories held at once, at most."),
+      MOST(repos_refused, "repositories_refused",
+           "Repositories that could never have what they need, or not even wait for it."),
+      MOST(archives.held.most, "archives_most", "Archives that were open at once, at most."),
+      MOST(archives.held.ring_most, "archives_ring_most_bytes",
+           "Scan ring that archives held at once, at most."),
+      MOST(archives.held.spills_most, "archives_spill_slots_most",
+           "Spill slots that archives held at once, at most."),
+      MOST(archives_refused, "archives_refused", "Archives that could never have what they need."),
 };
 
 #define COUNTS (sizeof(counts) / sizeof(counts[0]))

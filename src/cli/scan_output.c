@@ -15,6 +15,7 @@
 
 #include "cover.h"
 #include "log.h"
+#include "now.h"
 #include "program.h"
 #include "sys.h"
 #include "temporary.h"
@@ -302,7 +303,8 @@ int weir__scan_try_output(const char *path, const char *const *paths, size_t pat
 
 struct direct {
     int fd;
-    int error; /* why it could not be written; 0: it could */
+    struct weir__now now; /* the same, for writes that do not wait */
+    int error;            /* why it could not be written; 0: it could */
     uint64_t pause_ns;
     uint64_t stopped_ns; /* when it was seen that somebody wants an end; 0: not yet */
 };
@@ -326,11 +328,13 @@ static int write_direct(void *arg, const char *bytes, size_t length)
 {
     struct direct *direct = arg;
     while (length > 0) {
-        ssize_t done = weir__sys_write(direct->fd, bytes, length);
+        ssize_t done = weir__now_write(&direct->now, bytes, length);
         if (done >= 0) {
             bytes += done;
             length -= (size_t)done;
             direct->pause_ns = PAUSE_MIN_NS;
+        } else if (errno == EINTR) {
+            continue;
         } else if (errno != EAGAIN) {
             direct->error = errno;
             return -WEIR_E_IO;
@@ -357,15 +361,6 @@ static int open_direct(const struct target *target, struct direct *direct)
     return 0;
 }
 
-/* A pipe that is open already is opened once more, so that it does not keep us either; one that
- * cannot be is taken as it is. */
-static int open_again(int fd)
-{
-    char path[sizeof("/proc/self/fd/") + 11];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    return weir__sys_openat(AT_FDCWD, path, O_WRONLY | O_NONBLOCK, 0);
-}
-
 static int print_direct(const char *path, const struct target *target,
                         const struct weir__findings *findings, const struct weir__summary *summary,
                         const struct weir__report_options *options)
@@ -375,11 +370,10 @@ static int print_direct(const char *path, const struct target *target,
     int error = target->fd >= 0 ? 0 : open_direct(target, &direct);
     if (error)
         return cannot_write(path, error, findings);
-    int again = target->fd >= 0 && target->is_pipe ? open_again(target->fd) : -1;
-    if (again >= 0)
-        direct.fd = again;
+    direct.now = WEIR__NOW(direct.fd);
+    weir__now_open(&direct.now);
     int result = weir__report(findings, summary, options, &out);
-    weir__sys_close(again);
+    weir__now_close(&direct.now);
     if (target->fd < 0 && weir__sys_close_written(direct.fd) < 0 && result == 0) {
         direct.error = errno;
         result = -WEIR_E_IO;

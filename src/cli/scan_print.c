@@ -13,6 +13,7 @@
 #include "alloc.h"
 #include "buffer.h"
 #include "log.h"
+#include "scan_hush.h"
 #include "scan_output.h"
 #include "text.h"
 #include "values.h"
@@ -98,6 +99,9 @@ void weir__tally_list(const struct weir__tally *tally, const struct weir__findin
     for (size_t i = 0; i < tally->_count; i++) {
         weir__findings_hide(findings, tally->_items[i].path);
         weir__findings_hide(findings, tally->_items[i].reason);
+        /* It may name what nothing else looks at: a ref, a log, a file that is missing. */
+        if (!tally->shows_secrets)
+            weir__hush_text(tally->_items[i].reason);
     }
     qsort(tally->_items, tally->_count, sizeof(*tally->_items), compare_gaps);
     summary->unscanned = tally->_items;
@@ -205,7 +209,6 @@ void weir__scan_log_summary(const struct weir__summary *summary,
     log_count("ignored by git", summary->ignored_paths);
     log_count("submodules, not looked into", summary->submodules);
     log_count("histories of shallow clones, which end early", summary->shallow);
-    log_count("histories that could not be remembered", stats->unremembered);
     if (stats->archives > 0)
         weir__log(WEIR__LOG_INFO, "archives: %" PRIu64 ", with %" PRIu64 " %s", stats->archives,
                   stats->members, stats->members == 1 ? "member" : "members");
@@ -213,7 +216,7 @@ void weir__scan_log_summary(const struct weir__summary *summary,
     if (stats->repos > 0)
         weir__log(WEIR__LOG_INFO, "histories: %" PRIu64 ", %" PRIu64 " %s looked at", stats->repos,
                   stats->objects, stats->objects == 1 ? "object was" : "objects were");
-    log_count("histories that will be scanned in full again", stats->unremembered);
+    log_count("histories that are not remembered in full", stats->unremembered);
     log_count("could not be scanned", summary->failed);
     log_count("scanned only in part", summary->truncated);
     weir__log(WEIR__LOG_INFO, "rules: %" PRIu64 ", %s (%s)", summary->rules, how_compiled,

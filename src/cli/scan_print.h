@@ -19,8 +19,9 @@ struct weir__tally {
     struct weir_lock _lock;
     struct weir__unscanned *_items;
     size_t _count, _bytes;
-    bool is_shown;   /* the report shows people what is listed */
-    bool is_verbose; /* what was scanned in part is told, too, as where no report has it */
+    bool is_shown;      /* the report shows people what is listed */
+    bool is_verbose;    /* what was scanned in part is told, too, as where no report has it */
+    bool shows_secrets; /* what is listed is not hidden in */
 };
 
 WEIR_MUST_USE int weir__tally_init(struct weir__tally *tally);

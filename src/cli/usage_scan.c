@@ -129,11 +129,6 @@ static const struct weir__option options[] = {
              "history"},
     {WEIR__OPTION_COUNT(V, archive_ratio), .name = "max-archive-ratio", .min = 1, .max = 1000000000,
      .initial = 1000, .help = "how many times its size an archive may unpack to, from 1 MiB on"},
-    {WEIR__OPTION_COUNT(V, spills), .name = "max-spills", .max = WEIR__SCAN_SPILLS_MAX,
-     .initial = WEIR__SCAN_SPILLS_DEFAULT,
-     .help = "archives at once that may use temporary files; 0: none may",
-     .detail = "They are needed for archives that come as a stream, and for large zip, 7z and ISO "
-               "files in other archives. They have no name, and lie in TMPDIR, else in /var/tmp."},
 
     {WEIR__OPTION_STRING(V, store), .name = "store", .value_name = "URL",
      .section = "URLs and stored objects",
@@ -148,28 +143,34 @@ static const struct weir__option options[] = {
      .help = "time for one URL or object, all tries included"},
 
     {WEIR__OPTION_WORD(V, git.profile), .name = "profile", .words = weir__scan_profiles,
-     .preset = "default", .section = "repositories at once",
-     .help = "how much all repositories together may take",
-     .detail = "default: 256 MiB of scan ring, 512 MiB of delta cache, 16 spill slots; ci: 100 MB, "
-               "200 MB, 4; bulk: 1024 MB, 2048 MB, 32. The next three change one of them."},
+     .preset = "default", .section = "repositories and archives at once",
+     .help = "how much all repositories together, and all archives, may take",
+     .detail = "default: 256 MiB of scan ring, 512 MiB of delta cache, 16 spill slots; ci: 100 "
+               "MiB, 200 MiB, 4; bulk: 1 GiB, 2 GiB, 32. The next three change one of them. "
+               "Repositories and archives are counted apart: each of the two may hold that much."},
     {WEIR__OPTION_SIZE(V, git.ring), .name = "scan-ring", .min = UINT64_C(1) << 20,
-     .max = WEIR__SCAN_MEMORY_MAX, .help = "bytes that are being scanned; a thread takes 1 MiB"},
+     .max = WEIR__SCAN_MEMORY_MAX, .help = "bytes that are being scanned",
+     .detail = "Of repositories 1 MiB for each thread. Of archives the memory of what reads them, "
+               "68 MiB at least: with less none is opened, which is told. By default that is 260 "
+               "MiB for each thread."},
     {WEIR__OPTION_SIZE(V, git.delta), .name = "delta-cache", .min = 1, .max = WEIR__SCAN_MEMORY_MAX,
-     .help = "bytes of objects that others are built from"},
+     .help = "bytes of objects of repositories that others are built from"},
     {WEIR__OPTION_STRING(V, git.spill_slots), .name = "spill-slots", .value_name = "N",
-     .help = "repositories at once that may use temporary files; or unlimited; 0: none may",
-     .detail = "They are needed for objects that are larger than a quarter of the delta cache, or "
-               "that git has built from such. Each repository may have --max-archive-bytes in "
-               "them."},
+     .help = "repositories, and archives, at once that may use temporary files; or unlimited; 0: "
+             "none may",
+     .detail = "Repositories need them for objects that are larger than a quarter of the delta "
+               "cache, or that git has built from such; archives, if they come as a stream, and "
+               "for large zip, 7z and ISO files in others. They have no name, lie in TMPDIR, else "
+               "in /var/tmp, and take at most --max-archive-bytes for each."},
+    {WEIR__OPTION_LIST(V, git.device_slots), .name = "device-slots", .value_name = "PATH=N",
+     .help = "repositories, and large archives, that are read at once from the disk of this path",
+     .detail = "By default 2 of a rotational disk, 4 of a solid or virtual one, 8 of NVMe."},
     {WEIR__OPTION_FLAG(V, git.explain_limits), .name = "explain-limits",
-     .help = "say on standard error what was held of each limit and who waited"},
+     .help = "say on standard error what was held of each limit, waited for and refused"},
     {WEIR__OPTION_STRING(V, metrics_listen), .name = "metrics-listen", .value_name = "ADDR:PORT",
      .help = "show counts and limits while it runs, at http://ADDR:PORT/metrics",
      .detail = "For Prometheus. ADDR is a number (127.0.0.1, [::1]) or localhost; port 0 lets the "
                "system choose one, which is told. One asker is answered at a time."},
-    {WEIR__OPTION_LIST(V, git.device_slots), .name = "device-slots", .value_name = "PATH=N",
-     .help = "repositories that are read at once from the disk of this path",
-     .detail = "By default 2 of a rotational disk, 4 of a solid or virtual one, 8 of NVMe."},
 
     {WEIR__OPTION_COUNT(V, threads), .name = "threads", .min = 1, .max = WEIR__SCAN_THREADS_MAX,
      .section = "limits", .help = "threads that scan; by default one for each core"},

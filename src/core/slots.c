@@ -560,7 +560,8 @@ static struct weir_slots_device describe(struct weir__slots_entry *entry)
 {
     struct weir_budget_stats stats;
     weir_budget_read(&entry->budget, &stats);
-    return (struct weir_slots_device){entry->device, stats.capacity, stats.in_use, stats.waiting};
+    return (struct weir_slots_device){entry->device, stats.capacity, stats.in_use,
+                                      stats.waiting, stats.enqueued, stats.busy};
 }
 
 size_t weir_slots_list(struct weir_slots *slots, struct weir_slots_device *ret_devices, size_t room)

@@ -18,6 +18,7 @@ struct weir__brought {
     /* How it is reached, unless it is by a branch or a tag: "stash", "notes", "reflog", "staged",
      * "unreachable", or the name of a ref that leads to it without a commit; or NULL. */
     const char *by;
+    const char *root;         /* that stands before the paths in those of findings */
     const char *const *paths; /* all that it ever had, in order; the first of many */
     size_t paths_count;
     uint64_t paths_total;

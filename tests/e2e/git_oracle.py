@@ -151,9 +151,15 @@ def trees_of(commits):
     return result
 
 
-def brought_by(history):
+def commits_of(*words):
+    """Each with its time and its parents."""
+    said = (line.split() for line in git("log", "--format=%H %ct %P", *words).decode().splitlines())
+    return [(commit, int(time), parents) for commit, time, *parents in said]
+
+
+def brought_by(history, trees):
     """The first commit that brought each blob, and its paths there: {blob: (time, commit, [path])}."""
-    trees, first = trees_of([commit for commit, _, _ in history]), {}
+    first = {}
     for commit, time, parents in history:
         for path, blob in trees[commit].items():
             if any(trees[parent].get(path) == blob for parent in parents):
@@ -165,8 +171,8 @@ def brought_by(history):
     return first
 
 
-def first_in_log(blob):
-    log = git("log", "--all", "-m", "--find-object=" + blob, "--format=%ct %H").decode().splitlines()
+def first_in_log(blob, starts):
+    log = git("log", "-m", "--find-object=" + blob, "--format=%ct %H", *starts).decode().splitlines()
     return min((int(line.split()[0]), line.split()[1]) for line in log if line)[1]
 
 
@@ -182,11 +188,13 @@ def wanted_places(kinds):
 
 
 def find_places(kinds):
-    history = []
-    for line in git("log", "--all", "--format=%H %ct %P").decode().splitlines():
-        commit, time, *parents = line.split()
-        history.append((commit, int(time), parents))
-    first, places = brought_by(history), {}
+    history = commits_of("--all")
+    reached = {commit for commit, _, _ in history}
+    # What nothing leads to comes last.
+    lost = [name for name, kind in kinds.items() if kind == "commit" and name not in reached]
+    strays = commits_of("--no-walk", *lost) if lost else []
+    trees = trees_of([commit for commit, _, _ in history + strays])
+    first, places = {**brought_by(strays, trees), **brought_by(history, trees)}, {}
     for name, content in contents(list(kinds)).items():
         for secret in set(TOKEN.findall(content)):
             if kinds[name] == "blob":
@@ -200,7 +208,8 @@ def find_places(kinds):
             places[place] = min(places.get(place, (time, commit, name)), (time, commit, name), key=lambda x: x[0])
     for place, (time, commit, name) in places.items():
         if commit and kinds[name] == "blob":
-            print_unless(f"git log --find-object of {place}", commit, first_in_log(name))
+            starts = ["--all"] if commit in reached else [*lost, "--not", "--all"]
+            print_unless(f"git log --find-object of {place}", commit, first_in_log(name, starts))
     return places
 
 

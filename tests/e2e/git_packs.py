@@ -8,6 +8,7 @@ Ids in the index are what is claimed, which is the truth unless the kind is abou
 import hashlib
 import os
 import struct
+import subprocess
 import sys
 import zlib
 
@@ -293,6 +294,17 @@ def wide_tree(depth):
     pack.write()
 
 
+def large_tree(count):
+    """One folder of so many thousand files, which are all the same, and one whose name is a secret."""
+    pack = Pack()
+    blob, other = pack.object(BLOB, b"nothing"), pack.object(BLOB, b"nothing else")
+    files = [(hashlib.sha1(b"%d" % i).hexdigest().encode(), blob) for i in range(1000 * count)]
+    files.append((os.environ["TOKEN"].encode(), other))
+    tree = pack.object(TREE, b"".join(b"100644 " + name + b"\0" + file for name, file in sorted(files)))
+    history(pack, pack.object(TREE, b"40000 d\0" + tree))
+    pack.write()
+
+
 def message(count):
     pack = Pack()
     history(pack, pack.object(TREE, b""), b"word " * (count << 20 >> 2) + secret())
@@ -317,6 +329,38 @@ def tiny(count):
         pack.write()
 
 
+def thin(count):
+    """So many packs of one text, which is a delta of that in the pack before; one of the first has a token."""
+    base = b"some base text\n" * 30
+    pack = Pack()
+    before, name = base, pack.object(BLOB, base)
+    pack.write()
+    for i in range(count):
+        content = base + (secret() if i == 40 else b"%d\n" % i)
+        pack = Pack()
+        new = content[len(base):]
+        made = delta(len(before), len(content), [copy(0, len(base)), bytes([len(new)]) + new])
+        pack.add(name_of(BLOB, content), REF, made, reach=name)
+        before, name = content, name_of(BLOB, content)
+        pack.write()
+
+
+def midx(_):
+    """The multi-pack-index says that f1 of HEAD is where f2 is."""
+    names = subprocess.run(["git", "rev-parse", "HEAD:f1", "HEAD:f2"], capture_output=True, check=True).stdout.split()
+    with open("objects/pack/multi-pack-index", "rb") as file:
+        index = bytearray(file.read())
+    heads = (index[12 + 12 * i:24 + 12 * i] for i in range(index[6] + 1))
+    chunks = {bytes(row[:4]): struct.unpack(">Q", row[4:])[0] for row in heads}
+    ids = chunks[b"OIDL"]
+    one, other = (chunks[b"OOFF"] + (index.index(bytes.fromhex(name.decode()), ids) - ids) // 20 * 8 for name in names)
+    index[one:one + 8] = index[other:other + 8]
+    os.chmod("objects/pack/multi-pack-index", 0o644)
+    with open("objects/pack/multi-pack-index", "wb") as file:
+        file.write(index)
+
+
 {"chain": chain, "fan": fan, "cycle": cycle, "offsets": offsets, "sizes": sizes, "delta-bomb": delta_bomb,
- "lies": lies, "large": large, "self-tree": self_tree, "wide-tree": wide_tree, "message": message, "refs": refs,
- "tiny": tiny, "huge": huge, "forks": forks}[sys.argv[1]](int((sys.argv[2:] or ["0"])[0]))
+ "lies": lies, "large": large, "self-tree": self_tree, "wide-tree": wide_tree, "large-tree": large_tree,
+ "message": message, "refs": refs, "tiny": tiny, "huge": huge,
+ "forks": forks, "midx": midx, "thin": thin}[sys.argv[1]](int((sys.argv[2:] or ["0"])[0]))

@@ -190,6 +190,44 @@ for tools in '7z:7z a -bd a.7z e' 'bsdtar:bsdtar -cf a.xar --format=xar e' 'zip:
     rm a.*
 done
 
+# --- headers of a zip that are damaged ---
+
+# Of six members the header of the third, or its entry in the directory, is damaged in one byte.
+tree
+python3 - "$pat" <<'PY'
+import sys, zipfile
+with zipfile.ZipFile("good.zip", "w", zipfile.ZIP_DEFLATED) as made:
+    for i in range(6):
+        made.writestr("m%d" % i, "key%d = %s\n" % (i, sys.argv[1]) * 3)
+    open("at", "w").write("%d %d\n" % (made.infolist()[2].header_offset, made.fp.tell() + 2 * 48))
+PY
+read -r header entry <at
+rm at
+while read -r name place gap; do
+    cp good.zip a.zip
+    flip a.zip "$((place))"
+    run "$WEIR" scan --json a.zip
+    is "those behind it are scanned: $name" "$(places | grep -v m2 | sort -u | tr '\n' ' ')" \
+        'a.zip!m0 a.zip!m1 a.zip!m3 a.zip!m4 a.zip!m5 '
+    has_gap "and it is told: $name" "*a.zip$gap*broken: *"
+done <<EOF
+mark header !m2:
+mark,-its-end header+3 !m2:
+name-length header+27 !m2
+extra-length header+29 !m2:
+listed-mark entry :
+listed-name-length entry+29 :
+listed-place entry+45 !m2:
+EOF
+for lost in 1 4 31; do
+    tail -c +$((lost + 1)) good.zip >a.zip
+    run "$WEIR" scan --json a.zip
+    is "a zip without its first bytes: $lost" "$(places | sort -u | tr '\n' ' ')" \
+        'a.zip!m1 a.zip!m2 a.zip!m3 a.zip!m4 a.zip!m5 '
+    has_gap 'of which one is told' '*a.zip!m0: cannot unpack*: broken: its header is damaged*'
+done
+rm good.zip
+
 # --- headers of a tar that are damaged ---
 
 tree
@@ -359,5 +397,20 @@ if unshare -m sh -c 'mount -t proc none p' 2>/dev/null; then
 else
     skip 'a walk does not go there' 'nothing can be mounted here'
 fi
+
+# --- a directory that lies across the windows in which a file is mapped ---
+
+tree
+python3 - <<'END'
+import random
+import zipfile
+for shift in range(0, 2000, 125):
+    with zipfile.ZipFile(f"{shift}.zip", "w") as archive:
+        archive.writestr("blob", random.Random(shift).randbytes(8 * 2**20 - 2994 + shift))
+        for i in range(20):
+            archive.writestr("d/%s_%05d" % ("n" * 51, i), b"hi")
+END
+run "$WEIR" scan --json .
+is 'zips whose directory lies anywhere are whole' "$status $(summary complete) $(summary members)" '0 true 336'
 
 finish

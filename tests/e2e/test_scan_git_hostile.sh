@@ -52,7 +52,7 @@ make() {
 
 make chain 50000
 survives 'a chain of 50,000 deltas' 1 true 'blob:*'
-survives 'with little memory' 1 true 'blob:*' --delta-cache=1M
+survives 'with little memory' 1 true 'blob:*' --delta-cache=2M
 make fan 200
 survives 'many deltas of one text' 1 true 'blob:*'
 make cycle 1
@@ -74,6 +74,30 @@ for kind in 0 1 2; do
         fail "an index that lies ($kind)" "$(said)"
     fi
 done
+tree
+git init -q -b main r
+cd r
+for i in 1 2; do
+    if ((i == 1)); then echo "key = \"$pat\""; else echo "key = \"$other\""; fi >f$i
+    git add .
+    git commit -qm $i
+    git repack -dq
+done
+git multi-pack-index write 2>/dev/null
+(cd .git && "$here/git_packs.py" midx)
+for way in --no-state --full-scan '' ''; do
+    run "$WEIR" scan --history=only --json --show-secrets ${way:+"$way"} .
+    is "a multi-pack-index that lies ($way)" \
+        "$status $(jq -c '[.findings[] | [.secret, .places[].path]] | sort_by(.[1])' <<<"$out")" \
+        "1 [[\"$pat\",\"f1\"],[\"$other\",\"f2\"]]"
+    is 'is told' "$(summary complete) $(gaps | grep -c 'its multi-pack-index differs')" 'false 1'
+done
+noise $((3 * MiB)) >large
+git add large
+git commit -qm 3
+git repack -dq
+run "$WEIR" scan --history=only --json --no-state --delta-cache=1M .
+is 'also beside a large object' "$status $(summary complete) $(gaps | grep -c 'its multi-pack-index differs')" '1 false 1'
 make large 1000
 survives 'a blob of 1 GiB in a few MiB' 1 true 'blob:*'
 survives 'that may not be written anywhere' 1 false 'blob:*' --spill-slots=0
@@ -89,6 +113,11 @@ make message 300
 survives 'a message of 375 MB' 3 false ''
 make refs 1000000
 survives 'a million of refs' 1 '*' f
+make thin 1200
+survives 'packs that each need the one before' 1 false 'blob:*'
+has_gap 'from a depth on they are told' '*its base, which is not in the pack, is large or leads through many packs*'
+make thin 60
+survives 'a few of them' 1 true 'blob:*'
 make tiny $packs
 survives "$packs packs" 1 true 'blob:*'
 

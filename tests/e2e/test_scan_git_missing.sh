@@ -2,62 +2,8 @@
 # weir scan on histories of which something is missing: what a ref leads to is told, by every scan until it is
 # mended; what a remote has promised is counted; what was pruned is nobody's loss. And what is found by its name.
 set -euo pipefail
-# shellcheck source=tests/e2e/scan_lib.sh
-source "$(dirname "$0")/scan_lib.sh"
-need_tools jq git
-export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null XDG_STATE_HOME=$dir/state
-export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@x GIT_COMMITTER_NAME=C GIT_COMMITTER_EMAIL=c@x
-
-begin() { # options of git init; then in the repository, with some history
-    tree
-    rm -rf "$XDG_STATE_HOME"
-    git init -q -b main "$@" r
-    cd r
-    git config gc.auto 0
-    local i
-    for i in 1 2 3 4 5; do
-        mkdir -p src deep/er
-        seq "$i" 60 >"src/a$((i % 3)).c"
-        seq "$i" 9 >"deep/er/f$i"
-        git add .
-        git commit -qm "change $i"
-    done
-}
-leak() {
-    echo "token = \"$pat\";" >late.c
-    git add late.c
-    git commit -qm late
-}
-lose() { # a loose object
-    local id
-    id=$(git rev-parse "$1")
-    lost=$id
-    mv ".git/objects/${id:0:2}/${id:2}" "$dir/lost"
-}
-mend() {
-    mv "$dir/lost" ".git/objects/${lost:0:2}/${lost:2}"
-}
-scan() {
-    run "$WEIR" scan --history=only --json "$@" .
-}
-# name, a pattern for the one gap; options. The same with what is remembered, and without.
-tells() {
-    local way first
-    for way in 'first scan' 'second scan' --no-state; do
-        if [[ $way == --no-state ]]; then scan --no-state "${@:3}"; else scan "${@:3}"; fi
-        first=$(gaps)
-        # shellcheck disable=SC2053 # it is a pattern
-        if [[ $status == 3 && $(summary complete) == false && $first == $2 && $(wc -l <<<"$first") == 1 ]]; then
-            pass "$1 ($way)"
-        else
-            fail "$1 ($way)" "$(said)"
-        fi
-    done
-}
-complete() { # name; options
-    scan "${@:2}"
-    is "$1" "$status $(summary complete)" '0 true'
-}
+# shellcheck source=tests/e2e/scan_missing_lib.sh
+source "$(dirname "$0")/scan_missing_lib.sh"
 
 # --- what a ref leads to ---
 
@@ -81,9 +27,9 @@ lose HEAD:deep/er
 tells 'a tree is missing' "*object $lost: it is missing*"
 mend
 complete 'the tree is back'
+begin
 lose 'HEAD^{tree}'
-complete 'what was scanned once is not missed'
-tells 'the tree of a commit is missing' "*object $lost: it is missing*" --decode-depth=1
+tells 'the tree of a commit is missing' "*object $lost: it is missing*"
 
 begin
 lose HEAD~2
@@ -131,6 +77,13 @@ begin --object-format=sha256
 lose HEAD:src/a1.c
 tells 'a blob, with SHA-256' "*object $lost: it is missing: 'src/a1.c'*"
 
+begin
+git repack -adq
+cp .git/objects/pack/pack-*.pack .git/objects/pack/alone.pack
+tells 'a pack has no index' '*1 packs have no index: git index-pack makes one*'
+rm -f .git/objects/pack/alone.pack
+complete 'it is gone'
+
 # --- what is not missed ---
 
 begin
@@ -143,6 +96,17 @@ tells 'a log of refs leads to it' "*object $lost: it is missing: 'pruned.c'*"
 rm -rf .git/logs .git/ORIG_HEAD
 complete 'nothing does'
 complete 'nor later'
+
+begin
+git commit-graph write --reachable
+git reset -q --hard HEAD~1
+git reflog expire --expire=now --all
+git prune --expire=now
+is 'a commit that was pruned is still in the graph, and in ORIG_HEAD' "$(git cat-file -t ORIG_HEAD 2>&1 | grep -c fatal)" 1
+complete 'that is not missed'
+complete 'nor later'
+rm .git/objects/info/commit-graph
+complete 'as without the graph' --no-state
 
 begin
 : >empty
@@ -163,6 +127,63 @@ begin
 git submodule --quiet add ./ sub 2>/dev/null || git update-index --add --cacheinfo "160000,$(printf '%040d' 7),sub"
 git commit -qm sub
 complete 'commits of submodules are elsewhere'
+
+# --- names and paths in commits that nothing leads to ---
+
+lost() { # what HEAD alone has is lost
+    git reset -q --hard HEAD~1
+    rm -f .git/ORIG_HEAD
+    git reflog expire --expire=now --all
+}
+where() {
+    jq -r '.findings[].places[] | "\(.path) \(.commit[:9]) \(.by)"' "$dir/out" | sort
+}
+begin
+: >reached
+git add reached
+git commit -qm reached
+mkdir d
+echo x >"$pat.txt"
+touch k.p12
+echo "token = \"$other\";" >d/f
+git add .
+git commit -qm "with $other"
+commit=$(git rev-parse HEAD)
+lost
+wanted=$(printf '%s\n' "commit:$commit ${commit:0:9} unreachable" "d/f ${commit:0:9} unreachable" \
+    "${pat:0:4}*${pat: -4}.txt ${commit:0:9} unreachable")
+first=
+for way in loose again packed --no-state; do
+    [[ $way != packed ]] || git repack -adkq
+    if [[ $way == --no-state ]]; then scan --no-state; else scan; fi
+    is "what a lost commit has ($way)" "$status $(summary complete) $(where | grep -v k.p12 | tr -s '*')" "1 true $wanted"
+    is 'a name of a blob that others have too' "$(places | grep -c '^k.p12$')" 1
+    first=${first:-$(where)}
+    is 'as at first' "$(where)" "$first"
+done
+lose "$commit:d"
+scan --no-state
+is 'what is missing of it nobody misses' "$status $(summary complete) $(places | grep -c '^blob:')" '1 true 1'
+
+begin
+git checkout -q -b other
+cp src/a1.c "$pat.c"
+git add .
+git commit -qm other
+git checkout -q main
+scan
+is 'a name on a branch' "$status $(places | tr -s '*')" "1 ${pat:0:4}*${pat: -4}.c"
+git branch -qD other
+git reflog expire --expire=now --all
+scan
+is 'is there when the branch is gone' "$status $(places | tr -s '*')" "1 ${pat:0:4}*${pat: -4}.c"
+
+begin
+echo x >"$pat.txt"
+git add .
+git write-tree >/dev/null
+git rm -q --cached "$pat.txt"
+tells 'a tree that no commit has' '*something may be in a name of a tree that no commit has*'
 
 # --- clones that have only a part ---
 

@@ -101,7 +101,7 @@ TABLE
 
 tree
 for front in elf script picture; do
-    for how in --max-spills=0 --archive-depth=0 --max-memory=120M; do
+    for how in --spill-slots=0 --archive-depth=0 --max-memory=120M; do
         status=0
         cat "$made/$front" "$made/f.zip" | "$WEIR" scan --json $how - >"$dir/out" 2>"$dir/err" || status=$?
         # shellcheck disable=SC2053 # it is a pattern
@@ -116,7 +116,7 @@ for front in elf script picture; do
     done
 done
 status=0
-cat "$BASH" "$made/cut.zip" | "$WEIR" scan --json --max-spills=0 - >"$dir/out" 2>"$dir/err" || status=$?
+cat "$BASH" "$made/cut.zip" | "$WEIR" scan --json --spill-slots=0 - >"$dir/out" 2>"$dir/err" || status=$?
 has_gap 'something behind a program is told even if nobody knows what' '-: *archive not opened (if one is behind*'
 status=0
 cat "$made/script" "$made/f.tgz" | "$WEIR" scan --json --archive-depth=0 - >"$dir/out" 2>"$dir/err" || status=$?
@@ -386,6 +386,27 @@ for tool in zstd lz4; do
         done
     done
 done
+# Behind them there may be any other archive, whatever lies between, or text.
+tar -cf two.tar two
+for frames in '4 1' '300000 1'; do
+    while IFS='|' read -r packed member; do
+        # shellcheck disable=SC2086 # they are two
+        { skipped $frames; eval "$packed"; } >x
+        run "$WEIR" scan --json --rule=github-pat x
+        is "behind frames that are skipped: $frames, $packed" "$(places)$(gaps)" "x$member"
+        tar -czf all x
+        run "$WEIR" scan --json --rule=github-pat all
+        is "in another archive: $frames, $packed" "$(places)$(gaps)" "all!x$member"
+    done <<'END'
+gzip -c two|!data
+xz -c two|!data
+bzip2 -c two|!data
+cat two.tar|!two
+cat two.zip|!two
+echo between; gzip -c two|!data
+cat two|
+END
+done
 skipped 300000 1 >x
 run "$WEIR" scan --json x
 is 'nothing but such a frame' "$status$(gaps)" 0
@@ -508,7 +529,7 @@ has_gap 'a script with a hole, in a tar' 'x.tar!x: *archive not opened (gzip)*'
 for front in script elf; do
     { cat "$made/$front" two.tgz; noise $((70 * MiB)); } >x
     tar -cf x.tar x
-    run "$WEIR" scan --json --rule=github-pat --max-spills=0 x.tar
+    run "$WEIR" scan --json --rule=github-pat --spill-slots=0 x.tar
     has_gap "told behind $front" 'x.tar!x: *archive not opened (*'
     run "$WEIR" scan --json --rule=github-pat x.tar
     is 'and found with a temporary file' "$(places)" 'x.tar!x!two'
@@ -519,7 +540,7 @@ if [[ -e two.7z ]]; then
     tar -czf x.tgz x
     run "$WEIR" scan --json --rule=github-pat x.tgz
     is 'a 7z in a large picture' "$(places)" 'x.tgz!x!two'
-    run "$WEIR" scan --json --rule=github-pat --max-spills=0 x.tgz
+    run "$WEIR" scan --json --rule=github-pat --spill-slots=0 x.tgz
     has_gap 'told without a temporary file' 'x.tgz!x: *archive not opened (7z)*'
 fi
 

@@ -80,13 +80,22 @@ git -C r add .
 git -C r -c user.name=x -c user.email=x@example.org commit -qm one
 mkdir files
 cp r/[123] files
-begin --device-slots=.=3 files r
+noise $((9 * MiB)) >noise
+tar -cf files/a.tar noise
+begin --device-slots=.=3 --spill-slots=5 files r
 has 'files are counted' '^weir_scan_findings_total [1-9]'
 has 'and histories' '^weir_scan_repositories_total 1$'
 has 'what they hold' '^weir_pool_acquired_total\{pool="scan-repos"\} 1$'
 has 'of which limits' '^weir_pool_delta_cache_capacity_bytes\{pool="scan-repos"\} 536870912$'
 has 'at most' '^weir_scan_repositories_most 1$'
 has 'and of each disk' '^weir_slots_device_capacity\{slots="scan-repo-disks",device="[0-9:a-z]+"\} 3$'
+has 'so of archives' '^weir_slots_device_capacity\{slots="scan-disks",device="[0-9:a-z]+"\} 3$'
+has 'and who waited for it' '^weir_slots_device_enqueued_total\{slots="scan-disks",device="[0-9:a-z]+"\} 0$'
+has 'and was refused' '^weir_slots_device_busy_total\{slots="scan-repo-disks",device="[0-9:a-z]+"\} 0$'
+has 'spill slots of archives' '^weir_pool_spill_slots_capacity\{pool="scan-archives"\} 5$'
+has 'and of repositories' '^weir_pool_spill_slots_capacity\{pool="scan-repos"\} 5$'
+has 'archives at most' '^weir_scan_archives_most 1$'
+has 'and what they held' '^weir_scan_archives_spill_slots_most 1$'
 has 'files that are being read' '^weir_budget_in_use\{budget="scan-reads"\} 1$'
 run ask page
 sed '1,/^\r$/d' "$dir/out" >"$dir/page"

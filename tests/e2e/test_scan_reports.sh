@@ -643,6 +643,36 @@ is 'json has it itself' "$(jq -c .summary.unlisted_places "$dir/out") $(cat "$di
 run "$WEIR" scan -f gitleaks --summary
 expect 'so does the summary' 1 '*' $'*\nweir scan: places that are not listed: 500\n*\nweir scan: complete'
 
+# --- secrets beyond those that are listed ---
+
+tree
+python3 -c 'import hashlib
+for i in range(50000): print("key = ghp_" + hashlib.sha256(b"%d" % i).hexdigest()[:36])' >many
+run "$WEIR" scan --json --max-memory=256M many
+is '256 MiB are enough for 50,000 secrets' "$(jq -c '[(.findings | length), .summary.unlisted]' "$dir/out")" '[50000,0]'
+
+# --- what a rule is called ---
+
+tree
+printf '[[rules]]\nid = "acme"\ndescription = "As %s, or password=%s."\nregex = "acme_[a-z]{4}"\n' "$pat" Kw7vNp2xLq9z >c.toml
+echo 'acme_abcd' >f
+for form in "${forms[@]}"; do
+    run "$WEIR" scan --config=c.toml -f "$form" f
+    is "a secret in the description of a rule is hidden: $form" \
+        "$status $(grep -c -e "$pat" -e Kw7vNp2xLq9z "$dir/out" "$dir/err" | cut -d: -f2 | xargs)" '1 0 0'
+done
+
+# --- a list of which one is found ---
+
+tree
+printf 'password = ["%s", null, "%s"] # "%s"\n' Kw7vNp2xLq9z wT4rZm2Qv8xK innocent >f
+for form in "${forms[@]}"; do
+    run "$WEIR" scan -f "$form" f
+    is "the others of a list are hidden: $form" "$status $(grep -c -e wT4rZm2Qv8xK "$dir/out" "$dir/err" | cut -d: -f2 | xargs)" '1 0 0'
+done
+run "$WEIR" scan f
+is 'and no more than these' "$(grep -c '"\*\+", null, "\*\+"\] # "innocent"' "$dir/out")" 1
+
 # --- our own reports ---
 
 tree
@@ -655,5 +685,21 @@ for form in "${forms[@]}"; do run "$WEIR" scan -f "$form" -o "reports/$form" scr
 run "$WEIR" scan --json reports
 is 'what is hidden in a report is no secret, nor are fingerprints' \
     "$(jq -c '[.findings[] | [.rule, .places[].path]]' "$dir/out")" '[]'
+
+# The same for what each rule finds in its examples: in a report that shows them, they are.
+mkdir examples
+"$WEIR" rules list --json | jq -r '.[].id' | xargs "$WEIR" rules show --json | jq -c '.examples // []' |
+    python3 -c 'import json, sys
+for number, line in enumerate(sys.stdin):
+    for other, text in enumerate(json.loads(line)):
+        open(f"examples/{number}-{other}.txt", "w").write(text)'
+for form in "${forms[@]}"; do
+    "$WEIR" scan --format="$form" --exit-zero examples >report 2>/dev/null
+    run "$WEIR" scan --json report
+    is "what each rule hides is no secret in $form" "$(jq -c '[.findings[] | [.rule, .places[0].line]]' "$dir/out")" '[]'
+done
+"$WEIR" scan --format=csv --show-secrets --exit-zero examples >report 2>/dev/null
+run "$WEIR" scan --json report
+check 'what is shown there is' test "$(jq '.findings | length' "$dir/out")" -gt 3000
 
 finish

@@ -15,11 +15,13 @@ import tarfile
 import tempfile
 import zipfile
 
+sys.dont_write_bytecode = True
+from tap import Tap  # noqa: E402
+
 WEIR = os.environ["WEIR"]
 SEED = os.environ.get("WEIR_SEED", "1")
 FORMATS = ["human", "json", "jsonl", "sarif", "csv", "junit", "github", "gitleaks", "html"]
 MARKS = "@:!#$%&*;,.?/+=^~|<>()[]{}-_"
-SHOWN_MAX = 5
 LETTERS = "ghjkmnpqrstuvwxyzGHJKLMNPQRSTUVWXYZ"  # nothing that a hash has
 # Whose lines are shown, for what else is in them.
 TOKEN = "ghp_M0XvqZjxTW3xvboSRt5Mh3dAwVtRMf3" + "LeZiJ"
@@ -43,18 +45,6 @@ def leaks(said, secrets):
     """Those of which four bytes in a row are there."""
     return [secret for secret in secrets
             if any(secret[i:i + 4] in said for i in range(len(secret) - 3))]
-
-
-class Tap:
-    def __init__(self):
-        self.number = self.failed = 0
-
-    def tell(self, is_good, name, why=""):
-        self.number += 1
-        self.failed += not is_good
-        print(("ok" if is_good else "not ok"), self.number, "-", name.replace("#", " "))
-        if not is_good and self.failed <= SHOWN_MAX:
-            print("\n".join("# " + line for line in why.splitlines()))
 
 
 def scan(*words):
@@ -195,6 +185,43 @@ path = '^beside/tree/{word[:4]}'
     shutil.rmtree("names")
 
 
+def try_named(tap):
+    """What a line calls a secret without being found, and the end of a value that is longer than is looked at."""
+    word = "hunt" + password("")[:5]
+    lines = ['api_key = "{p}"; t = {t}', 'password: "{p}"; t = {t}', "password := {p} ; t = {t}",
+             "['password' => '{p}', 't' => {t}]", '#define PASSWORD "{p}" // {t}', "x -u bob:{p} -H {t}"]
+    for line in lines:
+        write("named/f", line.format(p=word, t=TOKEN) + "\n")
+        said = "".join(scan("-f", report, "named")[1] for report in FORMATS)
+        tap.tell("eZiJ" in said and word not in said, f"beside a token: {line}", said)
+    long = "".join(chance.choice(LETTERS) for _ in range(5000))
+    write("named/f", '{"client_secret":"' + long + '","t":"' + TOKEN + '"}\n')
+    for report in FORMATS:
+        said = scan("-f", report, "named")[1]
+        shown = [at for at in range(0, 5000 - 8) if long[at:at + 8] in said]
+        tap.tell("eZiJ" in said and not shown, f"{report}: the end of a long value", said)
+    shutil.rmtree("named")
+
+
+def try_rules(tap):
+    """A token in what a rule of a configuration is called is hidden, though it is in no file that is scanned."""
+    write("called/rules.toml", f"""[[rules]]
+id = "acme-{TOKEN}"
+description = "such as {TOKEN} or password=hunter2x"
+provider = "{TOKEN}"
+tags = ["a", "{TOKEN}"]
+regex = 'zork_[a-z0-9]{{20}}'
+""")
+    write("called/tree/f", "a zork_a1b2c3d4e5f6g7h8i9j0\n")
+    for words in [["scan", "-f", report, "called/tree"] for report in FORMATS] + [
+            ["rules", "list"], ["rules", "list", "--json"], ["rules", "show", "acme-" + TOKEN]]:
+        done = subprocess.run([WEIR, *words, "-c", "called/rules.toml"], capture_output=True, check=False)
+        said = (done.stdout + done.stderr).decode()
+        tap.tell("acme-" in said and TOKEN[4:12] not in said and "hunter2x" not in said,
+                 f"what a rule is called: {' '.join(words[:3])[:20]}", said)
+    shutil.rmtree("called")
+
+
 def main():
     tap = Tap()
     print(f"# WEIR_SEED={SEED}")
@@ -205,10 +232,11 @@ def main():
         os.chdir(os.path.join(top, "here"))
         try_lines(tap)
         try_beside(tap)
+        try_named(tap)
+        try_rules(tap)
         try_names(tap)
         os.chdir("/")
-    print(f"1..{tap.number}")
-    return tap.failed > 0
+    return tap.end()
 
 
 if __name__ == "__main__":

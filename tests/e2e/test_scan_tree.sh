@@ -375,7 +375,7 @@ repository() {
 }
 repository
 run "$WEIR" scan --staged
-expect 'nothing staged, no commit yet' 0 'no secrets found; 0 files*' ''
+expect 'nothing staged, no commit yet' 0 'nothing was scanned; 0 files*' ''
 put a.txt 'sub/b c.txt' unstaged.txt
 git add a.txt sub
 run "$WEIR" scan --json --staged

@@ -71,7 +71,7 @@ static void prepare(struct scan_rig *new_rig, const struct rig_limits *limits)
     rig->options.paths = rig->paths;
     while (rig->options.paths_count < RIG_PATHS && rig->paths[rig->options.paths_count])
         rig->options.paths_count++;
-    rig->options.spills_max = 1;
+    rig->options.spill_slots = 1;
     rig->options.archives.memory_max = 1;
     rig->options.archives.depth_max = limits->archives > 0;
     rig->options.archives_bytes = limits->archives * (1 + WEIR__SCAN_MEMBERS_BYTES);
@@ -446,6 +446,46 @@ void weir__scan_repo_free(struct weir__scan_repo *repo)
 void weir__scan_pack_free(struct weir__scan_pack *pack)
 {
     rig->pack_ended(pack);
+}
+
+void weir__scan_repo_over(struct weir__scan_repo *repo, int result)
+{
+    rig->repo_over(repo, result);
+}
+
+int weir__scan_repo_pass(struct weir__scan_repo *repo)
+{
+    (void)repo;
+    NEVER();
+}
+
+void weir__scan_share_cure(const struct weir__scan_repo *repo, uint64_t size, bool is_tree,
+                           char cure[WEIR__SCAN_WHY_MAX])
+{
+    (void)repo, (void)size, (void)is_tree, (void)cure;
+    NEVER();
+}
+
+void weir__scan_repo_tell(struct weir__scan_worker *w, const struct weir__scan_repo *repo,
+                          const struct weir__git_id *id, const char *what, const char *why)
+{
+    (void)repo;
+    (void)id;
+    weir__scan_tell_partial(w, "a repository", what, why);
+}
+
+void weir__scan_repo_doubt(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                           const struct weir__git_store *store)
+{
+    (void)w;
+    (void)repo;
+    (void)store;
+}
+
+void weir__git_store_close(struct weir__git_store *store)
+{
+    if (store)
+        NEVER();
 }
 
 bool weir__scan_repo_is(const char *path)

@@ -10,7 +10,8 @@
 #include "alloc.h"
 #include "scan_repo.h"
 
-#define SHARDS 2
+#define SHARDS  2
+#define OBJECTS 2
 
 static const struct weir_lock_class repo_class = {"scan-repo", 210};
 
@@ -20,6 +21,7 @@ static struct {
     struct weir__scan_pack *pack;
     unsigned done[SHARDS];
     unsigned in_work, most;
+    unsigned first[OBJECTS], second[OBJECTS]; /* looks, at each object */
     bool is_repo_gone, is_pack_gone;
 } s;
 
@@ -92,10 +94,12 @@ static void leads(void)
     int waited = weir__scan_shards_wait(s.repo);
     if (result == 0 && waited == 0) {
         XP_ASSERT_EQ(s.in_work, 0);
-        XP_ASSERT_EQ(done_in_all(), SHARDS);
+        XP_ASSERT_EQ(done_in_all() + s.rig.gaps, SHARDS); /* what was not done is told */
         XP_ASSERT(s.is_pack_gone, "all shards are done, and the pack is still held");
     } else {
-        XP_ASSERT(weir_cancel_is_fired(&s.rig.run.stop), "canceled, and nobody did");
+        XP_ASSERT(weir_cancel_is_fired(&s.rig.run.stop) || result == -WEIR_E_NO_MEMORY,
+                  "canceled, and nobody did");
+        XP_ASSERT(waited < 0 || s.in_work == 0, "the leader goes on while shards are in work");
     }
     weir__scan_repo_drop(s.repo);
     weir__job_done(&s.rig.run);
@@ -120,6 +124,19 @@ XP_SCENARIO(scan_shards, .about = "a leader goes on when all its shards are done
             .setup = begin, .threads = {leads, rig_works, rig_works}, .check = check_all,
             .bound = 2)
 
+/* As in a pass over large objects: each has all of the memory. */
+static void begin_alone(void)
+{
+    begin();
+    s.repo->is_alone = true;
+    s.repo->at_once = 2;
+    s.most = 1;
+}
+
+XP_SCENARIO(scan_shards_alone, .about = "a shard that has all of the memory is alone in work",
+            XP_STATE(s), .setup = begin_alone, .threads = {leads, rig_works, rig_works},
+            .check = check_all, .bound = 2)
+
 XP_SCENARIO(scan_shards_one_thread, .about = "one worker is enough for any number of shards",
             XP_STATE(s), .setup = begin, .threads = {leads, rig_works}, .check = check_all,
             .bound = 3, .tso = true, .tso_bound = 2)
@@ -127,3 +144,66 @@ XP_SCENARIO(scan_shards_one_thread, .about = "one worker is enough for any numbe
 XP_SCENARIO(scan_shards_stop, .about = "a run that is stopped frees all that shards hold, once",
             XP_STATE(s), .setup = begin, .threads = {leads, rig_works, rig_stops},
             .check = check_stopped, .bound = 2)
+
+XP_SCENARIO(scan_shards_no_memory, .about = "a leader without memory waits for those it has sent",
+            XP_STATE(s), .setup = begin, .threads = {leads, rig_works}, .check = check_stopped,
+            .bound = 2, .faults = 1)
+
+/* ---- what shards share of their objects ---- */
+
+static struct weir__git_id id_of(unsigned number)
+{
+    return (struct weir__git_id){{(uint8_t)(number + 1)}};
+}
+
+/* Each meets all of the objects, in both looks, as shards of two packs with the same ones do. */
+static void looks(void)
+{
+    struct weir__scan_worker *w = rig_worker();
+    struct weir__suspect suspect;
+    uint32_t number;
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        struct weir__git_id id = id_of(i);
+        if (weir__scan_look_is_first(s.repo, &id)) {
+            s.first[i]++;
+            weir__scan_suspect(w, s.repo, &id, WEIR__SUSPECT_FOUND);
+        }
+        weir__scan_suspect(w, s.repo, &id, WEIR__SUSPECT_NAMED);
+        if (weir__scan_suspect_take(s.repo, &id, &number, &suspect)) {
+            s.second[i]++;
+            weir__scan_suspect_mark(s.repo, &id, WEIR__SUSPECT_TOLD);
+        }
+    }
+}
+
+static void begin_looks(void)
+{
+    begin();
+    s.repo->is_repeated = true;
+    weir__git_set_init(&s.repo->looked, 20, 0, 0);
+    weir__git_set_init(&s.repo->suspects, 20, sizeof(struct weir__suspect), 0);
+}
+
+static void check_looks(void)
+{
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        struct weir__git_id id = id_of(i);
+        uint32_t number = weir__git_set_find(&s.repo->suspects, &id);
+        XP_ASSERT(number != WEIR__GIT_SET_NONE, "a suspect is lost");
+        const struct weir__suspect *suspect = weir__git_set_extra(&s.repo->suspects, number);
+        XP_ASSERT_EQ(s.first[i], 1);
+        XP_ASSERT_EQ(s.second[i], 1);
+        XP_ASSERT_EQ(suspect->flags, WEIR__SUSPECT_FOUND | WEIR__SUSPECT_NAMED |
+                                         WEIR__SUSPECT_DONE | WEIR__SUSPECT_TOLD);
+    }
+    weir__git_set_fini(&s.repo->looked);
+    weir__git_set_fini(&s.repo->suspects);
+    weir__scan_pack_drop(&s.rig.run, s.pack);
+    weir__scan_repo_drop(s.repo);
+    s.rig.run.open = 0;
+    rig_end(&s.rig);
+}
+
+XP_SCENARIO(scan_suspects, .about = "whoever meets an object, one looks first and one again",
+            XP_STATE(s), .setup = begin_looks, .threads = {looks, looks}, .check = check_looks,
+            .bound = 3, .tso = true, .tso_bound = 2)

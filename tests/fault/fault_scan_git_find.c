@@ -4,7 +4,6 @@
  * Whatever fails: it is an error or it is told, and what is neither is complete; nothing leaks, no
  * descriptor stays open.
  */
-#include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +14,8 @@
 
 #include "alloc.h"
 #include "discover.h"
+#include "git_sweep.h"
 #include "store.h"
-#include "sweep.h"
-#include "sys.h"
 #include "tap.h"
 #include "wanted.h"
 
@@ -208,27 +206,24 @@ TEST(nothing_fails)
     CHECK(modules_wanted == 2 && told == 0);
 }
 
+static const struct git_sweep sweeps[] = {
+    {scenario_store, 5, 20},
+    {scenario_wanted, 40, 40},
+    {scenario_find, 4, 20},
+    {scenario_modules, 6, 20},
+};
+#define SWEEPS (sizeof(sweeps) / sizeof(sweeps[0]))
+
 TEST(allocations)
 {
     make_repository();
-    sweep_cleanly(WEIR_FAULT_ALLOC, scenario_store, 5);
-    sweep_cleanly(WEIR_FAULT_ALLOC, scenario_wanted, 40);
-    sweep_cleanly(WEIR_FAULT_ALLOC, scenario_find, 4);
-    sweep_cleanly(WEIR_FAULT_ALLOC, scenario_modules, 6);
+    sweep_allocations(sweeps, SWEEPS);
 }
 
 TEST(system_calls)
 {
-    static const int errors[] = {EIO, EMFILE, EACCES, EINTR};
     make_repository();
-    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-        weir__sys_fault_errno(errors[i]);
-        sweep_cleanly(WEIR_FAULT_IO, scenario_store, 20);
-        sweep_cleanly(WEIR_FAULT_IO, scenario_wanted, 40);
-        sweep_cleanly(WEIR_FAULT_IO, scenario_find, 20);
-        sweep_cleanly(WEIR_FAULT_IO, scenario_modules, 20);
-    }
-    weir__sys_fault_errno(EIO);
+    sweep_calls(sweeps, SWEEPS);
 }
 
 TAP_MAIN()

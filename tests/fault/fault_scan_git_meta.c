@@ -4,7 +4,6 @@
  * Whatever fails: it is an error or it is told, and what is neither is complete; nothing leaks, no
  * descriptor stays open.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -16,11 +15,10 @@
 
 #include "alloc.h"
 #include "attribute.h"
+#include "git_sweep.h"
 #include "index_file.h"
 #include "refs_file.h"
 #include "refs_resolve.h"
-#include "sweep.h"
-#include "sys.h"
 #include "tap.h"
 
 static char base[] = "/tmp/weir-fault-XXXXXX";
@@ -261,28 +259,25 @@ TEST(nothing_fails)
     CHECK(whole(false) && whole(true));
 }
 
+static const struct git_sweep sweeps[] = {
+    {scenario_refs, 10, 40},
+    {scenario_index, 4, 5},
+    {scenario_graph, 2, 4},
+    {scenario_whole, 40, 0},
+    {scenario_whole_with_graph, 40, 40},
+};
+#define SWEEPS (sizeof(sweeps) / sizeof(sweeps[0]))
+
 TEST(allocations)
 {
     make_repository();
-    sweep_cleanly(WEIR_FAULT_ALLOC, scenario_refs, 10);
-    sweep_cleanly(WEIR_FAULT_ALLOC, scenario_index, 4);
-    sweep_cleanly(WEIR_FAULT_ALLOC, scenario_graph, 2);
-    sweep_cleanly(WEIR_FAULT_ALLOC, scenario_whole, 40);
-    sweep_cleanly(WEIR_FAULT_ALLOC, scenario_whole_with_graph, 40);
+    sweep_allocations(sweeps, SWEEPS);
 }
 
 TEST(system_calls)
 {
-    static const int errors[] = {EIO, EMFILE, EACCES, EINTR};
     make_repository();
-    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-        weir__sys_fault_errno(errors[i]);
-        sweep_cleanly(WEIR_FAULT_IO, scenario_refs, 40);
-        sweep_cleanly(WEIR_FAULT_IO, scenario_index, 5);
-        sweep_cleanly(WEIR_FAULT_IO, scenario_graph, 4);
-        sweep_cleanly(WEIR_FAULT_IO, scenario_whole_with_graph, 40);
-    }
-    weir__sys_fault_errno(EIO);
+    sweep_calls(sweeps, SWEEPS);
 }
 
 TAP_MAIN()

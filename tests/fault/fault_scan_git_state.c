@@ -27,9 +27,21 @@ static int add_all(struct weir__git_state_ids *ids)
     return error;
 }
 
+/* All ids of it. */
+static int find_all(struct weir__git_there *there, const struct weir__git_state *old)
+{
+    int error = weir__git_there_init(there, old);
+    for (uint64_t i = 0; error == 0 && i < OLD_COUNT; i++) {
+        struct weir__git_id id = help_id(i, 20);
+        weir__git_there_add(there, &id);
+    }
+    return error;
+}
+
 /* Loads what is there and saves more over it. 0, or what failed. */
 static int save_over(void)
 {
+    struct weir__git_there there;
     struct weir__git_suspect list[SUSPECTS];
     struct weir__git_state_ids ids;
     struct weir__git_state *old = NULL;
@@ -41,12 +53,17 @@ static int save_over(void)
     for (size_t i = 0; i < SUSPECTS; i++)
         list[i] = help_suspect(i, 20);
     int added = add_all(&ids);
-    struct weir__git_state_new made = {
-        .old = old, .ids = &ids, .suspects = list, .suspects_count = SUSPECTS};
+    int found = find_all(&there, old); /* without memory, all are kept */
+    struct weir__git_state_new made = {.old = old,
+                                       .there = found == 0 ? &there : NULL,
+                                       .ids = &ids,
+                                       .suspects = list,
+                                       .suspects_count = SUSPECTS};
     error = weir__git_state_save(&states, &about, &made, why);
     CHECK(added == 0 || error == added);
     CHECK(error == 0 || why[0]);
     weir__git_state_ids_fini(&ids);
+    weir__git_there_fini(&there);
     weir__git_state_free(old);
     return error;
 }

@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "engine_help.h"
-#include "require.h"
+#include "scanners.h"
 
 #include "banned.h"
 
@@ -27,37 +26,12 @@
 static const char *const plain_rules[] = {"token", "assigned", "digits", "file", NULL};
 static const char *const wide_rules[] = {"block", "line", "word", "generic-password", NULL};
 static const char *const tied_rules[] = {"needs", "pair", "other", "token", NULL};
-static const char *const *const choices[] = {NULL, plain_rules, wide_rules, tied_rules};
-#define ENGINES (sizeof(choices) / sizeof(choices[0]))
+#define ENGINES 4u
+static const struct choice choice = {HELP_ALLOW HELP_RULES,
+                                     {NULL, plain_rules, wide_rules, tied_rules}};
 
-static struct weir__scanner *scanners[ENGINES];
 static struct hits whole, other;
-static struct hits *taking;
 static char object_bytes[OBJECT_MAX];
-
-static void take(void *arg, const struct weir__finding *finding)
-{
-    (void)arg;
-    hits_take(taking, finding);
-}
-
-/* Once: they live as long as the process. */
-static struct weir__scanner *scanner_of(unsigned number)
-{
-    static const char text[] = HELP_ALLOW HELP_RULES;
-    static struct weir__rules *rules;
-    struct weir__rules_error error = {.text = ""};
-    struct weir__sink sink = {.finding = take};
-    if (!rules)
-        HOLDS(weir__rules_load(&rules, "rules", text, strlen(text), NULL, &error) == 0);
-    if (!scanners[number]) {
-        struct weir__engine_options options = {.only = choices[number]};
-        struct weir__engine *engine = NULL;
-        HOLDS(weir__engine_new(&engine, rules, &options, &error) == 0);
-        HOLDS(weir__scanner_new(&scanners[number], engine, &sink) == 0);
-    }
-    return scanners[number];
-}
 
 static size_t cut_by_seed(void *arg, size_t at, size_t left)
 {
@@ -151,7 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size <= CHOICES || size - CHOICES > OBJECT_MAX)
         return 0;
-    struct weir__scanner *scanner = scanner_of(data[0] % ENGINES);
+    struct weir__scanner *scanner = scanner_of(&choice, data[0] % ENGINES);
     bool is_scarce = data[0] >> 4 & 1;
     struct weir__object object = {.path = data[0] >> 5 & 1 ? "a/b.pem" : "a/b.txt",
                                   .decode_depth = data[0] >> 2 & 3,

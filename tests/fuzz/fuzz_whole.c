@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "require.h"
+#include "scanners.h"
 #include "whole_help.h"
 
 #include "banned.h"
@@ -20,38 +20,12 @@
 
 static const char *const wide_rules[] = {"wide", "block", "line", "behind", "cut", NULL};
 static const char *const tied_rules[] = {"needs", "pair", "other", "yields", "own", "rare", NULL};
-static const char *const *const choices[] = {NULL, wide_rules, tied_rules};
-#define ENGINES (sizeof(choices) / sizeof(choices[0]))
+#define ENGINES 3u
+static const struct choice choice = {WHOLE_RULES, {NULL, wide_rules, tied_rules}};
 
-static struct weir__scanner *scanners[ENGINES];
 static struct hits full, part;
-static struct hits *taking;
 static struct text texts[2];
 static const struct weir__object object = {.path = "a", .decode_depth = 3};
-
-static void take(void *arg, const struct weir__finding *finding)
-{
-    (void)arg;
-    hits_take(taking, finding);
-}
-
-/* Once: they live as long as the process. */
-static struct weir__scanner *scanner_of(unsigned number)
-{
-    static const char text[] = WHOLE_RULES;
-    static struct weir__rules *rules;
-    struct weir__rules_error error = {.text = ""};
-    struct weir__sink sink = {.finding = take};
-    if (!rules)
-        HOLDS(weir__rules_load(&rules, "rules", text, strlen(text), NULL, &error) == 0);
-    if (!scanners[number]) {
-        struct weir__engine_options options = {.only = choices[number]};
-        struct weir__engine *engine = NULL;
-        HOLDS(weir__engine_new(&engine, rules, &options, &error) == 0);
-        HOLDS(weir__scanner_new(&scanners[number], engine, &sink) == 0);
-    }
-    return scanners[number];
-}
 
 /* --- edits --- */
 
@@ -164,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct weir__trace traces[2], other;
     if (size < HEAD)
         return 0;
-    struct weir__scanner *scanner = scanner_of(data[0] % ENGINES);
+    struct weir__scanner *scanner = scanner_of(&choice, data[0] % ENGINES);
     struct program program = {data + 1, size - 1};
     size_t length = next_number(&program);
     length = length < program.length ? length : program.length;

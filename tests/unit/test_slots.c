@@ -92,6 +92,9 @@ TEST(multi_device_isolation)
     CHECK_EQ(weir_device_raw(list[0].device) + weir_device_raw(list[1].device), 3);
     CHECK_EQ(list[0].total, 1);
     CHECK_EQ(list[1].in_use, 1);
+    CHECK_EQ(list[0].busy, weir_device_raw(list[0].device) == 1);
+    CHECK_EQ(list[1].busy, weir_device_raw(list[1].device) == 1);
+    CHECK_EQ(list[0].enqueued + list[1].enqueued, 0);
     CHECK_EQ(weir_slots_list(&slots, list, 0), 2);
     weir_slots_release(&b);
     CHECK_EQ(available(&slots, disk(2)), 1);

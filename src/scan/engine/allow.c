@@ -139,7 +139,7 @@ static bool matches_path(struct weir__scanner *scanner, const struct list *list,
            (inside && any_matches(scanner, list->paths, count, inside, strlen(inside)));
 }
 
-static bool has_commit(const struct weir__allow *allow, const char *commit)
+bool weir__allow_has_commit(const struct weir__allow *allow, const char *commit)
 {
     for (size_t i = 0; commit && i < allow->commits.count; i++) {
         size_t length = strlen(allow->commits.items[i]);
@@ -197,7 +197,7 @@ static bool allows(struct weir__scanner *scanner, const struct list *list,
     for (unsigned kind = 0; kind < 4; kind++) {
         if (!has[kind])
             continue;
-        bool holds = kind == 0   ? has_commit(allow, subject->commit)
+        bool holds = kind == 0   ? weir__allow_has_commit(allow, subject->commit)
                      : kind == 1 ? matches_path(scanner, list, subject->path)
                      : kind == 2 ? matches_target(scanner, list, subject)
                                  : has_stopword(allow, subject);
@@ -222,6 +222,15 @@ bool weir__allow_path(struct weir__scanner *scanner, const char *path)
             return true;
     }
     return false;
+}
+
+void weir__allow_each_paths(struct weir__scanner *scanner, void *arg,
+                            void (*each)(void *arg, struct weir__matcher *paths, size_t count))
+{
+    const struct weir__allow_state *state = scanner->allows;
+    for (size_t i = 0; i < state->first[scanner->engine->count]; i++)
+        if (state->lists[i].allow->paths.count > 0)
+            each(arg, state->lists[i].paths, state->lists[i].allow->paths.count);
 }
 
 /* Whether a list asks for the bytes of the secret and for nothing else. */

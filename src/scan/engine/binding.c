@@ -9,6 +9,7 @@
 
 #include "binding_walk.h"
 #include "binding_words.h"
+#include "check.h"
 
 #include "banned.h"
 
@@ -569,6 +570,14 @@ static bool is_same(const struct weir__binding_span *one, const struct weir__bin
            memcmp(one->from, other->from, (size_t)(one->until - one->from)) == 0;
 }
 
+/* X=********: it has a value, which somebody has hidden, as reports do. */
+static bool is_given_hidden(struct weir__binding_walk walk)
+{
+    while (is_one_of(peek(&walk, 0), "\"' =:>"))
+        walk.at++;
+    return has(&walk, WEIR__HIDDEN_MARK);
+}
+
 /* is_part: the name stands in the section of another one that the rule knows. Whatever else is the
  * name of a secret there is one of it as well. */
 static bool is_other(const char *text, size_t mark, size_t value, size_t value_end, bool is_part)
@@ -576,10 +585,12 @@ static bool is_other(const char *text, size_t mark, size_t value, size_t value_e
     struct weir__binding_span owner;
     const char *at = text + mark;
     const char *first = mark > WEIR__BINDING_BEFORE ? at - WEIR__BINDING_BEFORE : text;
+    struct weir__binding_span name = name_around(first, at, text + value);
+    if (is_given_hidden((struct weir__binding_walk){first, name.until, text + value}))
+        return true;
     if (!weir__binding_owner(at, text + value, text + value_end, &owner) ||
         (is_part && weir__binding_is_kind(owner.from, (size_t)(owner.until - owner.from))))
         return false;
-    struct weir__binding_span name = name_around(first, at, text + value);
     struct weir__binding_walk walk = {first, name.until,
                                       text + (owner.from < text + value ? value : value_end)};
     if (name.until >= owner.from || is_same(&name, &owner))

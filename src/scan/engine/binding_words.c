@@ -144,10 +144,10 @@ bool weir__binding_is_declared(const char *first, const char *name)
 
 /* What stands before the kind in the name of a key that is none: it is public, or finds something
  * in a table. */
-static const char *const open_words[] = {"public",      "pub",   "publishable", "site",   "cache",
-                                         "websocket",   "host",  "partition",   "object", "pinned",
-                                         "idempotency", "rowid", "translation", "i18n",   "trusted",
-                                         "dedupe",      "dedup"};
+static const char *const open_words[] = {
+    "public",    "pub",    "publishable", "site",        "cache",  "websocket",   "host",
+    "partition", "object", "pinned",      "idempotency", "rowid",  "translation", "i18n",
+    "trusted",   "dedupe", "dedup",       "bib",         "bibtex", "cite",        "citation"};
 
 /* The same, but secrets are called so as well: the value decides. Of the first ones digits to F are
  * a secret, too, as of anything else that is called a key. */

@@ -30,4 +30,9 @@ const char *weir__check_name(size_t index);
 /* Shannon entropy in bits for each byte: 0 to 8. */
 double weir__entropy(const char *text, size_t length);
 
+/* Whether somebody has hidden it before: there are so many asterisks in it, or nothing but some and
+ * what quotation marks become in XML. A report of secrets that are hidden has none in it. */
+#define WEIR__HIDDEN_MARK "********"
+bool weir__is_hidden(const char *secret, size_t length);
+
 #endif

@@ -339,3 +339,26 @@ bool weir__check_letters(const char *secret, size_t length)
     return (is_mixed || upper == 0) && weir__check_not_placeholder(secret, length) &&
            !reads_like_words(secret, length, PAIRS_LETTERS);
 }
+
+#define HIDDEN_MAX 1024u /* bytes of what may be hidden: longer ones are keys with their lines */
+
+bool weir__is_hidden(const char *secret, size_t length)
+{
+    /* The last three are not enough by themselves. */
+    static const char *const marks[] = {"*", "&quot", "&apos", "&#39", "&#34", ";", "\\", "\""};
+    const char *at = secret, *end = secret + length;
+    bool has_mark = false;
+    if (length > HIDDEN_MAX)
+        return false;
+    if (memmem(secret, length, WEIR__HIDDEN_MARK, sizeof(WEIR__HIDDEN_MARK) - 1))
+        return true;
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks) && at < end; i++) {
+        size_t mark = strlen(marks[i]);
+        if ((size_t)(end - at) < mark || memcmp(at, marks[i], mark) != 0)
+            continue;
+        at += mark;
+        has_mark |= i < 5;
+        i = SIZE_MAX; /* from the first one again */
+    }
+    return at == end && has_mark;
+}

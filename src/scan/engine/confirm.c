@@ -339,7 +339,8 @@ enum weir__verdict weir__weigh(struct weir__scanner *scanner, const struct weir_
                                 .line_end = view->bytes + match->until,
                                 .entropy = weir__lately_entropy(scanner, secret, length)};
     *ret_facts = facts;
-    if (length == 0 || (prepared->rule->entropy > 0 && facts.entropy < prepared->rule->entropy))
+    if (length == 0 || (prepared->rule->entropy > 0 && facts.entropy < prepared->rule->entropy) ||
+        weir__is_hidden(secret, length))
         return WEIR__REJECTED;
     bool holds = prepared->check && weir__lately_check(scanner, prepared->check, secret, length);
     if (prepared->is_gate && !holds)
@@ -471,7 +472,7 @@ int weir__search(struct weir__scanner *scanner, uint32_t rule, size_t from, size
     }
 }
 
-static void take(struct weir__scanner *scanner, const struct weir__match *match)
+static void take_one(struct weir__scanner *scanner, const struct weir__match *match)
 {
     if (scanner->trace)
         weir__text_match(scanner, match);
@@ -479,6 +480,14 @@ static void take(struct weir__scanner *scanner, const struct weir__match *match)
         weir__doubts_add(scanner, match);
     else
         weir__judge(scanner, match);
+}
+
+static void take(struct weir__scanner *scanner, const struct weir__match *match)
+{
+    struct weir__match next = *match;
+    take_one(scanner, match);
+    while (weir__listed_next(scanner, match->from, &next))
+        take_one(scanner, &next);
 }
 
 /* Whether there is what every match that starts in [from, to] has late in it. Each byte is looked

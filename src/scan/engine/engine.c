@@ -433,8 +433,12 @@ static void measure_looks(struct weir__engine *engine)
         if (prepared->has_expression && !prepared->is_by_literals &&
             pattern_width(prepared) > *width)
             *width = pattern_width(prepared);
-        if (prepared->look != WEIR__LOOK_EVERYWHERE && prepared->width > engine->near_width)
+        if (prepared->look == WEIR__LOOK_EVERYWHERE)
+            continue;
+        if (prepared->width > engine->near_width)
             engine->near_width = prepared->width;
+        if (prepared->reach > engine->near_reach)
+            engine->near_reach = prepared->reach;
     }
 }
 
@@ -540,6 +544,17 @@ size_t weir__engine_width(const struct weir__engine *engine)
 const char *weir__engine_identity(const struct weir__engine *engine)
 {
     return engine->identity;
+}
+
+bool weir__engine_heeds_comments(const struct weir__engine *engine)
+{
+    return !engine->ignore_allow_comments;
+}
+
+void weir__engine_hash_origin(const struct weir__engine *engine, const char *beginning,
+                              struct weir__hash *hash)
+{
+    weir__origin_hash(engine->origin, beginning, hash);
 }
 
 bool weir__engine_is_cached(const struct weir__engine *engine)

@@ -72,8 +72,14 @@ WEIR_MUST_USE int weir__engine_new(struct weir__engine **ret_engine,
 void weir__engine_free(struct weir__engine *engine);
 /* The widest match of any rule. */
 size_t weir__engine_width(const struct weir__engine *engine);
-/* A hash of everything that decides what is found: 32 hexadecimal digits. */
+/* A hash of all rules that decide what is found: 32 hexadecimal digits. */
 const char *weir__engine_identity(const struct weir__engine *engine);
+/* What decides besides it: whether comments may allow something. */
+bool weir__engine_heeds_comments(const struct weir__engine *engine);
+/* The same of paths that begin like this one, whatever the rules say: to the hash. */
+struct weir__hash;
+void weir__engine_hash_origin(const struct weir__engine *engine, const char *beginning,
+                              struct weir__hash *hash);
 /* Whether the compiled form came from the cache. */
 bool weir__engine_is_cached(const struct weir__engine *engine);
 
@@ -184,6 +190,15 @@ WEIR_MUST_USE int weir__scanner_end(struct weir__scanner *scanner,
 
 /* Whether the path alone keeps every rule away (global allow lists of paths): need not be read. */
 bool weir__scanner_skips(struct weir__scanner *scanner, const char *path);
+/* What the rules have to say about a path: of two paths with the same verdict the same is found in
+ * the same bytes. is_opened: the bytes may be those of an archive, whose members have paths that
+ * begin with this one. What is found in the name itself is another matter. */
+WEIR_MUST_USE int weir__scanner_verdict(struct weir__scanner *scanner, const char *path,
+                                        bool is_opened, uint64_t *ret_verdict);
+/* The same of a commit, hexadecimal; 0 for those that no allow list names. */
+uint64_t weir__engine_commit_verdict(const struct weir__engine *engine, const char *commit);
+/* Whether any allow list names commits. */
+bool weir__engine_has_commits(const struct weir__engine *engine);
 /* Whether a path that ends with this name may be what a rule without an expression looks for. */
 bool weir__scanner_may_name(struct weir__scanner *scanner, const char *name);
 

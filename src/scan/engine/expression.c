@@ -278,18 +278,18 @@ static struct weir__part repeat_texts(const struct weir__reader *reader,
     struct weir__part times = weir__part_vague(width);
     if (least == 0)
         return times;
-    if (part->is_exact && part->texts.count == 1 && least == most) {
-        struct weir__part all = *part;
-        unsigned i = 1;
-        while (i < least && weir__part_join(&all, part))
-            i++;
-        if (i == least)
-            return all;
-    }
-    times.required = needs_of(part);
-    times.has_word = has_word(reader, part);
+    /* As often as it must be there, or as a literal is long. */
+    struct weir__part all = *part;
+    unsigned joined = 1;
+    bool is_one = part->is_exact && part->texts.count == 1;
+    while (is_one && joined < least && weir__part_join(&all, part))
+        joined++;
+    if (is_one && joined == most)
+        return all;
+    times.required = needs_of(&all);
+    times.has_word = has_word(reader, &all);
     memcpy(times.late, part->late, sizeof(times.late));
-    times.reach_max = reach_of(part); /* the first time is the one that is found */
+    times.reach_max = reach_of(&all); /* the first time is the one that is found */
     return times;
 }
 

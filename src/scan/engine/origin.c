@@ -6,6 +6,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "hash.h"
 
 #include "banned.h"
 
@@ -77,4 +78,18 @@ const char *weir__origin_path(const struct weir__origin *origin, const char *pat
         (has_slash && weir__buffer_puts(scratch, "/") < 0) || weir__buffer_puts(scratch, rest) < 0)
         return NULL;
     return weir__buffer_text(scratch);
+}
+
+void weir__origin_hash(const struct weir__origin *origin, const char *beginning,
+                       struct weir__hash *hash)
+{
+    size_t length = strlen(beginning);
+    for (size_t i = 0; origin && i < origin->_count; i++) {
+        const struct weir__beginning *item = &origin->_items[i];
+        size_t shorter = item->length < length ? item->length : length;
+        if (strncmp(item->shown, beginning, shorter) != 0)
+            continue; /* it is about none of them */
+        weir__hash_update(hash, item->shown, item->length + 1);
+        weir__hash_update(hash, item->inside, strlen(item->inside) + 1);
+    }
 }

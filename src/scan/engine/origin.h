@@ -36,5 +36,9 @@ void weir__origin_fini(struct weir__origin *origin);
  * there is no memory. Accepts an origin of NULL. */
 const char *weir__origin_path(const struct weir__origin *origin, const char *path,
                               struct weir__buffer *scratch);
+/* What decides it for all paths that begin like this one goes to the hash. Accepts NULL. */
+struct weir__hash;
+void weir__origin_hash(const struct weir__origin *origin, const char *beginning,
+                       struct weir__hash *hash);
 
 #endif

@@ -10,7 +10,9 @@
  *   edge.c        where what a rule looks for may begin: behind an escape, too
  *   matcher.c     PCRE2: expressions compiled when first needed, matches inside bounds
  *   allow.c       allow lists
+ *   verdict.c     what all of these have to say about a path
  *   confirm.c     from a match to a candidate: every gate; binding.h: whose value it is
+ *   listed.c      the values of a list that follow the first
  *   echo.c        what repeats itself is searched and judged once
  *   doubts.c      matches of generic rules until the end of their block
  *   pending.c     candidates of an object until it is complete: their room, and telling them
@@ -139,6 +141,7 @@ struct weir__engine {
     uint32_t pattern_width;            /* of the widest pattern in a database */
     uint32_t look_widths[WEIR__LOOKS]; /* the same for each */
     uint32_t near_width;               /* of the widest rule that is looked for near stretches */
+    uint32_t near_reach;               /* the same for what is before the end of a hit */
     char identity[33];
     bool is_cached;
     bool ignore_allow_comments;
@@ -462,6 +465,11 @@ struct weir__allow_subject {
     size_t secret_length, match_length, line_length;
 };
 bool weir__allow_match(struct weir__scanner *scanner, const struct weir__allow_subject *subject);
+/* Whether the list names the commit. */
+bool weir__allow_has_commit(const struct weir__allow *allow, const char *commit);
+/* The paths of each list that has some, by turns. */
+void weir__allow_each_paths(struct weir__scanner *scanner, void *arg,
+                            void (*each)(void *arg, struct weir__matcher *paths, size_t count));
 
 /* --- lately.c --- */
 /* What is known of these bytes. NULL: they are too many, or none. */
@@ -487,6 +495,13 @@ void weir__match_text(struct weir__scanner *scanner, const char *text, size_t le
 /* The same for what is in the list, in the text as a whole. */
 void weir__match_places(struct weir__scanner *scanner, const char *text, size_t length,
                         const struct weir__look_list *look);
+
+/* --- listed.c --- */
+
+/* Of a rule that wants them: makes of the match of a value that of the next one in its list, within
+ * the rule's width from `first` on. False: there is none. */
+bool weir__listed_next(const struct weir__scanner *scanner, size_t first,
+                       struct weir__match *match);
 
 /* --- confirm.c --- */
 /* A hit of the database that ends at `to` in the view at hand: looks for matches of the rule. If

@@ -98,7 +98,9 @@ struct weir__rule {
     bool is_bound;      /* of a context: a value that has another name is none, see binding.h */
     bool is_named;      /* the same, its match begins in the name; public names have none */
     uint32_t max_width; /* as given; 0: computed */
-    char *file;         /* where it was read */
+    uint32_t
+        listed_min; /* bytes of further values in a list that are secrets; 0: the first alone */
+    char *file;     /* where it was read */
     unsigned line;
 };
 

@@ -148,6 +148,7 @@ static int merge_rule(struct weir__rules_set *set, struct weir__draft *upper,
     rule->check = or_lower(rule->check, old->check);
     rule->entropy = rule->entropy > 0 ? rule->entropy : old->entropy;
     rule->max_width = rule->max_width > 0 ? rule->max_width : old->max_width;
+    rule->listed_min = rule->listed_min > 0 ? rule->listed_min : old->listed_min;
     rule->is_hidden |= old->is_hidden;
     rule->gives_way |= old->gives_way;
     rule->is_named |= keeps_expression && old->is_named;

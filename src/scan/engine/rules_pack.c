@@ -90,7 +90,8 @@ static int put_rule(struct weir__buffer *out, const struct weir__rule *rule, boo
     memcpy(&entropy, &rule->entropy, sizeof(entropy));
     const uint64_t numbers[] = {rule->secret_group, rule->has_secret_group, entropy,
                                 rule->is_hidden,    rule->gives_way,        rule->max_width,
-                                rule->line,         rule->is_bound,         rule->is_named};
+                                rule->line,         rule->is_bound,         rule->is_named,
+                                rule->listed_min};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && result == 0; i++)
         result = put_number(out, numbers[i]);
     if (result == 0)
@@ -262,6 +263,7 @@ static void get_rule(struct reader *reader, struct weir__rule *rule)
     rule->line = (unsigned)get_number(reader);
     rule->is_bound = get_number(reader) != 0;
     rule->is_named = get_number(reader) != 0;
+    rule->listed_min = (uint32_t)get_number(reader);
     get_strings(reader, &rule->keywords);
     get_strings(reader, &rule->tags);
     get_strings(reader, &rule->aliases);

@@ -1,4 +1,5 @@
 /* rules_read.c - one document: its rules, its allow lists, and what it says it extends. */
+#include "cover.h"
 #include "rules_part.h"
 
 #include <stdio.h>
@@ -184,7 +185,7 @@ static int read_required(const struct weir__load *load, const struct weir__toml_
 
 struct raw_rule {
     struct weir__draft draft;
-    int64_t secret_group, max_width;
+    int64_t secret_group, max_width, listed_min;
 };
 
 static const struct weir__field rule_fields[] = {
@@ -207,6 +208,7 @@ static const struct weir__field rule_fields[] = {
     {"examples", WEIR__FIELD_EXPRESSIONS, offsetof(struct raw_rule, draft.rule.examples), 0},
     {"negatives", WEIR__FIELD_EXPRESSIONS, offsetof(struct raw_rule, draft.rule.negatives), 0},
     {"max-width", WEIR__FIELD_COUNT, offsetof(struct raw_rule, max_width), WEIR__WIDTH_MAX},
+    {"listed", WEIR__FIELD_COUNT, offsetof(struct raw_rule, listed_min), WEIR__WIDTH_MAX},
     {"context", WEIR__FIELD_EXPRESSIONS, offsetof(struct raw_rule, draft.context.words), 0},
     {"names", WEIR__FIELD_EXPRESSIONS, offsetof(struct raw_rule, draft.context.names), 0},
     {"value", WEIR__FIELD_TEXT, offsetof(struct raw_rule, draft.context.value), 0},
@@ -227,6 +229,21 @@ static void lower(struct weir__strings *strings)
                 *p = (char)(*p - 'A' + 'a');
 }
 
+/* What is shown of a rule has no secret in it, such as the token that somebody has put there for an
+ * example. An id stays as it is, since others name the rule by it: whoever shows it covers it. */
+static void cover(struct weir__rule *rule)
+{
+    char *const texts[] = {rule->description, rule->provider};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        weir__cover_line(texts[i]);
+        weir__cover_words(texts[i]);
+    }
+    for (size_t i = 0; i < rule->tags.count; i++) {
+        weir__cover_line(rule->tags.items[i]);
+        weir__cover_words(rule->tags.items[i]);
+    }
+}
+
 /* Numbers and texts as the struct wants them. */
 static int settle(const struct weir__load *load, struct raw_rule *raw)
 {
@@ -234,6 +251,7 @@ static int settle(const struct weir__load *load, struct raw_rule *raw)
     rule->secret_group = (unsigned)raw->secret_group;
     rule->has_secret_group = raw->secret_group > 0;
     rule->max_width = (uint32_t)raw->max_width;
+    rule->listed_min = (uint32_t)raw->listed_min;
     forget_empty(&rule->regex);
     forget_empty(&rule->path);
     forget_empty(&rule->check);
@@ -243,7 +261,10 @@ static int settle(const struct weir__load *load, struct raw_rule *raw)
         rule->description = weir__rules_text(load->set, "", 0);
     if (!rule->provider)
         rule->provider = weir__rules_text(load->set, "", 0);
-    return rule->description && rule->provider ? 0 : -WEIR_E_NO_MEMORY;
+    if (!rule->description || !rule->provider)
+        return -WEIR_E_NO_MEMORY;
+    cover(rule);
+    return 0;
 }
 
 static int read_rule(const struct weir__load *load, const struct weir__toml_node *table,

@@ -7,7 +7,8 @@
 
 #include "banned.h"
 
-#define LEAST 16u
+#define LEAST      16u
+#define MOVES_EACH 16u /* by which one is put into its place on average */
 
 bool weir__spans_grow(void **items, uint32_t *capacity, size_t size, uint32_t most)
 {
@@ -56,13 +57,27 @@ static int by_from(const void *a, const void *b)
     return (left->from > right->from) - (left->from < right->from);
 }
 
+/* They are mostly in order but for a few. False: it takes too long in this way. */
+static bool insert_all(struct weir__spans *spans)
+{
+    uint64_t moves = 0;
+    for (uint32_t i = 1; i < spans->count; i++) {
+        struct weir__span one = spans->items[i];
+        uint32_t at = i;
+        for (; at > 0 && spans->items[at - 1].from > one.from; at--)
+            spans->items[at] = spans->items[at - 1];
+        spans->items[at] = one;
+        moves += i - at;
+        if (moves > (uint64_t)MOVES_EACH * spans->count)
+            return false;
+    }
+    return true;
+}
+
 void weir__spans_merge(struct weir__spans *spans)
 {
     uint32_t count = 0;
-    bool is_sorted = true;
-    for (uint32_t i = 1; i < spans->count && is_sorted; i++)
-        is_sorted = spans->items[i - 1].from <= spans->items[i].from;
-    if (!is_sorted)
+    if (!insert_all(spans))
         qsort(spans->items, spans->count, sizeof(*spans->items), by_from);
     for (uint32_t i = 0; i < spans->count; i++) {
         struct weir__span *last = count > 0 ? &spans->items[count - 1] : NULL;

@@ -128,7 +128,7 @@ static void mark(struct weir__near *near, enum weir__near_kind kind, size_t grai
     if (least < near->first)
         least = near->first;
     for (size_t i = least; i < end; i++)
-        if (i - near->first < (size_t)WEIR__NEAR_WORDS * 64)
+        if (i - near->first < near->words * 64)
             near->grains[kind][(i - near->first) / 64] |= UINT64_C(1) << (i - near->first) % 64;
 }
 
@@ -149,7 +149,9 @@ void weir__near_find(struct weir__near *near, const char *text, size_t length, s
     near->first = from / WEIR__GRAIN;
     near->from = from;
     near->until = until;
-    memset(near->grains, 0, sizeof(near->grains));
+    near->words = (until / WEIR__GRAIN - near->first) / 64 + 1;
+    for (unsigned kind = 0; kind < WEIR__NEAR_KINDS; kind++)
+        memset(near->grains[kind], 0, near->words * sizeof(near->grains[kind][0]));
     /* A stretch that is near has its end so far before at most, and so far behind. */
     size_t around = WEIR__GRAINS_AROUND + 1;
     size_t grain = near->first > around ? near->first - around : 0;
@@ -180,7 +182,7 @@ static size_t next_grain(const struct weir__near *near, enum weir__near_kind kin
                          bool is_marked)
 {
     size_t at = grain - near->first;
-    while (at < (size_t)WEIR__NEAR_WORDS * 64) {
+    while (at < near->words * 64) {
         uint64_t word = near->grains[kind][at / 64];
         word = (is_marked ? word : ~word) >> at % 64;
         if (word)

@@ -61,6 +61,7 @@ enum weir__near_kind { WEIR__NEAR_ANY, WEIR__NEAR_LONG, WEIR__NEAR_KINDS };
 struct weir__near {
     size_t first; /* grain of the text that the first bit is about */
     size_t from, until;
+    size_t words; /* of those below that are about this text */
     uint64_t grains[WEIR__NEAR_KINDS][WEIR__NEAR_WORDS];
 };
 

@@ -9,6 +9,9 @@
 #include "banned.h"
 
 #define BESIDE 2u /* bytes beside a match that say whether a word or a line ends there */
+/* What one more look costs, in bytes that could be looked at instead; and those before a place that
+ * are seen for it, as many as a pattern has, come with each. */
+#define LOOK_COST 128u
 /* Copies times what is remembered; beyond, it is cheaper to look at everything. */
 #define WORK_MAX 1000000u
 
@@ -41,15 +44,13 @@ void weir__trace_begin(struct weir__trace *trace, size_t length)
     weir__spans_clear(&trace->loud_runs);
 }
 
-void weir__trace_hit(struct weir__trace *trace, struct weir__trace_hit hit)
+void weir__trace_hit_more(struct weir__trace_hits *hits, struct weir__trace_hit hit)
 {
-    struct weir__trace_hits *hits = &trace->hits;
-    if (hits->count == hits->capacity &&
-        !weir__spans_grow((void **)&hits->items, &hits->capacity, sizeof(*hits->items),
-                          WEIR__TRACE_HITS_MAX))
-        hits->is_short = true;
-    else
+    if (weir__spans_grow((void **)&hits->items, &hits->capacity, sizeof(*hits->items),
+                         WEIR__TRACE_HITS_MAX))
         hits->items[hits->count++] = hit;
+    else
+        hits->is_short = true;
 }
 
 static int by_end(const void *a, const void *b)
@@ -131,23 +132,37 @@ static void look_around_changes(struct weir__look_list *look, size_t length,
         const struct weir__span *change = &look->changes.items[i];
         add_around(&look->places, change, BESIDE, (uint64_t)widths->pattern + BESIDE, length);
         add_around(&look->near, change, (uint64_t)widths->near + BESIDE,
-                   (uint64_t)widths->near + WEIR__TRACE_BEHIND + BESIDE, length);
+                   (uint64_t)widths->near_reach + WEIR__TRACE_BEHIND + BESIDE, length);
         add_around(&look->encodings, change, WEIR__SURVEY_NEAR, WEIR__SURVEY_NEAR, length);
     }
 }
 
-/* What of these spans was copied. */
-static void look_at_copied(struct weir__spans *into, const struct weir__spans *loud,
-                           const struct weir__copied *copy)
+/* The first that ends behind this place. Copies are mostly in the order of the base as well, so the
+ * search goes on where the last one ended. */
+static uint32_t find_behind(const struct weir__spans *spans, uint32_t at, uint32_t cursor)
 {
-    uint32_t until = copy->from + copy->length;
-    for (uint32_t i = weir__spans_behind(loud, copy->from); i < loud->count; i++) {
-        struct weir__span span = loud->items[i];
-        if (span.from >= until)
-            break;
-        uint32_t from = span.from > copy->from ? span.from : copy->from;
-        uint32_t end = span.until < until ? span.until : until;
-        weir__spans_add(into, copy->to + (from - copy->from), copy->to + (end - copy->from));
+    if (cursor > 0 && spans->items[cursor - 1].until > at)
+        return weir__spans_behind(spans, at);
+    while (cursor < spans->count && spans->items[cursor].until <= at)
+        cursor++;
+    return cursor;
+}
+
+/* What of these spans was copied. */
+static void look_at_copied(struct weir__spans *into, const struct weir__spans *spans,
+                           const struct weir__edit *edit)
+{
+    uint32_t first = 0;
+    for (size_t c = 0; spans->count > 0 && c < edit->count; c++) {
+        const struct weir__copied *copy = &edit->copies[c];
+        uint32_t until = copy->from + copy->length;
+        first = find_behind(spans, copy->from, first);
+        for (uint32_t i = first; i < spans->count && spans->items[i].from < until; i++) {
+            struct weir__span span = spans->items[i];
+            uint32_t from = span.from > copy->from ? span.from : copy->from;
+            uint32_t end = span.until < until ? span.until : until;
+            weir__spans_add(into, copy->to + (from - copy->from), copy->to + (end - copy->from));
+        }
     }
 }
 
@@ -155,13 +170,13 @@ static void look_at_copied(struct weir__spans *into, const struct weir__spans *l
  * is a change beside it. No other touches it, so that is all. */
 static void complete_units(struct weir__look_list *look)
 {
-    uint32_t kept = 0, parts = look->encodings.count;
+    uint32_t kept = 0, parts = look->encodings.count, part = 0;
     for (uint32_t i = 0; i < look->units.count; i++) {
         struct weir__span unit = look->units.items[i];
-        struct weir__spans first = look->encodings;
-        first.count = parts; /* those that are in order */
-        uint32_t at = weir__spans_behind(&first, unit.from);
-        if (at < parts && first.items[at].from < unit.until)
+        /* Units are in order, and so are the first ones of these. */
+        while (part < parts && look->encodings.items[part].until <= unit.from)
+            part++;
+        if (part < parts && look->encodings.items[part].from < unit.until)
             weir__spans_add(&look->encodings, unit.from, unit.until);
         else
             look->units.items[kept++] = unit;
@@ -184,52 +199,56 @@ static bool is_affected(const struct bounds *bounds, const struct weir__trace_hi
            (bounds->has_next && (is_far_on || (uint64_t)hit->to + hit->behind >= bounds->next));
 }
 
-static bool look_at_hits(struct weir__look_list *look, const struct weir__trace_hits *hits,
-                         const struct weir__copied *copy, const struct bounds *bounds)
+/* The first hit that ends behind this place, in the same way. */
+static uint32_t find_hit(const struct weir__trace_hits *hits, uint32_t at, uint32_t cursor)
 {
-    uint32_t low = 0, high = hits->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (hits->items[middle].to <= copy->from)
-            low = middle + 1;
-        else
-            high = middle;
+    if (cursor > 0 && hits->items[cursor - 1].to > at) {
+        uint32_t high = cursor;
+        cursor = 0;
+        while (cursor < high) {
+            uint32_t middle = cursor + (high - cursor) / 2;
+            if (hits->items[middle].to <= at)
+                cursor = middle + 1;
+            else
+                high = middle;
+        }
     }
-    for (; low < hits->count && hits->items[low].to <= copy->from + copy->length; low++) {
+    while (cursor < hits->count && hits->items[cursor].to <= at)
+        cursor++;
+    return cursor;
+}
+
+/* Those of a copy, from this one on, but for those in places, where hits are looked for. *place is
+ * the first place that may have one. Returns the next hit; UINT32_MAX: there is no room. */
+static uint32_t look_at_hits(struct weir__look_list *look, const struct weir__trace_hits *hits,
+                             uint32_t next, const struct weir__copied *copy,
+                             const struct bounds *bounds, uint32_t *place)
+{
+    const struct weir__spans *places = &look->places;
+    for (; next < hits->count && hits->items[next].to <= copy->from + copy->length; next++) {
+        struct weir__trace_hit hit = hits->items[next];
+        hit.to = copy->to + (hit.to - copy->from);
+        while (*place < places->count && places->items[*place].until < hit.to)
+            ++*place;
+        if (*place < places->count && hit.to > places->items[*place].from)
+            continue;
         if (look->hits_count == look->hits_capacity &&
             !weir__spans_grow((void **)&look->hits, &look->hits_capacity, sizeof(*look->hits),
                               WEIR__TRACE_HITS_MAX))
-            return false;
-        struct weir__look_hit *one = &look->hits[look->hits_count++];
-        one->hit = hits->items[low];
-        one->hit.to = copy->to + (one->hit.to - copy->from);
-        one->is_again = is_affected(bounds, &one->hit);
+            return UINT32_MAX;
+        look->hits[look->hits_count++] =
+            (struct weir__look_hit){.hit = hit, .is_again = is_affected(bounds, &hit)};
     }
-    return true;
+    return next;
 }
 
-/* Leaves out those in places, where hits are looked for. */
-static void leave_out_hits(struct weir__look_list *look)
+/* Hits of what was copied, one copy after the other, and with it the changes. Places are known. */
+static bool look_at_all_hits(struct weir__look_list *look, const struct weir__edit *edit)
 {
-    const struct weir__spans *places = &look->places;
-    uint32_t kept = 0, place = 0;
-    for (uint32_t i = 0; i < look->hits_count; i++) {
-        uint32_t to = look->hits[i].hit.to;
-        while (place < places->count && places->items[place].until < to)
-            place++;
-        if (place == places->count || to <= places->items[place].from)
-            look->hits[kept++] = look->hits[i];
-    }
-    look->hits_count = kept;
-}
-
-/* What was copied, one copy after the other, and with it the changes. */
-static bool look_at_copies(struct weir__look_list *look, const struct weir__edit *edit)
-{
-    const struct weir__trace *base = edit->base;
+    const struct weir__trace_hits *hits = &edit->base->hits;
     const struct weir__spans *changes = &look->changes;
-    uint32_t next = 0;
-    for (size_t i = 0; i < edit->count; i++) {
+    uint32_t next = 0, hit = 0, place = 0;
+    for (size_t i = 0; hits->count > 0 && i < edit->count; i++) {
         const struct weir__copied *copy = &edit->copies[i];
         while (next < changes->count && changes->items[next].until <= copy->to &&
                changes->items[next].from < copy->to + copy->length)
@@ -239,14 +258,24 @@ static bool look_at_copies(struct weir__look_list *look, const struct weir__edit
             bounds.last = changes->items[next - 1].until;
         if (bounds.has_next)
             bounds.next = changes->items[next].from;
-        look_at_copied(&look->places, &base->loud, copy);
-        look_at_copied(&look->near, &base->loud_near, copy);
-        look_at_copied(&look->encodings, &base->loud_runs, copy);
-        look_at_copied(&look->units, &base->units, copy);
-        if (!look_at_hits(look, &base->hits, copy, &bounds))
+        hit = find_hit(hits, copy->from, hit);
+        hit = look_at_hits(look, hits, hit, copy, &bounds, &place);
+        if (hit == UINT32_MAX)
             return false;
     }
     return true;
+}
+
+/* One look at two of them, and at what is between, where that costs less than two looks do. */
+static void join_close(struct weir__spans *spans, uint32_t gap)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < spans->count; i++)
+        if (count > 0 && spans->items[i].from - spans->items[count - 1].until <= gap)
+            spans->items[count - 1].until = spans->items[i].until;
+        else
+            spans->items[count++] = spans->items[i];
+    spans->count = count;
 }
 
 bool weir__look_find(struct weir__look_list *look, const struct weir__edit *edit, size_t length,
@@ -265,14 +294,18 @@ bool weir__look_find(struct weir__look_list *look, const struct weir__edit *edit
         !find_changes(&look->changes, edit, length))
         return false;
     look_around_changes(look, length, widths);
-    if (!look_at_copies(look, edit))
-        return false;
+    look_at_copied(&look->places, &base->loud, edit);
+    look_at_copied(&look->near, &base->loud_near, edit);
+    look_at_copied(&look->encodings, &base->loud_runs, edit);
+    look_at_copied(&look->units, &base->units, edit);
     bool is_short = false;
     for (size_t i = 1; i < lists_count; i++) {
         weir__spans_merge(lists[i]);
         is_short |= lists[i]->is_short;
     }
-    leave_out_hits(look);
+    join_close(&look->places, widths->pattern + LOOK_COST);
+    join_close(&look->near, widths->near + LOOK_COST);
     complete_units(look);
-    return !is_short && !look->changes.is_short && !look->encodings.is_short;
+    return look_at_all_hits(look, edit) && !is_short && !look->changes.is_short &&
+           !look->encodings.is_short;
 }

@@ -78,7 +78,15 @@ void weir__trace_init(struct weir__trace *trace);
 void weir__trace_fini(struct weir__trace *trace);
 /* Empties it for a text of that length. */
 void weir__trace_begin(struct weir__trace *trace, size_t length);
-void weir__trace_hit(struct weir__trace *trace, struct weir__trace_hit hit);
+void weir__trace_hit_more(struct weir__trace_hits *hits, struct weir__trace_hit hit);
+static inline void weir__trace_hit(struct weir__trace *trace, struct weir__trace_hit hit)
+{
+    struct weir__trace_hits *hits = &trace->hits;
+    if (hits->count < hits->capacity)
+        hits->items[hits->count++] = hit;
+    else
+        weir__trace_hit_more(hits, hit); /* makes room */
+}
 /* The text has been scanned: puts all in order. is_complete: nothing was left out. */
 void weir__trace_end(struct weir__trace *trace, bool is_complete);
 /* Bytes that it holds. */
@@ -104,8 +112,9 @@ struct weir__look_list {
 
 /* Bytes at most. */
 struct weir__look_widths {
-    uint32_t pattern; /* that is looked for everywhere */
-    uint32_t near;    /* of a match near a stretch, with what it looks ahead */
+    uint32_t pattern;    /* that is looked for everywhere */
+    uint32_t near;       /* of a match near a stretch, with what it looks ahead */
+    uint32_t near_reach; /* from the beginning of such a match to the end of its hit */
 };
 
 void weir__look_fini(struct weir__look_list *look);

@@ -111,7 +111,8 @@ static bool scan_in_part(struct weir__scanner *scanner, const struct weir__objec
 {
     struct weir__look_widths widths = {.pattern =
                                            scanner->engine->look_widths[WEIR__LOOK_EVERYWHERE],
-                                       .near = scanner->engine->near_width};
+                                       .near = scanner->engine->near_width,
+                                       .near_reach = scanner->engine->near_reach};
     *ret_result = 0;
     /* With less to decode than an object has by itself, what was not decoded again would be missed
      * in the count. */

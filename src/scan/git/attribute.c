@@ -87,8 +87,6 @@ int weir__git_attribute_fork(struct weir__git_attribute **ret_attribute,
         weir__git_attribute_free(a);
         return -WEIR_E_NO_MEMORY;
     }
-    for (uint32_t i = 0; i < count; i++)
-        a->found[i].place = WEIR__GIT_SET_NONE;
     *ret_attribute = a;
     return 0;
 }
@@ -118,10 +116,17 @@ int weir__git_attribute_want(struct weir__git_attribute *a, const struct weir__g
         return result;
     result = weir__git_set_add(&a->own_wanted, blob, ret_number);
     if (result > 0) {
-        a->found[*ret_number] = (struct weir__found){.place = WEIR__GIT_SET_NONE};
+        a->found[*ret_number] = (struct weir__found){.looks = NULL};
         a->left++;
     }
     return result < 0 ? result : 0;
+}
+
+void weir__git_attribute_extend(struct weir__git_attribute *a, const uint32_t *order,
+                                uint32_t order_count)
+{
+    a->options.order = order;
+    a->options.order_count = order_count;
 }
 
 int weir__git_attribute_merge(struct weir__git_attribute *a, const struct weir__git_attribute *fork)
@@ -187,7 +192,9 @@ int weir__git_attribute_ref(struct weir__git_attribute *a, const char *ref,
 {
     if (type == WEIR__GIT_TREE) {
         a->ref = ref;
-        return each_in_tree(a, id, "", mark_seen);
+        int error = each_in_tree(a, id, "", mark_seen);
+        a->ref = NULL;
+        return error;
     }
     uint32_t number =
         type == WEIR__GIT_BLOB ? weir__git_set_find(a->wanted, id) : WEIR__GIT_SET_NONE;
@@ -214,21 +221,26 @@ void weir__git_attribute_result(const struct weir__git_attribute *a, uint32_t nu
 {
     const struct weir__found *found = &a->found[number];
     *ret_result = (struct weir__git_attribution){
-        .path = found->path,
         .ref = found->ref,
         .is_staged = found->is_staged,
         .paths = (const char *const *)found->paths,
         .paths_count = found->paths_count,
         .paths_total = found->paths_total,
         .has_more = found->has_more,
+        .is_cut = found->is_cut,
     };
-    if (found->place == WEIR__GIT_SET_NONE)
+    if (found->looks_count == 0)
         return;
-    uint32_t commit = a->options.order[found->place];
-    ret_result->has_commit = true;
-    ret_result->commit = weir__git_history_id(a->options.history, commit);
-    ret_result->time = weir__git_history_time(a->options.history, commit);
-    ret_result->kind = weir__git_history_kind(a->options.history, commit);
+    const struct weir__git_look *first = &found->looks[found->first];
+    ret_result->path = first->path;
+    ret_result->has_commit = first->has_commit;
+    ret_result->commit = first->commit;
+    ret_result->time = first->time;
+    ret_result->kind = first->kind;
+    if (found->looks_count > 1) {
+        ret_result->looks = found->looks;
+        ret_result->looks_count = found->looks_count;
+    }
 }
 
 void weir__git_attribute_read(const struct weir__git_attribute *a,

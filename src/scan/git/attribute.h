@@ -12,6 +12,11 @@
  * went wrong, where git follows its own walk. The paths of a blob are all at which some commit of
  * the history brought it, which are all at which it ever lay.
  *
+ * Looks: whoever scans a blob may find something else at another path, or as part of another
+ * commit. What he has to say about these is a verdict (options.verdict, options.mark), and of each
+ * verdict one look is kept: the first commit that brought the blob to such a path, and the path.
+ * Without verdicts there is one look.
+ *
  * How: each distinct tree of the history is read once, unless the lineage (lineage.h) knows what
  * in it leads on. What is kept of it is what leads to a wanted
  * blob: nothing for most, and the same thing once for all trees that agree in it. Commits are then
@@ -26,10 +31,11 @@
  * Limits: bytes_max for what is kept of trees; beyond it all is forgotten and read again, which
  * costs time and is counted in `forgotten`. paths_max paths of a blob (the first by name), and
  * their number besides, up to WEIR__GIT_PATHS_COUNTED in all; a path is cut at
- * WEIR__GIT_SHOWN_PATH_MAX bytes. A commit in which one tree lies in another again and again, so
+ * WEIR__GIT_SHOWN_PATH_MAX bytes. WEIR__GIT_LOOKS_MAX looks of a blob; is_cut says that there are
+ * more. A commit in which one tree lies in another again and again, so
  * that it has more than steps_max places to look at, is looked at with each tree once: has_more
- * says that paths are missing. Of a merge the first WEIR__GIT_PARENTS_COMPARED parents are
- * compared.
+ * and is_cut say that paths are missing. Of a merge the first WEIR__GIT_PARENTS_COMPARED parents
+ * are compared.
  *
  * Threads: none. One attribution is used by one thread at a time; forks by one thread each.
  *
@@ -45,6 +51,7 @@
 #include "lineage.h"
 
 #define WEIR__GIT_PATHS_DEFAULT    16u
+#define WEIR__GIT_LOOKS_MAX        256u
 #define WEIR__GIT_PATHS_COUNTED    4000000u
 #define WEIR__GIT_SHOWN_PATH_MAX   65536u
 #define WEIR__GIT_PARENTS_COMPARED 64u
@@ -65,10 +72,27 @@ struct weir__git_attribute_options {
     bool is_first_only;
     unsigned paths_max;                           /* 0: WEIR__GIT_PATHS_DEFAULT */
     uint64_t bytes_max;                           /* 0: WEIR__GIT_TREE_MEMORY */
+    const char *exceeded;                         /* what is told then; NULL: the number */
     uint64_t steps_max;                           /* of one commit; 0: WEIR__GIT_STEPS_DEFAULT */
     void (*problem)(void *arg, const char *text); /* or NULL */
     void *problem_arg;
     struct weir_cancel *stop; /* or NULL */
+    /* With get_arg: about the blob of that number at a path; or NULL. */
+    int (*verdict)(void *arg, uint32_t number, const char *path, uint64_t *ret_verdict);
+    /* About a commit, 0 for most of them; or NULL. */
+    uint64_t (*mark)(void *arg, const struct weir__git_id *commit);
+};
+
+/* How a blob came to lie at a path. */
+struct weir__git_look {
+    const char *path;
+    bool has_commit; /* by a commit of the history: */
+    struct weir__git_id commit;
+    int64_t time;
+    enum weir__git_start kind;
+    bool is_staged; /* or by the index; else by a ref */
+    uint64_t _verdict;
+    uint32_t _place;
 };
 
 /* What is known of a blob. */
@@ -77,14 +101,17 @@ struct weir__git_attribution {
     struct weir__git_id commit;
     int64_t time;
     enum weir__git_start
-        kind;         /* whether that commit is an ordinary one, of a stash, notes, a log */
+        kind; /* whether that commit is an ordinary one, of a stash, notes, a log, or lost */
     const char *path; /* there; if there is no commit, in the ref or in the index; or NULL */
     const char *ref;  /* a ref that leads to it without a commit, or NULL */
     bool is_staged;   /* the index has it */
     const char *const *paths; /* sorted */
     size_t paths_count;
-    uint64_t paths_total; /* distinct ones */
-    bool has_more;        /* there may be more than that */
+    uint64_t paths_total;               /* distinct ones */
+    bool has_more;                      /* there may be more than that */
+    const struct weir__git_look *looks; /* the first one too; NULL: there is no other */
+    size_t looks_count;
+    bool is_cut; /* there may be other looks */
 };
 
 struct weir__git_attribute_stats {
@@ -113,6 +140,10 @@ WEIR_MUST_USE int weir__git_attribute_want(struct weir__git_attribute *attribute
  * and taken as empty. Canceled, NoMemory, TooLarge (paths of more than the memory allowed). */
 WEIR_MUST_USE int weir__git_attribute_run(struct weir__git_attribute *attribute, uint32_t from,
                                           uint32_t until);
+
+/* More commits, behind those of the order that were looked at; the order may lie elsewhere now. */
+void weir__git_attribute_extend(struct weir__git_attribute *attribute, const uint32_t *order,
+                                uint32_t order_count);
 
 /* What the ref leads to, which is a tree or a blob and no commit. */
 WEIR_MUST_USE int weir__git_attribute_ref(struct weir__git_attribute *attribute, const char *ref,

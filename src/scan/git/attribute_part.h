@@ -5,6 +5,7 @@
  *   attribute_node.c   the same remains once
  *   attribute_walk.c   comparing commits
  *   attribute_paths.c  paths of a blob
+ *   attribute_looks.c  at which of them it is looked at
  *
  * A remain is a list of entries sorted by name: a wanted blob, or another remain. It has a number;
  * equal ones have the same.
@@ -86,23 +87,28 @@ struct weir__compare {
 
 /* What was found about a wanted blob. */
 struct weir__found {
-    uint32_t place; /* in the order, of the first commit; WEIR__GIT_SET_NONE: none */
-    bool is_staged, has_more;
-    char *path; /* there */
+    struct weir__git_look *looks; /* whose paths are its own */
+    unsigned looks_count, looks_room;
+    unsigned first; /* of them */
+    bool is_staged, has_more, is_cut;
     char *ref;
     char **paths;
     unsigned paths_count;
     uint64_t paths_total;
 };
 
-/* Which paths were counted: a hash of blob and path. */
+/* Which paths were counted: a hash of blob and path, and of the mark of a commit that has one. */
 struct weir__counted {
     struct weir__counted_path {
         uint64_t hash; /* 0: free */
         uint32_t number;
+        uint16_t look; /* that it belongs to, or one of these: */
+        bool is_marked;
     } * slots;
     size_t slots_count, count;
 };
+enum { WEIR__LOOK_BEYOND = 0xffff, WEIR__LOOK_UNKNOWN = 0xfffe };
+_Static_assert(WEIR__GIT_LOOKS_MAX < WEIR__LOOK_UNKNOWN, "each has a number");
 
 struct weir__git_attribute {
     struct weir__git_attribute_options options;
@@ -116,6 +122,7 @@ struct weir__git_attribute {
     struct weir__counted counted;
     struct weir__git_attribute_stats stats;
     const char *ref; /* while its tree is gone through */
+    uint64_t mark;   /* of the commit at hand */
 };
 
 /* Says it to whoever listens, and counts it. */
@@ -147,6 +154,23 @@ uint32_t weir__remain_find(const struct weir__trees *trees, uint32_t remain,
 bool weir__remain_has(const struct weir__trees *trees, uint32_t remain,
                       const struct weir__remain_entry *key);
 
+/* --- attribute_looks.c --- */
+
+/* Of the commit that brought it, or WEIR__GIT_SET_NONE: nobody did. */
+uint32_t weir__found_place(const struct weir__found *found);
+/* The look of that verdict, which is made if need be; WEIR__LOOK_BEYOND: there are too many. */
+WEIR_MUST_USE int weir__look_of(struct weir__found *found, uint64_t verdict, uint16_t *ret_look);
+/* What belongs to the look. */
+WEIR_MUST_USE int weir__look_add(struct weir__git_attribute *a, struct weir__found *found,
+                                 uint16_t look, const char *path, uint32_t place, bool is_staged);
+WEIR_MUST_USE int weir__looks_merge(struct weir__git_attribute *a, struct weir__found *found,
+                                    const struct weir__found *other);
+void weir__looks_fini(struct weir__found *found);
+
+/* --- attribute_paths.c --- */
+
+/* A path as it is kept; NULL: no memory. */
+char *weir__path_copy(const char *path, size_t length);
 /* A path of a blob. place: of the commit that brought it, or WEIR__GIT_SET_NONE. */
 WEIR_MUST_USE int weir__found_add(struct weir__git_attribute *a, uint32_t number, const char *path,
                                   size_t length, uint32_t place);

@@ -1,7 +1,7 @@
 /* attribute_paths.c - the paths of a blob: the first few by name, and how many there are.
  *
  * The first by name, so that the same are kept in whatever order and in however many slices the
- * history is looked at.
+ * history is looked at. What a path is judged to be is asked once, and kept with its count.
  */
 #include "attribute_part.h"
 
@@ -17,20 +17,22 @@ void weir__found_fini(struct weir__found *found)
     for (unsigned i = 0; i < found->paths_count; i++)
         weir__base_free(found->paths[i]);
     weir__base_free(found->paths);
-    weir__base_free(found->path);
     weir__base_free(found->ref);
+    weir__looks_fini(found);
 }
 
 /* --- counting --- */
 
-static uint64_t hash_of(uint32_t number, const char *path, size_t length)
+static uint64_t hash_of(uint32_t number, const char *path, size_t length, uint64_t mark)
 {
     unsigned char digest[WEIR__HASH_SIZE];
     struct weir__hash hash;
     uint64_t first;
     weir__hash_init(&hash);
     weir__hash_update(&hash, &number, sizeof(number));
-    weir__hash_update(&hash, path, length);
+    weir__hash_update(&hash, path, length + 1);
+    if (mark)
+        weir__hash_update(&hash, &mark, sizeof(mark));
     weir__hash_final(&hash, digest);
     memcpy(&first, digest, sizeof(first));
     return first ? first : 1;
@@ -58,29 +60,36 @@ static int grow_counted(struct weir__counted *counted)
     return 0;
 }
 
-static int count_path(struct weir__git_attribute *a, uint32_t number, uint64_t hash)
+/* Its slot, NULL when there are too many. */
+static int count_path(struct weir__git_attribute *a, uint32_t number, uint64_t hash, bool is_marked,
+                      struct weir__counted_path **ret_slot)
 {
     struct weir__counted *counted = &a->counted;
     int error = grow_counted(counted);
     if (error)
         return error;
     size_t at = hash & (counted->slots_count - 1);
-    for (; counted->slots[at].hash; at = (at + 1) & (counted->slots_count - 1))
-        if (counted->slots[at].hash == hash && counted->slots[at].number == number)
-            return 0;
+    while (counted->slots[at].hash &&
+           (counted->slots[at].hash != hash || counted->slots[at].number != number))
+        at = (at + 1) & (counted->slots_count - 1);
+    *ret_slot = &counted->slots[at];
+    if (counted->slots[at].hash)
+        return 0;
     if (counted->count == WEIR__GIT_PATHS_COUNTED) {
         a->found[number].has_more = true;
+        *ret_slot = NULL;
         return 0;
     }
-    counted->slots[at] = (struct weir__counted_path){hash, number};
+    counted->slots[at] = (struct weir__counted_path){
+        .hash = hash, .number = number, .look = WEIR__LOOK_UNKNOWN, .is_marked = is_marked};
     counted->count++;
-    a->found[number].paths_total++;
+    a->found[number].paths_total += !is_marked;
     return 0;
 }
 
 /* --- keeping --- */
 
-static char *copy_path(const char *path, size_t length)
+char *weir__path_copy(const char *path, size_t length)
 {
     static const char cut[] = "...";
     size_t kept =
@@ -100,7 +109,7 @@ static int keep_path(struct weir__git_attribute *a, struct weir__found *found, c
     unsigned most = a->options.paths_max, at = found->paths_count;
     if (!found->paths)
         found->paths = weir__base_alloc(most, sizeof(*found->paths));
-    char *copy = found->paths ? copy_path(path, length) : NULL;
+    char *copy = found->paths ? weir__path_copy(path, length) : NULL;
     if (!copy)
         return -WEIR_E_NO_MEMORY;
     while (at > 0 && strcmp(copy, found->paths[at - 1]) < 0)
@@ -118,33 +127,52 @@ static int keep_path(struct weir__git_attribute *a, struct weir__found *found, c
     return 0;
 }
 
-/* Whether it comes before what is known; of one commit, the first path by name counts. */
-static bool is_first(const struct weir__found *found, const char *path, uint32_t place)
+static int judge(struct weir__git_attribute *a, uint32_t number, const char *path, uint64_t mark,
+                 uint16_t *ret_look)
 {
-    if (!found->path)
-        return true;
-    if (place != found->place)
-        return place < found->place;
-    return place != WEIR__GIT_SET_NONE && strcmp(path, found->path) < 0;
+    uint64_t verdict = 0;
+    int error =
+        a->options.verdict ? a->options.verdict(a->options.get_arg, number, path, &verdict) : 0;
+    return error ? error : weir__look_of(&a->found[number], verdict ^ mark, ret_look);
+}
+
+/* The look that the path belongs to. */
+static int look_at(struct weir__git_attribute *a, uint32_t number, const char *path, size_t length,
+                   uint64_t mark, uint16_t *ret_look)
+{
+    struct weir__counted_path *slot;
+    int error = count_path(a, number, hash_of(number, path, length, 0), false, &slot);
+    if (!error && mark)
+        error = count_path(a, number, hash_of(number, path, length, mark), true, &slot);
+    if (error)
+        return error;
+    if (slot && slot->look != WEIR__LOOK_UNKNOWN) {
+        *ret_look = slot->look;
+        return 0;
+    }
+    error = judge(a, number, path, mark, ret_look);
+    if (!error && slot)
+        slot->look = *ret_look;
+    return error;
 }
 
 int weir__found_add(struct weir__git_attribute *a, uint32_t number, const char *path, size_t length,
                     uint32_t place)
 {
     struct weir__found *found = &a->found[number];
-    int error = count_path(a, number, hash_of(number, path, length));
-    if (!error)
-        error = keep_path(a, found, path, length);
-    if (error || !is_first(found, path, place))
-        return error;
-    char *copy = copy_path(path, length);
-    if (!copy)
+    uint16_t look;
+    char *cut = length < WEIR__GIT_SHOWN_PATH_MAX ? NULL : weir__path_copy(path, length);
+    if (length >= WEIR__GIT_SHOWN_PATH_MAX && !cut)
         return -WEIR_E_NO_MEMORY;
-    weir__base_free(found->path);
-    found->path = copy;
-    a->left -= found->place == WEIR__GIT_SET_NONE && place != WEIR__GIT_SET_NONE;
-    found->place = place;
-    return 0;
+    const char *kept = cut ? cut : path;
+    int error =
+        look_at(a, number, kept, strlen(kept), place == WEIR__GIT_SET_NONE ? 0 : a->mark, &look);
+    if (!error)
+        error = keep_path(a, found, kept, strlen(kept));
+    if (!error)
+        error = weir__look_add(a, found, look, kept, place, place == WEIR__GIT_SET_NONE && !a->ref);
+    weir__base_free(cut);
+    return error;
 }
 
 /* --- merging --- */
@@ -157,21 +185,23 @@ static int merge_one(struct weir__git_attribute *a, uint32_t number,
     for (unsigned i = 0; !error && i < other->paths_count; i++)
         error = keep_path(a, found, other->paths[i], strlen(other->paths[i]));
     if (!error && other->ref && !found->ref) {
-        found->ref = copy_path(other->ref, strlen(other->ref));
+        found->ref = weir__path_copy(other->ref, strlen(other->ref));
         error = found->ref ? 0 : -WEIR_E_NO_MEMORY;
     }
     found->is_staged |= other->is_staged;
     found->has_more |= other->has_more;
-    if (error || !other->path || !is_first(found, other->path, other->place))
+    return error ? error : weir__looks_merge(a, found, other);
+}
+
+static int merge_count(struct weir__git_attribute *a, const struct weir__git_attribute *fork,
+                       const struct weir__counted_path *from)
+{
+    const struct weir__found *other = &fork->found[from->number];
+    struct weir__counted_path *slot;
+    int error = count_path(a, from->number, from->hash, from->is_marked, &slot);
+    if (error || !slot || slot->look != WEIR__LOOK_UNKNOWN || from->look >= other->looks_count)
         return error;
-    char *copy = copy_path(other->path, strlen(other->path));
-    if (!copy)
-        return -WEIR_E_NO_MEMORY;
-    weir__base_free(found->path);
-    found->path = copy;
-    a->left -= found->place == WEIR__GIT_SET_NONE && other->place != WEIR__GIT_SET_NONE;
-    found->place = other->place;
-    return 0;
+    return weir__look_of(&a->found[from->number], other->looks[from->look]._verdict, &slot->look);
 }
 
 int weir__found_merge(struct weir__git_attribute *a, const struct weir__git_attribute *fork)
@@ -183,7 +213,7 @@ int weir__found_merge(struct weir__git_attribute *a, const struct weir__git_attr
     }
     for (size_t i = 0; i < fork->counted.slots_count; i++) {
         const struct weir__counted_path *slot = &fork->counted.slots[i];
-        int error = slot->hash ? count_path(a, slot->number, slot->hash) : 0;
+        int error = slot->hash ? merge_count(a, fork, slot) : 0;
         if (error)
             return error;
     }

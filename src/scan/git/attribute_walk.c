@@ -161,7 +161,7 @@ static int mark_cut(struct weir__git_attribute *a, uint32_t remain)
         }
         const struct weir__remain_entry *entry = entry_of(&a->trees, frame->remain, frame->next++);
         if (!entry->is_tree)
-            a->found[entry->target].has_more = true;
+            a->found[entry->target].has_more = a->found[entry->target].is_cut = true;
         else if (a->trees.remains[entry->target].seen != compare->turn)
             error = push(a, entry->target, 0);
     }
@@ -254,6 +254,8 @@ static int look_at(struct weir__git_attribute *a, uint32_t place)
     error = reduce_parents(a, number, others, &count);
     if (error)
         return error;
+    struct weir__git_id id = weir__git_history_id(a->options.history, number);
+    a->mark = a->options.mark ? a->options.mark(a->options.get_arg, &id) : 0;
     return weir__compare_run(a, state - WEIR__TREE_NODES, others, count, "", place,
                              weir__found_add);
 }
@@ -271,9 +273,12 @@ static int look_at_again(struct weir__git_attribute *a, uint32_t place)
         return error;
     weir__trees_forget(a);
     struct weir__git_id id = weir__git_history_id(a->options.history, a->options.order[place]);
-    weir__attribute_tell(a, "commit %s: its trees need more than the %llu bytes they may take",
-                         weir__git_id_hex(&id, a->options.id_size, hex),
-                         (unsigned long long)a->options.bytes_max);
+    weir__git_id_hex(&id, a->options.id_size, hex);
+    if (a->options.exceeded)
+        weir__attribute_tell(a, "commit %s: %s", hex, a->options.exceeded);
+    else
+        weir__attribute_tell(a, "commit %s: its trees need more than the %llu bytes they may take",
+                             hex, (unsigned long long)a->options.bytes_max);
     return 0;
 }
 

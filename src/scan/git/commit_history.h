@@ -44,7 +44,9 @@ enum weir__git_start {
     WEIR__GIT_START_STASH = 2, /* refs/stash and its log */
     WEIR__GIT_START_NOTES = 4,
     WEIR__GIT_START_LOG = 8, /* a log of refs still knows it, and may know what is gone */
-    WEIR__GIT_START_EXCLUDE = 16
+    WEIR__GIT_START_EXCLUDE = 16,
+    WEIR__GIT_START_LOST = 128 /* nothing leads to it: after a walk from all others, and then
+                                  another walk */
 };
 
 struct weir__git_history_options {
@@ -101,7 +103,7 @@ void weir__git_history_fini(struct weir__git_history *history);
 uint64_t weir__git_history_needs(uint64_t commits, size_t id_size, bool has_trees);
 
 /* kinds: of enum weir__git_start. The id is that of a commit; one that is missing is told (one of a
- * log is counted in `gone`). TooLarge, NoMemory. */
+ * log, or what a lost one leads to, is counted in `gone`). TooLarge, NoMemory. */
 WEIR_MUST_USE int weir__git_history_start(struct weir__git_history *history,
                                           const struct weir__git_id *id, unsigned kinds);
 
@@ -112,7 +114,8 @@ WEIR_MUST_USE int weir__git_history_exclude_common(struct weir__git_history *his
 
 #define WEIR__GIT_SINCE_EVER INT64_MIN
 
-/* since: only commits of that second or later. Once, after the starts. Canceled, TooLarge,
+/* since: only commits of that second or later. Once, after the starts, and once more after those
+ * that are lost. Canceled, TooLarge,
  * NoMemory, or what get failed with when that is not about one object (Io, NoMemory). */
 WEIR_MUST_USE int weir__git_history_walk(struct weir__git_history *history, int64_t since);
 

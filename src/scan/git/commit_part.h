@@ -11,13 +11,14 @@
 
 #include "commit_history.h"
 
-/* Bits of a node's flags. The lowest five are those of enum weir__git_start. */
-#define WEIR__NODE_STARTS  15u
+/* Bits of a node's flags. The lowest five and the last colour are those of enum weir__git_start. */
+#define WEIR__NODE_STARTS  143u
 #define WEIR__NODE_EXCLUDE 16u
 #define WEIR__NODE_LEFT    32u
 #define WEIR__NODE_RIGHT   64u
 /* What goes from a commit to its parents. */
-#define WEIR__NODE_COLOURS 127u
+#define WEIR__NODE_LOST    128u
+#define WEIR__NODE_COLOURS 255u
 #define WEIR__NODE_LOADED  256u  /* it was looked for */
 #define WEIR__NODE_THERE   512u  /* and found */
 #define WEIR__NODE_QUEUED  1024u /* it waits in the queue */

@@ -1,10 +1,10 @@
 /* commit_walk.c - colours run from children to parents.
  *
- * Every start has a colour: it is wanted, for one of four reasons, or excluded. A queue gives the
+ * Every start has a colour: it is wanted, for one of five reasons, or excluded. A queue gives the
  * commits by generation (those without one first) and then by time, the newest first; one that
  * leaves it hands its colours to its parents. With clocks that go right each commit leaves the
  * queue once. When a parent has left it before and gets a new colour, it is queued again: there are
- * seven colours, so a commit is queued eight times at most and the walk stays linear.
+ * eight colours, so a commit is queued nine times at most and the walk stays linear.
  *
  * When may it stop? When everything that waits is excluded and has a generation. The queue gives
  * generations in falling order, and all ancestors of a commit have smaller ones: what waits cannot
@@ -100,6 +100,9 @@ static int colour(struct weir__git_history *history, uint32_t number, uint32_t c
 {
     struct weir__git_node *node = weir__git_history_node(history, number);
     uint32_t flags = node->_flags | colours;
+    /* Something leads to it: so it does to its ancestors, and they are walked. */
+    if (colours == WEIR__NODE_LOST && (node->_flags & WEIR__NODE_STARTS & ~WEIR__NODE_LOST))
+        return 0;
     if (flags == node->_flags && (flags & (WEIR__NODE_QUEUED | WEIR__NODE_PASSED)))
         return 0;
     if (flags & WEIR__NODE_QUEUED) {
@@ -146,7 +149,8 @@ static int pass_on(struct weir__git_history *history, const struct weir__git_wai
         return 0;
     for (uint64_t at = WEIR__GIT_PARENTS;
          weir__git_history_parent(history, waiting->number, &at, &parent);) {
-        int error = colour(history, parent, node->_flags & WEIR__NODE_COLOURS, false);
+        uint32_t colours = node->_flags & WEIR__NODE_COLOURS;
+        int error = colour(history, parent, colours, colours == WEIR__NODE_LOST);
         if (error)
             return error;
     }
@@ -182,14 +186,16 @@ static int start(struct weir__git_history *history, const struct weir__git_id *i
 int weir__git_history_start(struct weir__git_history *history, const struct weir__git_id *id,
                             unsigned kinds)
 {
-    bool may_be_gone = (kinds & WEIR__GIT_START_LOG) != 0;
+    bool may_be_gone = (kinds & (WEIR__GIT_START_LOG | WEIR__GIT_START_LOST)) != 0;
     return start(history, id, kinds & (WEIR__NODE_STARTS | WEIR__NODE_EXCLUDE), may_be_gone);
 }
 
 int weir__git_history_walk(struct weir__git_history *history, int64_t since)
 {
     history->_since = since;
-    return run(history);
+    int error = run(history);
+    weir__buffer_adopt(&history->_bytes, NULL, 0); /* a large message would stay */
+    return error;
 }
 
 int weir__git_history_exclude_common(struct weir__git_history *history,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "entries.h"
+#include "refs_file.h"
 #include "sys.h"
 #include "text.h"
 
@@ -78,21 +79,6 @@ static int put(struct weir__git_finding *finding, const char *folder, const char
     if (error)
         weir__buffer_truncate(&finding->folders, before);
     return error == -WEIR_E_OVERFLOW ? -WEIR_E_TOO_LARGE : error;
-}
-
-/* Takes the last one. */
-static bool take(struct weir__buffer *folders, char path[WEIR__GIT_FIND_PATH_MAX])
-{
-    size_t length = weir__buffer_length(folders);
-    const char *text = weir__buffer_text(folders);
-    if (length == 0)
-        return false;
-    size_t from = length - 1;
-    while (from > 0 && text[from - 1] != '\0')
-        from--;
-    memcpy(path, text + from, length - from);
-    weir__buffer_truncate(folders, from);
-    return true;
 }
 
 /* What git has in a folder of its own; anything else there may be somebody's. */
@@ -238,7 +224,7 @@ int weir__git_finding_run(struct weir__git_finding *finding, const char *root)
     if (top < 0)
         return weir_error_from_errno(errno);
     int error = look(finding, top, "", root);
-    while (!error && take(&finding->folders, path)) {
+    while (!error && weir__git_folder_take(&finding->folders, path)) {
         if (finding->options->stop && weir_cancel_is_fired(finding->options->stop))
             error = -WEIR_E_CANCELED;
         else

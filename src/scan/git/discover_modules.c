@@ -30,11 +30,14 @@ struct modules {
     uint64_t gitlinks;
 };
 
-/* folder/name, or name alone when it begins at the root. False: too long. */
+/* folder/name, or name alone when it begins at the root. One path has one spelling: the folder may
+ * end with '/'. False: too long. */
 static bool join(char path[PATH_MAX_BYTES], const char *folder, const char *name)
 {
+    size_t end = strlen(folder);
+    const char *between = end > 0 && folder[end - 1] == '/' ? "" : "/";
     int length = name[0] == '/' ? snprintf(path, PATH_MAX_BYTES, "%s", name)
-                                : snprintf(path, PATH_MAX_BYTES, "%s/%s", folder, name);
+                                : snprintf(path, PATH_MAX_BYTES, "%s%s%s", folder, between, name);
     return length > 0 && (size_t)length < PATH_MAX_BYTES;
 }
 

@@ -162,13 +162,24 @@ int weir__git_idx_offset(const struct weir__git_idx *idx, uint32_t at, uint64_t 
     return weir__git_large_offset(idx->_large, idx->_large_count, offset & ~LARGE, ret_offset);
 }
 
+static const uint8_t *crc_of(const struct weir__git_idx *idx, uint32_t at)
+{
+    return idx->_entries + (uint64_t)idx->count * idx->id_size + (uint64_t)at * 4;
+}
+
 bool weir__git_idx_crc(const struct weir__git_idx *idx, uint32_t at, uint32_t *ret_crc)
 {
     if (idx->version == 1)
         return false;
-    const uint8_t *crcs = idx->_entries + (uint64_t)idx->count * idx->id_size;
-    *ret_crc = weir__git_get32(crcs + (uint64_t)at * 4);
+    *ret_crc = weir__git_get32(crc_of(idx, at));
     return true;
+}
+
+void weir__git_idx_fetch(const struct weir__git_idx *idx, uint32_t at)
+{
+    __builtin_prefetch(weir__git_idx_id(idx, at));
+    if (idx->version != 1)
+        __builtin_prefetch(crc_of(idx, at));
 }
 
 int weir__git_large_offset(const uint8_t *large, uint64_t count, uint32_t at, uint64_t *ret_offset)

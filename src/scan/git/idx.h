@@ -41,6 +41,8 @@ WEIR_MUST_USE int weir__git_idx_offset(const struct weir__git_idx *idx, uint32_t
                                        uint64_t *ret_offset);
 /* Of the object as it stands in the pack; false: this version has none. */
 bool weir__git_idx_crc(const struct weir__git_idx *idx, uint32_t at, uint32_t *ret_crc);
+/* The id and the CRC are going to be read soon; reads nothing itself. */
+void weir__git_idx_fetch(const struct weir__git_idx *idx, uint32_t at);
 /* Whether it is not below the one before it, and where the fanout says. */
 bool weir__git_idx_is_sorted_at(const struct weir__git_idx *idx, uint32_t at);
 /* NotFound. */

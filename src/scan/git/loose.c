@@ -158,7 +158,7 @@ int weir__git_loose_of_bytes(const uint8_t *packed, size_t length, uint64_t max,
         return -WEIR_E_TOO_LARGE;
     }
     *ret_why = "it cannot be unpacked, or not to the size that it claims";
-    loose.memory = weir__base_realloc(NULL, head + (size_t)size, 1);
+    loose.memory = weir__base_realloc(NULL, head + (size_t)size + 1, 1);
     if (!loose.memory)
         return -WEIR_E_NO_MEMORY;
     result = weir__git_inflate(inflater, packed, length, loose.memory, head + (size_t)size);
@@ -212,8 +212,8 @@ static int read_size(int fd, struct weir__git_inflater *inflater, struct weir__g
 }
 
 int weir__git_loose_read(int objects, const struct weir__git_id *id, size_t id_size, uint64_t max,
-                         struct weir__git_inflater *inflater, struct weir__git_loose *ret_loose,
-                         const char **ret_why)
+                         uint64_t memory_max, struct weir__git_inflater *inflater,
+                         struct weir__git_loose *ret_loose, const char **ret_why)
 {
     uint8_t *packed = NULL;
     size_t length = 0;
@@ -222,11 +222,15 @@ int weir__git_loose_read(int objects, const struct weir__git_id *id, size_t id_s
         return fd;
     /* What cannot be packed grows a little. */
     uint64_t packed_max = max < UINT64_MAX / 2 ? max + max / 512 + 1024 : max;
+    if (packed_max > memory_max)
+        packed_max = memory_max;
     int result = read_file(fd, packed_max, &packed, &length, ret_why);
     if (result == -WEIR_E_TOO_LARGE)
         result = read_size(fd, inflater, ret_loose, ret_why);
     else if (result == 0)
-        result = weir__git_loose_of_bytes(packed, length, max, inflater, ret_loose, ret_why);
+        result = weir__git_loose_of_bytes(packed, length,
+                                          max < memory_max - length ? max : memory_max - length,
+                                          inflater, ret_loose, ret_why);
     weir__base_free(packed);
     weir__sys_close(fd);
     return result;
@@ -324,7 +328,7 @@ struct each {
     const struct weir__git_visitor *visitor;
     struct weir__git_walk_totals *totals;
     const struct weir_deadline *deadline;
-    uint64_t object_max;
+    uint64_t memory_max;
     const struct weir__git_spill *spill;
     char fan[3];
     int answer; /* that ends it */
@@ -423,8 +427,8 @@ static int visit(struct each *each, const struct weir__git_id *id)
     if (each->wish->is_wanted &&
         !each->wish->is_wanted(each->wish->arg, id, (enum weir__git_type)0))
         return 0;
-    int result = weir__git_loose_read(each->folder->fd, id, each->store->id_size, each->object_max,
-                                      &each->store->inflater, &loose, &why);
+    int result = weir__git_loose_read(each->folder->fd, id, each->store->id_size, each->memory_max,
+                                      each->memory_max, &each->store->inflater, &loose, &why);
     bool is_type = loose.type && each->wish->types >> loose.type & 1;
     if (result == 0) {
         result = is_type ? hand_out(each, id, &loose, -1) : 0;
@@ -456,7 +460,7 @@ static int see(void *arg, const char *name)
 }
 
 int weir__git_loose_each(struct weir__git_store *store, const struct weir__git_wish *wish,
-                         const struct weir__git_visitor *visitor, uint64_t object_max,
+                         const struct weir__git_visitor *visitor, uint64_t memory_max,
                          const struct weir__git_spill *spill,
                          struct weir__git_walk_totals *ret_totals,
                          const struct weir_deadline *deadline)
@@ -466,7 +470,7 @@ int weir__git_loose_each(struct weir__git_store *store, const struct weir__git_w
                         .visitor = visitor,
                         .totals = ret_totals,
                         .deadline = deadline,
-                        .object_max = object_max,
+                        .memory_max = memory_max,
                         .spill = spill};
     int result = 0;
     for (unsigned i = 0; i < store->folders_count && result == 0; i++) {

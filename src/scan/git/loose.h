@@ -21,10 +21,12 @@ struct weir__git_loose {
 
 bool weir__git_loose_is_there(int objects, const struct weir__git_id *id, size_t id_size);
 
-/* Of an objects folder. NotFound, Corrupt, TooLarge above max (ret_loose then has its type, and its
- * length), Io, NoMemory; ret_why is a text. */
+/* Of an objects folder. NotFound, Corrupt, TooLarge above max, or above memory_max with its packed
+ * bytes (ret_loose then has its type, and its length), Io, NoMemory; ret_why is a text. The memory
+ * has room for a byte behind the object. */
 WEIR_MUST_USE int weir__git_loose_read(int objects, const struct weir__git_id *id, size_t id_size,
-                                       uint64_t max, struct weir__git_inflater *inflater,
+                                       uint64_t max, uint64_t memory_max,
+                                       struct weir__git_inflater *inflater,
                                        struct weir__git_loose *ret_loose, const char **ret_why);
 
 /* The same with the bytes of such a file. */
@@ -39,15 +41,14 @@ WEIR_MUST_USE int weir__git_loose_stream(int objects, const struct weir__git_id 
                                          void *arg, const char **ret_why);
 
 /* Every loose object of the store, those of alternates included, at depth 0. The wish is asked
- * before the file is opened, with a type of 0; types are looked at afterwards. What is larger than
- * object_max is handed out as a file, if there is a spill and it fits there, else told as too
- * large; for one that is not, at most twice as much memory is taken. Trouble names the file's
- * folder in place of a pack. A file that is gone when it is opened is trouble (NotFound): it was
- * packed or pruned, so list the packs anew.
+ * before the file is opened, with a type of 0; types are looked at afterwards. What takes more than
+ * memory_max with its packed bytes is handed out as a file, if there is a spill and it fits there,
+ * else told as too large. Trouble names the file's folder in place of a pack. A file that is gone
+ * when it is opened is trouble (NotFound): it was packed or pruned, so list the packs anew.
  */
 WEIR_MUST_USE int weir__git_loose_each(struct weir__git_store *store,
                                        const struct weir__git_wish *wish,
-                                       const struct weir__git_visitor *visitor, uint64_t object_max,
+                                       const struct weir__git_visitor *visitor, uint64_t memory_max,
                                        const struct weir__git_spill *spill,
                                        struct weir__git_walk_totals *ret_totals,
                                        const struct weir_deadline *deadline);

@@ -271,6 +271,14 @@ int weir__git_pack_entry(const struct weir__git_pack *pack, uint64_t at, uint64_
     return 0;
 }
 
+void weir__git_pack_fetch(const struct weir__git_pack *pack, uint64_t at, uint32_t idx_at)
+{
+    if (at >= pack->length || idx_at >= pack->idx.count)
+        return;
+    __builtin_prefetch(pack->bytes + at);
+    weir__git_idx_fetch(&pack->idx, idx_at);
+}
+
 struct inflate_look {
     const struct weir__git_pack *pack;
     const struct weir__git_inflater *inflater;

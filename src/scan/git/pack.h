@@ -90,6 +90,10 @@ WEIR_MUST_USE int weir__git_pack_find(const struct weir__git_pack *pack,
                                       const struct weir__git_id *id, uint32_t *ret_idx_at,
                                       uint64_t *ret_offset);
 
+/* What is going to be read of an object soon: the processor fetches it meanwhile. Reads nothing, so
+ * that it needs no look and cannot fail. */
+void weir__git_pack_fetch(const struct weir__git_pack *pack, uint64_t at, uint32_t idx_at);
+
 /* Which of the ids it does not have; all, when its index cannot be read any more. */
 void weir__git_pack_lacks(const struct weir__git_pack *pack, const struct weir__git_id *ids,
                           size_t count, bool *ret_lacks);

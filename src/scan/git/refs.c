@@ -20,19 +20,35 @@
 #define NAMES_MAX   (1u << 30)
 #define ENTRIES_MAX (256u << 20)
 #define ROOM_FIRST  64u
-/* Of bytes_max: three texts, the file at hand, two lists, two sets. */
-#define PARTS 8u
+/* Of reading_max: two texts, the file at hand, two sets. */
+#define PARTS 5u
+
+static size_t lesser(uint64_t limit, size_t most)
+{
+    return limit > 0 && limit < most ? (size_t)limit : most;
+}
 
 size_t weir__git_refs_part(const struct weir__git_refs *refs, size_t most)
 {
-    uint64_t part = refs->_options.bytes_max / PARTS;
-    return part > 0 && part < most ? (size_t)part : most;
+    return lesser(refs->_options.reading_max / PARTS, most);
 }
 
-static void limit_count(size_t *count, uint64_t part, size_t each)
+/* What is left for a list that has so much room. */
+static uint64_t left_of(const struct weir__git_refs *refs, uint64_t has)
 {
-    if (part > 0 && part / each < *count)
-        *count = part / each > 0 ? (size_t)(part / each) : 1;
+    uint64_t kept = refs->_room * sizeof(*refs->list) + refs->_logs_room * sizeof(*refs->logs) +
+                    refs->_names._capacity - has;
+    uint64_t most = refs->_options.bytes_max > 0 ? refs->_options.bytes_max : UINT64_MAX;
+    return kept < most ? most - kept : 0;
+}
+
+size_t weir__git_refs_room(const struct weir__git_refs *refs, size_t room, size_t size, size_t most)
+{
+    uint64_t fits = left_of(refs, room * size) / size;
+    size_t more = room ? room * 2 : ROOM_FIRST;
+    if (more > most)
+        more = most;
+    return more < fits ? more : (size_t)fits;
 }
 
 void weir__git_refs_init(struct weir__git_refs *refs, const struct weir__git_refs_options *options)
@@ -42,10 +58,8 @@ void weir__git_refs_init(struct weir__git_refs *refs, const struct weir__git_ref
         refs->_options.refs_max = WEIR__GIT_REFS_DEFAULT;
     if (refs->_options.logs_max == 0)
         refs->_options.logs_max = WEIR__GIT_REFS_DEFAULT;
-    uint64_t part = options->bytes_max / PARTS;
-    limit_count(&refs->_options.refs_max, part, sizeof(*refs->list));
-    limit_count(&refs->_options.logs_max, part, sizeof(*refs->logs));
-    weir__buffer_init(&refs->_names, weir__git_refs_part(refs, NAMES_MAX));
+    uint64_t part = options->reading_max / PARTS;
+    weir__buffer_init(&refs->_names, lesser(options->bytes_max, NAMES_MAX));
     weir__buffer_init(&refs->_folders, weir__git_refs_part(refs, NAMES_MAX));
     weir__buffer_init(&refs->_entries, weir__git_refs_part(refs, ENTRIES_MAX));
     weir__buffer_init(&refs->_file, weir__git_refs_part(refs, PACKED_MAX));
@@ -53,18 +67,24 @@ void weir__git_refs_init(struct weir__git_refs *refs, const struct weir__git_ref
     weir__git_set_init(&refs->_logged[1], options->id_size, 0, part);
 }
 
-void weir__git_refs_fini(struct weir__git_refs *refs)
+/* What is needed to read them, and no longer. */
+static void let_go(struct weir__git_refs *refs)
 {
-    if (!refs)
-        return;
-    weir__base_free(refs->list);
-    weir__base_free(refs->logs);
-    weir__buffer_fini(&refs->_names);
     weir__buffer_fini(&refs->_folders);
     weir__buffer_fini(&refs->_entries);
     weir__buffer_fini(&refs->_file);
     weir__git_set_fini(&refs->_logged[0]);
     weir__git_set_fini(&refs->_logged[1]);
+}
+
+void weir__git_refs_fini(struct weir__git_refs *refs)
+{
+    if (!refs)
+        return;
+    let_go(refs);
+    weir__base_free(refs->list);
+    weir__base_free(refs->logs);
+    weir__buffer_fini(&refs->_names);
     *refs = (struct weir__git_refs){0};
 }
 
@@ -119,6 +139,8 @@ static enum weir__git_ref_kind kind_of(const char *name)
 static int put_name(struct weir__git_refs *refs, const char *text, size_t length, size_t *ret_at)
 {
     size_t at = weir__buffer_length(&refs->_names);
+    if (at + length + 1 > left_of(refs, refs->_names._capacity))
+        return -WEIR_E_TOO_LARGE;
     int error = weir__buffer_reserve(&refs->_names, length + 1);
     if (!error)
         error = weir__buffer_append(&refs->_names, text, length);
@@ -137,8 +159,10 @@ int weir__git_refs_add(struct weir__git_refs *refs, const char *name, size_t nam
     if (refs->count == refs->_options.refs_max)
         return -WEIR_E_TOO_LARGE;
     if (refs->count == refs->_room) {
-        size_t room = refs->_room ? refs->_room * 2 : ROOM_FIRST;
-        room = room < refs->_options.refs_max ? room : refs->_options.refs_max;
+        size_t room =
+            weir__git_refs_room(refs, refs->_room, sizeof(*refs->list), refs->_options.refs_max);
+        if (room <= refs->_room)
+            return -WEIR_E_TOO_LARGE;
         struct weir__git_ref *list = weir__base_realloc(refs->list, room, sizeof(*list));
         if (!list)
             return -WEIR_E_NO_MEMORY;
@@ -284,28 +308,13 @@ static int take_entry(struct weir__git_refs *refs, int dir, const char *prefix, 
     return 0;
 }
 
-/* Takes the last of the folders that are left to be read. */
-static bool next_folder(struct weir__buffer *folders, char path[WEIR__GIT_REF_NAME_MAX])
-{
-    size_t length = weir__buffer_length(folders);
-    const char *text = weir__buffer_text(folders);
-    if (length == 0)
-        return false;
-    size_t from = length - 1;
-    while (from > 0 && text[from - 1] != '\0')
-        from--;
-    memcpy(path, text + from, length - from);
-    weir__buffer_truncate(folders, from);
-    return true;
-}
-
 int weir__git_refs_each(struct weir__git_refs *refs, int dir, const char *prefix, const char *top,
                         weir__git_refs_entry_fn *entry)
 {
     char path[WEIR__GIT_REF_NAME_MAX];
     weir__buffer_truncate(&refs->_folders, 0);
     int error = weir__buffer_append(&refs->_folders, top, strlen(top) + 1);
-    while (!error && next_folder(&refs->_folders, path)) {
+    while (!error && weir__git_folder_take(&refs->_folders, path)) {
         error = weir__git_folder_read(dir, path, &refs->_entries);
         if (error == -WEIR_E_NO_MEMORY)
             return error;
@@ -481,6 +490,7 @@ int weir__git_refs_read(struct weir__git_refs *refs, char why[WEIR__GIT_FLAW_MAX
     }
     if (!error)
         error = read_all(refs, git_fd, common_fd, why);
+    let_go(refs);
     sort_refs(refs);
     resolve_refs(refs);
     weir__sys_close(git_fd);

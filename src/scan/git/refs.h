@@ -71,6 +71,7 @@ struct weir__git_refs_options {
     bool has_logs, has_pseudo;
     size_t refs_max, logs_max;                    /* 0: WEIR__GIT_REFS_DEFAULT */
     uint64_t bytes_max;                           /* of all that is kept; 0: no limit but those */
+    uint64_t reading_max;                         /* of what is needed to read it, likewise */
     void (*problem)(void *arg, const char *text); /* or NULL */
     void *problem_arg;
 };

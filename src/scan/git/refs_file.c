@@ -142,6 +142,20 @@ int weir__git_folder_read(int dir, const char *name, struct weir__buffer *names)
     return error;
 }
 
+bool weir__git_folder_take(struct weir__buffer *paths, char *path)
+{
+    size_t length = weir__buffer_length(paths);
+    const char *text = weir__buffer_text(paths);
+    if (length == 0)
+        return false;
+    size_t from = length - 1;
+    while (from > 0 && text[from - 1] != '\0')
+        from--;
+    memcpy(path, text + from, length - from);
+    weir__buffer_truncate(paths, from);
+    return true;
+}
+
 int weir__git_folder_open(const char *path, int *ret_fd)
 {
     int fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);

@@ -20,6 +20,10 @@ WEIR_MUST_USE int weir__git_file_read(int dir, const char *name, struct weir__bu
  * them (Overflow). NotFound when there is no such folder. */
 WEIR_MUST_USE int weir__git_folder_read(int dir, const char *name, struct weir__buffer *names);
 
+/* Takes the last of the paths that wait, each ended with NUL, into room that is enough for any of
+ * them. False: none is left. */
+bool weir__git_folder_take(struct weir__buffer *paths, char *path);
+
 /* A folder by its path; a symlink is followed. */
 WEIR_MUST_USE int weir__git_folder_open(const char *path, int *ret_fd);
 

@@ -9,9 +9,8 @@
 
 #include "banned.h"
 
-#define LOG_MAX    (256u << 20)
-#define ROOM_FIRST 64u
-#define STASH_LOG  "logs/refs/stash"
+#define LOG_MAX   (256u << 20)
+#define STASH_LOG "logs/refs/stash"
 
 static int add_log(struct weir__git_refs *refs, const struct weir__git_id *id, bool is_stash)
 {
@@ -21,8 +20,10 @@ static int add_log(struct weir__git_refs *refs, const struct weir__git_id *id, b
     if (refs->logs_count == refs->_options.logs_max)
         return -WEIR_E_TOO_LARGE;
     if (refs->logs_count == refs->_logs_room) {
-        size_t room = refs->_logs_room ? refs->_logs_room * 2 : ROOM_FIRST;
-        room = room < refs->_options.logs_max ? room : refs->_options.logs_max;
+        size_t room = weir__git_refs_room(refs, refs->_logs_room, sizeof(*refs->logs),
+                                          refs->_options.logs_max);
+        if (room <= refs->_logs_room)
+            return -WEIR_E_TOO_LARGE;
         struct weir__git_refs_log *logs = weir__base_realloc(refs->logs, room, sizeof(*logs));
         if (!logs)
             return -WEIR_E_NO_MEMORY;

@@ -31,6 +31,10 @@ WEIR_MUST_USE int weir__git_refs_read_pseudo(struct weir__git_refs *refs, int gi
 
 /* The limit of one of the parts, where there is one for all of them; else `most`. */
 size_t weir__git_refs_part(const struct weir__git_refs *refs, size_t most);
+/* How many records of that size a list that is full may grow to, of at most so many; no more than
+ * it has: it cannot. */
+size_t weir__git_refs_room(const struct weir__git_refs *refs, size_t room, size_t size,
+                           size_t most);
 
 /* Says it to whoever listens, and counts it. */
 __attribute__((cold, format(printf, 2, 3))) void weir__git_refs_tell(struct weir__git_refs *refs,

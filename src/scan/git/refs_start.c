@@ -2,6 +2,7 @@
 #include "commit_part.h"
 #include "refs_resolve.h"
 #include "tag_object.h"
+#include "text.h"
 
 #include "banned.h"
 
@@ -55,22 +56,25 @@ static int start_one(struct starting *starting, const char *name, const struct w
     char why[WEIR__GIT_FLAW_MAX];
     enum weir__git_type type;
     struct weir__git_id target;
-    /* What is known already, or is in the graph, is a commit. */
+    /* What is known already, or is in the graph, is a commit. What a log names may be gone, and a
+     * graph that was not written since still has it. */
+    bool may_be_gone = kinds & WEIR__GIT_START_LOG;
     uint32_t known = weir__git_history_find(history, id);
     if ((known != WEIR__GIT_SET_NONE &&
          (weir__git_history_node(history, known)->_flags & WEIR__NODE_THERE)) ||
-        (history->_has_graph && weir__git_graph_find(options->graph, id) != WEIR__GIT_GRAPH_NONE))
+        (history->_has_graph && !may_be_gone &&
+         weir__git_graph_find(options->graph, id) != WEIR__GIT_GRAPH_NONE))
         return weir__git_history_start(history, id, kinds);
     int error = weir__git_peel(options->get, options->get_arg, options->id_size, id, &target, &type,
                                &history->_bytes, why);
     if (error == -WEIR_E_NO_MEMORY || error == -WEIR_E_CANCELED)
         return error;
-    if (error == -WEIR_E_NOT_FOUND && (kinds & WEIR__GIT_START_LOG)) {
+    if (error == -WEIR_E_NOT_FOUND && may_be_gone) {
         history->gone++;
         return 0;
     }
     if (error) {
-        weir__git_history_tell(history, "ref '%.100s': %s", name, why);
+        weir__git_history_tell(history, "ref '%s': %s", WEIR__CLIPPED(name), why);
         return 0;
     }
     if (type == WEIR__GIT_COMMIT)

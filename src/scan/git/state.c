@@ -88,6 +88,7 @@ static int check_head(void *arg)
     memcpy(state->key, check->about->key, sizeof(state->key));
     memcpy(state->repository, check->repository, sizeof(state->repository));
     memcpy(state->digest, head + WEIR__STATE_AT_DIGEST, sizeof(state->digest));
+    memcpy(state->held, head + WEIR__STATE_AT_HELD, sizeof(state->held));
     return 0;
 }
 
@@ -105,8 +106,11 @@ static int read_suspects(struct check *check)
 {
     struct weir__git_state *state = check->state;
     uint64_t room = check->about->memory_max ? check->about->memory_max : WEIR__GIT_STATE_MEMORY;
-    if (check->texts > room)
+    /* Who asks what is still there needs a bit for each id. */
+    uint64_t bits = weir__state_bits_size(state->count);
+    if (bits > room || check->texts > room - bits)
         return -WEIR_E_TOO_LARGE;
+    room -= bits;
     if (check->texts > 0) {
         state->texts = weir__base_alloc((size_t)check->texts, 1);
         if (!state->texts)
@@ -142,7 +146,7 @@ static int take(struct weir__git_state *state, const struct weir__git_state_abou
     if (error == 0)
         error = read_suspects(&check);
     if (error == -WEIR_E_TOO_LARGE)
-        check.flaw = "its suspects need more memory than is allowed";
+        check.flaw = "it needs more memory than is allowed";
     *ret_flaw = check.flaw;
     return error;
 }
@@ -223,6 +227,7 @@ void weir__git_state_free(struct weir__git_state *state)
     weir__base_free(state->texts);
     weir__base_free(state->suspects);
     weir__base_free(state->paths);
+    weir__base_free(state->looks);
     weir__base_free(state);
 }
 
@@ -232,6 +237,7 @@ struct search {
     const struct weir__git_state *state;
     const uint8_t *wanted;
     uint64_t head; /* of it */
+    uint64_t at;   /* where it is */
     bool is_found;
 };
 
@@ -258,7 +264,7 @@ struct range {
 };
 
 /* Looks at one place and narrows the range; true when that is the id. */
-static inline bool look(const struct search *search, struct range *range, uint64_t at)
+static inline bool look(struct search *search, struct range *range, uint64_t at)
 {
     const struct weir__git_state *state = search->state;
     const uint8_t *id = id_at(state, at);
@@ -273,7 +279,9 @@ static inline bool look(const struct search *search, struct range *range, uint64
         range->high = at;
         range->until = head;
     }
-    return order == 0;
+    search->at = at;
+    search->is_found = order == 0;
+    return search->is_found;
 }
 
 /* Ids are hashes and so spread evenly: the place where one should be is off by about the root of
@@ -293,26 +301,33 @@ static int find(void *arg)
         uint64_t at = (uint64_t)(part * (double)size);
         at = range.low + (at < size ? at : size - 1);
         uint64_t root = UINT64_C(1) << (64 - (unsigned)__builtin_clzll(size)) / 2;
-        if (look(search, &range, at)) {
-            search->is_found = true;
+        if (look(search, &range, at))
             return 0;
-        }
         /* On the side on which it still may be. */
         uint64_t next = range.low > at ? at + root : at - (root < at ? root : at);
-        if (next >= range.low && next < range.high && look(search, &range, next)) {
-            search->is_found = true;
+        if (next >= range.low && next < range.high && look(search, &range, next))
             return 0;
-        }
     }
-    while (!search->is_found && range.low < range.high)
-        search->is_found = look(search, &range, range.low + (range.high - range.low) / 2);
+    while (range.low < range.high)
+        if (look(search, &range, range.low + (range.high - range.low) / 2))
+            return 0;
     return 0;
+}
+
+bool weir__state_find(const struct weir__git_state *state, const struct weir__git_id *id,
+                      uint64_t *ret_at)
+{
+    struct search search = {.state = state, .wanted = id->bytes};
+    bool is_found = weir__mapped_read(&state->mapped, find, &search) == 0 && search.is_found;
+    if (is_found)
+        *ret_at = search.at;
+    return is_found;
 }
 
 bool weir__git_state_has(const struct weir__git_state *state, const struct weir__git_id *id)
 {
-    struct search search = {.state = state, .wanted = id->bytes};
-    return state && weir__mapped_read(&state->mapped, find, &search) == 0 && search.is_found;
+    uint64_t at;
+    return state && weir__state_find(state, id, &at);
 }
 
 uint64_t weir__git_state_count(const struct weir__git_state *state)
@@ -347,4 +362,9 @@ const struct weir__git_suspect *weir__git_state_suspect(const struct weir__git_s
 const uint8_t *weir__git_state_digest(const struct weir__git_state *state)
 {
     return state->digest;
+}
+
+const uint8_t *weir__git_state_held(const struct weir__git_state *state)
+{
+    return state->held;
 }

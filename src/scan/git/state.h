@@ -27,13 +27,18 @@
  * scanned in full, is not to be given as seen.
  *
  * Limits: WEIR__GIT_STATE_IDS_MAX ids, WEIR__GIT_STATE_SUSPECTS_MAX suspects with
- * WEIR__GIT_STATE_TEXT_MAX bytes; memory_max for the new ids, and for what is kept in memory of
- * suspects; beyond any of these it is TooLarge, and nothing is saved. The folder holds folder_max
+ * WEIR__GIT_STATE_TEXT_MAX bytes; memory_max for what is kept in memory of suspects; beyond any of
+ * these it is TooLarge, and nothing is saved. New ids have memory_max too; those beyond it are left
+ * out, and come with a later save. The folder holds folder_max
  * bytes and WEIR__GIT_STATE_FILES_MAX files; those that were not used for the longest time go. To
  * count them at every save would be too slow for many repositories, so one process counts every
  * WEIR__GIT_STATE_SAVES_COUNTED saves and whenever its own sum is at the limit: several processes
- * at once can exceed it until the next count. What is gone from a repository stays remembered
- * until a state is made without the old one.
+ * at once can exceed it until the next count.
+ *
+ * What is gone: an object that was seen once can be gone later, and only who asks for it finds
+ * out. So a state has a hash of what the store held (the caller's), by which most know that nothing
+ * can be gone; others note in a struct weir__git_there which of the ids are still there. Those that
+ * are not are left out when it is saved: they are looked at again if they come back.
  *
  * Cost: ids are searched where they lie in the mapped file, in some ten looks for 10 million, which
  * take a tenth of a microsecond if the file is in the cache. Loading hashes the file once.
@@ -87,12 +92,13 @@ void weir__git_states_close(struct weir__git_states *states);
 
 /* Why an object is a suspect, and what became of it: bits. */
 enum weir__git_suspect_flag {
-    WEIR__GIT_SUSPECT_TEXT = 1,     /* something may be found in it */
-    WEIR__GIT_SUSPECT_ARCHIVE = 2,  /* it is to be unpacked */
-    WEIR__GIT_SUSPECT_LARGE = 4,    /* too large for memory */
-    WEIR__GIT_SUSPECT_FINDINGS = 8, /* with its path and commit, something was found in it */
-    WEIR__GIT_SUSPECT_MISSING = 16, /* it is named, and was not there */
-    WEIR__GIT_SUSPECT_PROMISED = 32 /* by the remote of a partial clone */
+    WEIR__GIT_SUSPECT_TEXT = 1,      /* something may be found in it */
+    WEIR__GIT_SUSPECT_ARCHIVE = 2,   /* it is to be unpacked */
+    WEIR__GIT_SUSPECT_LARGE = 4,     /* too large for memory */
+    WEIR__GIT_SUSPECT_FINDINGS = 8,  /* with its path and commit, something was found in it */
+    WEIR__GIT_SUSPECT_MISSING = 16,  /* it is named, and was not there */
+    WEIR__GIT_SUSPECT_PROMISED = 32, /* by the remote of a partial clone */
+    WEIR__GIT_SUSPECT_NAMED = 64     /* its name is a finding, or has one in it */
 };
 
 struct weir__git_suspect {
@@ -145,9 +151,31 @@ const struct weir__git_suspect *weir__git_state_suspects(const struct weir__git_
 /* One of them, or NULL. Accepts NULL. */
 const struct weir__git_suspect *weir__git_state_suspect(const struct weir__git_state *state,
                                                         const struct weir__git_id *id);
-/* The refs, index and graph under which the suspects' attribution was made, as a hash of the
+/* The refs, index and the like under which the suspects' attribution was made, as a hash of the
  * caller's: under any other it is to be made again. WEIR__HASH_SIZE bytes. */
 const uint8_t *weir__git_state_digest(const struct weir__git_state *state);
+/* What the store held, likewise: while it is the same all ids are there. */
+const uint8_t *weir__git_state_held(const struct weir__git_state *state);
+
+/* --- what is still there --- */
+
+/* Which of the ids of a state a store has; of one thread. What is not in the state is passed over.
+ */
+struct weir__git_there {
+    const struct weir__git_state *_state; /* which must stay */
+    uint8_t *_bits;                       /* one for each id, counted in memory_max of the state */
+};
+
+WEIR_MUST_USE int weir__git_there_init(struct weir__git_there *ret_there,
+                                       const struct weir__git_state *state);
+/* Accepts one that is all zero, or that failed to be made. */
+void weir__git_there_fini(struct weir__git_there *there);
+void weir__git_there_add(struct weir__git_there *there, const struct weir__git_id *id);
+void weir__git_there_add_pack(struct weir__git_there *there, const struct weir__git_pack *pack);
+/* How many were not added. */
+uint64_t weir__git_there_gone(const struct weir__git_there *there);
+/* Whether this one is an id of the state and was added. */
+bool weir__git_there_has(const struct weir__git_there *there, const struct weir__git_id *id);
 
 /* --- saving --- */
 
@@ -155,23 +183,29 @@ const uint8_t *weir__git_state_digest(const struct weir__git_state *state);
 struct weir__git_state_ids {
     uint8_t *_bytes;
     size_t _count, _room, _max, _id_size;
+    bool _is_full;
     int _error;
 };
 
 /* memory_max: 0 for WEIR__GIT_STATE_MEMORY. Allocates nothing. */
 void weir__git_state_ids_init(struct weir__git_state_ids *ids, size_t id_size, uint64_t memory_max);
 void weir__git_state_ids_fini(struct weir__git_state_ids *ids);
-/* TooLarge, NoMemory: then some are missing, and saving them answers the same. */
+/* TooLarge: there is room for the first of them at most, which are saved. NoMemory: saving answers
+ * the same. */
 WEIR_MUST_USE int weir__git_state_ids_add(struct weir__git_state_ids *ids,
                                           const struct weir__git_id *list, size_t count);
+/* Whether some were left out. */
+bool weir__git_state_ids_is_full(const struct weir__git_state_ids *ids);
 
 /* What the state is to be. */
 struct weir__git_state_new {
     const struct weir__git_state *old;        /* whose ids are kept, of the same about; or NULL */
+    const struct weir__git_there *there;      /* of these, only those; NULL: all */
     struct weir__git_state_ids *ids;          /* in addition; are sorted; or NULL */
     const struct weir__git_suspect *suspects; /* all there are, in any order, each once */
     size_t suspects_count;
     uint8_t digest[WEIR__HASH_SIZE];
+    uint8_t held[WEIR__HASH_SIZE];
 };
 
 /* Replaces what was there. Of a suspect's paths the first WEIR__GIT_STATE_PATHS_MAX are kept.

@@ -52,15 +52,23 @@ int weir__git_state_ids_add(struct weir__git_state_ids *ids, const struct weir__
 {
     if (ids->_error)
         return ids->_error;
-    ids->_error =
-        count > ids->_max - ids->_count ? -WEIR_E_TOO_LARGE : grow(ids, ids->_count + count);
+    if (count > ids->_max - ids->_count) {
+        ids->_is_full = true;
+        count = ids->_max - ids->_count;
+    }
+    ids->_error = grow(ids, ids->_count + count);
     if (ids->_error)
         return ids->_error;
     uint8_t *to = ids->_bytes + ids->_count * ids->_id_size;
     for (size_t i = 0; i < count; i++, to += ids->_id_size)
         memcpy(to, list[i].bytes, ids->_id_size);
     ids->_count += count;
-    return 0;
+    return ids->_is_full ? -WEIR_E_TOO_LARGE : 0;
+}
+
+bool weir__git_state_ids_is_full(const struct weir__git_state_ids *ids)
+{
+    return ids->_is_full;
 }
 
 /* --- sorting --- */

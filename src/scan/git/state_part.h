@@ -1,16 +1,17 @@
 /* state_part.h - what the files of the state share: the layout of a file, and its parts.
  *
- *     head       168 bytes:
+ *     head       200 bytes:
  *                  0  magic            8
  *                  8  version          4
  *                 12  id_size          4
  *                 16  key             32
  *                 48  repository      32   BLAKE3 of its text
  *                 80  digest          32
- *                112  ids              8
- *                120  suspects         8
- *                128  their bytes      8
- *                136  check           32   BLAKE3 of all that follows the head, then of the above
+ *                112  held            32
+ *                144  ids              8
+ *                152  suspects         8
+ *                160  their bytes      8
+ *                168  check           32   BLAKE3 of all that follows the head, then of the above
  *     ids        id_size bytes each, rising
  *     suspects   one behind the other, their ids rising (state_suspect.c)
  *
@@ -29,17 +30,18 @@
 #include "state.h"
 
 #define WEIR__STATE_MAGIC         "weirgits"
-#define WEIR__STATE_VERSION       1u
-#define WEIR__STATE_HEAD_SIZE     168u
+#define WEIR__STATE_VERSION       3u
+#define WEIR__STATE_HEAD_SIZE     200u
 #define WEIR__STATE_AT_VERSION    8u
 #define WEIR__STATE_AT_ID_SIZE    12u
 #define WEIR__STATE_AT_KEY        16u
 #define WEIR__STATE_AT_REPOSITORY 48u
 #define WEIR__STATE_AT_DIGEST     80u
-#define WEIR__STATE_AT_IDS        112u
-#define WEIR__STATE_AT_SUSPECTS   120u
-#define WEIR__STATE_AT_TEXTS      128u
-#define WEIR__STATE_AT_CHECK      136u
+#define WEIR__STATE_AT_HELD       112u
+#define WEIR__STATE_AT_IDS        144u
+#define WEIR__STATE_AT_SUSPECTS   152u
+#define WEIR__STATE_AT_TEXTS      160u
+#define WEIR__STATE_AT_CHECK      168u
 
 /* No file is larger. */
 #define WEIR__STATE_BYTES_MAX                                                                      \
@@ -61,10 +63,12 @@ struct weir__git_state {
     uint8_t key[WEIR__GIT_STATE_KEY_SIZE];
     uint8_t repository[WEIR__HASH_SIZE];
     uint8_t digest[WEIR__HASH_SIZE];
+    uint8_t held[WEIR__HASH_SIZE];
     uint8_t *texts; /* the suspects as they are in the file, to which they point */
     struct weir__git_suspect *suspects;
     size_t suspects_count;
     const char **paths;
+    struct weir__git_look *looks;
 };
 
 static inline void weir__state_put(uint8_t *to, uint64_t number, unsigned size)
@@ -97,6 +101,22 @@ static inline void weir__state_name_of(const struct weir__git_id *id,
 void weir__state_name(const struct weir__git_state_about *about,
                       uint8_t ret_repository[WEIR__HASH_SIZE],
                       char ret_name[WEIR__STATE_NAME_SIZE]);
+/* Where the id is among the ids. */
+bool weir__state_find(const struct weir__git_state *state, const struct weir__git_id *id,
+                      uint64_t *ret_at);
+
+/* --- state_there.c --- */
+
+/* Bytes of one bit for each of so many ids. */
+static inline uint64_t weir__state_bits_size(uint64_t count)
+{
+    return count / 8 + 1;
+}
+
+static inline bool weir__state_bit(const uint8_t *bits, uint64_t at)
+{
+    return bits[at / 8] >> at % 8 & 1;
+}
 
 /* --- state_suspect.c --- */
 

@@ -66,7 +66,11 @@ static int merge_some(void *arg)
     uint64_t old_count = old ? old->count : 0;
     size_t new_count = new ? new->_count : 0;
     int error = 0;
+    const struct weir__git_there *there = saving->made->there;
     while (error == 0 && saving->used + size <= WINDOW) {
+        while (there && saving->old_at < old_count &&
+               !weir__state_bit(there->_bits, saving->old_at))
+            saving->old_at++;
         bool has_old = saving->old_at < old_count, has_new = saving->new_at < new_count;
         const uint8_t *one =
             has_old ? old->bytes + WEIR__STATE_HEAD_SIZE + (size_t)saving->old_at * size : NULL;
@@ -189,6 +193,7 @@ static int write_head(struct saving *saving, const uint8_t repository[WEIR__HASH
     memcpy(head + WEIR__STATE_AT_KEY, saving->about->key, WEIR__GIT_STATE_KEY_SIZE);
     memcpy(head + WEIR__STATE_AT_REPOSITORY, repository, WEIR__HASH_SIZE);
     memcpy(head + WEIR__STATE_AT_DIGEST, saving->made->digest, WEIR__HASH_SIZE);
+    memcpy(head + WEIR__STATE_AT_HELD, saving->made->held, WEIR__HASH_SIZE);
     weir__state_put(head + WEIR__STATE_AT_IDS, saving->ids, 8);
     weir__state_put(head + WEIR__STATE_AT_SUSPECTS, saving->made->suspects_count, 8);
     weir__state_put(head + WEIR__STATE_AT_TEXTS, saving->texts, 8);
@@ -304,9 +309,9 @@ int weir__git_state_save(struct weir__git_states *states, const struct weir__git
                        memcmp(made->old->key, about->key, sizeof(about->key)) == 0 &&
                        memcmp(made->old->repository, repository, sizeof(repository)) == 0),
                   "state", about->repository, "the old one is about something else");
+    WEIR__REQUIRE(!made->there || made->there->_state == made->old, "state", about->repository,
+                  "what is there was asked of another one");
     int error = made->ids ? made->ids->_error : 0;
-    if (error == -WEIR_E_TOO_LARGE)
-        saving.flaw = "the new ids need more memory than is allowed";
     if (error == 0)
         error = save(states, &saving, name, repository);
     if (error < 0)

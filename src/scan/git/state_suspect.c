@@ -9,7 +9,9 @@
  *     time           8
  *     paths_total    8
  *     paths_count    4
+ *     looks_count    4   0, or at least 2
  *     strings            path, ref, author, mail, those that it has; the paths
+ *     looks              of each: has 1, kind 1, commit, time 8, path
  *
  * A string is its length (4), its bytes, none of which is 0, and a 0, so that it can be used where
  * it lies. There is one way only to write a suspect, and nothing else is read.
@@ -29,14 +31,14 @@
 #define HAS_MAIL   64u
 #define HAS_ALL    127u
 
-#define FLAGS_ALL  63u
-#define FIXED_SIZE 24u /* without ids */
+#define FLAGS_ALL  127u
 #define KINDS_ALL  15u
 
 /* A commit's kind is one of those, and it has one. */
 static bool is_kind(bool has_commit, unsigned kind)
 {
-    return has_commit ? kind > 0 && kind <= KINDS_ALL : kind == 0;
+    bool is_one = (kind > 0 && kind <= KINDS_ALL) || kind == WEIR__GIT_START_LOST;
+    return has_commit ? is_one : kind == 0;
 }
 
 static bool is_type(unsigned type)
@@ -85,7 +87,29 @@ static int put_fixed(struct weir__buffer *to, const struct weir__git_suspect *su
         error = put_number(to, (uint64_t)where->time, 8);
     if (!error)
         error = put_number(to, where->paths_total, 8);
-    return error ? error : put_number(to, paths, 4);
+    if (!error)
+        error = put_number(to, paths, 4);
+    return error ? error : put_number(to, where->looks_count, 4);
+}
+
+static bool is_count_of_looks(uint64_t count)
+{
+    return count != 1 && count <= WEIR__GIT_LOOKS_MAX;
+}
+
+static int put_look(struct weir__buffer *to, const struct weir__git_look *look, size_t id_size)
+{
+    uint8_t bytes[2] = {
+        (uint8_t)((look->has_commit ? HAS_COMMIT : 0) | (look->is_staged ? HAS_STAGED : 0)),
+        look->has_commit ? (uint8_t)look->kind : 0};
+    if (!look->path || (look->has_commit && !is_kind(true, (unsigned)look->kind)))
+        return -WEIR_E_INVALID;
+    int error = weir__buffer_append(to, bytes, sizeof(bytes));
+    if (!error && look->has_commit)
+        error = weir__buffer_append(to, look->commit.bytes, id_size);
+    if (!error)
+        error = put_number(to, (uint64_t)look->time, 8);
+    return error ? error : put_string(to, look->path);
 }
 
 int weir__state_suspect_put(struct weir__buffer *to, const struct weir__git_suspect *suspect,
@@ -95,7 +119,8 @@ int weir__state_suspect_put(struct weir__buffer *to, const struct weir__git_susp
     size_t paths = where->paths_count < WEIR__GIT_STATE_PATHS_MAX ? where->paths_count
                                                                   : WEIR__GIT_STATE_PATHS_MAX;
     if (!is_type((unsigned)suspect->type) || suspect->flags > FLAGS_ALL ||
-        (where->has_commit && !is_kind(true, (unsigned)where->kind)))
+        (where->has_commit && !is_kind(true, (unsigned)where->kind)) ||
+        !is_count_of_looks(where->looks_count))
         return -WEIR_E_INVALID;
     int error = put_fixed(to, suspect, id_size, paths);
     if (!error)
@@ -108,6 +133,8 @@ int weir__state_suspect_put(struct weir__buffer *to, const struct weir__git_susp
         error = put_string(to, suspect->mail);
     for (size_t i = 0; !error && i < paths; i++)
         error = where->paths[i] ? put_string(to, where->paths[i]) : -WEIR_E_INVALID;
+    for (size_t i = 0; !error && i < where->looks_count; i++)
+        error = put_look(to, &where->looks[i], id_size);
     return error == -WEIR_E_OVERFLOW ? -WEIR_E_TOO_LARGE : error;
 }
 
@@ -146,9 +173,24 @@ static const char *get_string(struct reader *reader, bool is_there)
     return (const char *)get(reader, (size_t)length + 1);
 }
 
-/* paths has room for all of them, or is NULL and they are only counted. */
+static void get_look(struct reader *reader, struct weir__git_look *look)
+{
+    const uint8_t *bytes = get(reader, 2);
+    unsigned has = bytes[0], kind = bytes[1];
+    *look = (struct weir__git_look){.has_commit = has & HAS_COMMIT,
+                                    .is_staged = has & HAS_STAGED,
+                                    .kind = (enum weir__git_start)kind};
+    if (has > (HAS_COMMIT | HAS_STAGED) || !is_kind(look->has_commit, kind))
+        reader->is_short = true;
+    if (look->has_commit)
+        look->commit = weir__git_id_of(get(reader, reader->id_size), reader->id_size);
+    look->time = (int64_t)weir__state_get(get(reader, 8), 8);
+    look->path = get_string(reader, true);
+}
+
+/* paths and looks have room for all of them, or are NULL and they are only counted. */
 static void get_suspect(struct reader *reader, struct weir__git_suspect *suspect,
-                        const char **paths)
+                        const char **paths, struct weir__git_look *looks)
 {
     struct weir__git_attribution *where = &suspect->where;
     memset(suspect, 0, sizeof(*suspect));
@@ -169,7 +211,8 @@ static void get_suspect(struct reader *reader, struct weir__git_suspect *suspect
     where->time = (int64_t)weir__state_get(get(reader, 8), 8);
     where->paths_total = weir__state_get(get(reader, 8), 8);
     where->paths_count = (size_t)weir__state_get(get(reader, 4), 4);
-    if (where->paths_count > WEIR__GIT_STATE_PATHS_MAX)
+    where->looks_count = (size_t)weir__state_get(get(reader, 4), 4);
+    if (where->paths_count > WEIR__GIT_STATE_PATHS_MAX || !is_count_of_looks(where->looks_count))
         reader->is_short = true;
     where->path = get_string(reader, has & HAS_PATH);
     where->ref = get_string(reader, has & HAS_REF);
@@ -181,24 +224,31 @@ static void get_suspect(struct reader *reader, struct weir__git_suspect *suspect
         if (paths)
             paths[i] = path;
     }
+    where->looks = where->looks_count > 0 ? looks : NULL;
+    for (size_t i = 0; !reader->is_short && i < where->looks_count; i++) {
+        struct weir__git_look look;
+        get_look(reader, looks ? &looks[i] : &look);
+    }
 }
 
-/* All of them once, to see whether they are right; the number of their paths. */
-static int count_paths(struct reader reader, uint64_t count, size_t *ret_paths)
+/* All of them once, to see whether they are right; the number of their paths and looks. */
+static int count_parts(struct reader reader, uint64_t count, size_t *ret_paths, size_t *ret_looks)
 {
     struct weir__git_id last = {{0}};
-    size_t paths = 0;
+    size_t paths = 0, looks = 0;
     for (uint64_t i = 0; i < count; i++) {
         struct weir__git_suspect suspect;
-        get_suspect(&reader, &suspect, NULL);
+        get_suspect(&reader, &suspect, NULL, NULL);
         if (reader.is_short || (i > 0 && weir__git_id_compare(&last, &suspect.id) >= 0))
             return -WEIR_E_CORRUPT;
         last = suspect.id;
         paths += suspect.where.paths_count;
+        looks += suspect.where.looks_count;
     }
     if (reader.left > 0)
         return -WEIR_E_CORRUPT;
     *ret_paths = paths;
+    *ret_looks = looks;
     return 0;
 }
 
@@ -206,21 +256,26 @@ int weir__state_suspects_get(struct weir__git_state *state, uint64_t count, size
                              uint64_t room)
 {
     struct reader reader = {state->texts, length, state->id_size, false};
-    size_t paths = 0;
-    int error = count_paths(reader, count, &paths);
+    size_t paths = 0, looks = 0;
+    int error = count_parts(reader, count, &paths, &looks);
     if (error < 0 || count == 0)
         return error;
-    if (count * sizeof(*state->suspects) + paths * sizeof(*state->paths) > room)
+    if (count * sizeof(*state->suspects) + paths * sizeof(*state->paths) +
+            looks * sizeof(*state->looks) >
+        room)
         return -WEIR_E_TOO_LARGE;
     state->suspects = weir__base_alloc((size_t)count, sizeof(*state->suspects));
     state->paths = weir__base_alloc(paths + 1, sizeof(*state->paths));
-    if (!state->suspects || !state->paths)
+    state->looks = weir__base_alloc(looks + 1, sizeof(*state->looks));
+    if (!state->suspects || !state->paths || !state->looks)
         return -WEIR_E_NO_MEMORY;
     state->suspects_count = (size_t)count;
     const char **at = state->paths;
+    struct weir__git_look *look = state->looks;
     for (size_t i = 0; i < state->suspects_count; i++) {
-        get_suspect(&reader, &state->suspects[i], at);
+        get_suspect(&reader, &state->suspects[i], at, look);
         at += state->suspects[i].where.paths_count;
+        look += state->suspects[i].where.looks_count;
     }
     return 0;
 }

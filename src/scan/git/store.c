@@ -18,7 +18,9 @@ void weir__git_store_options_init(struct weir__git_store_options *options)
         .lookup_bytes = UINT64_C(64) << 20,
         .open_max = 32,
         .object_max = UINT64_C(1) << 30,
+        .build_max = UINT64_C(3) << 30,
         .chain_max = 1000000,
+        .packs_max = 64,
         .work_max = UINT64_C(4) << 30,
     };
 }
@@ -125,7 +127,8 @@ void weir__git_store_facts(const struct weir__git_store *store,
         .alternates = store->folders_count - 1,
         .alternates_unusable = store->folders_unusable,
         .packs = store->list.rows_count,
-        .packs_unindexed = store->list.unindexed,
+        .has_wrong_midx = store->has_wrong_midx,
+        .packs_unindexed = store->list.bare_count,
         .packs_unread = store->list.unread,
     };
     for (uint32_t i = 0; i < store->list.rows_count; i++)

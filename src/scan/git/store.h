@@ -11,6 +11,7 @@
  * a folder, a bare repository. Read are objects/, alternates (to 5 levels, cycles ignored, at most
  * WEIR__GIT_ALTERNATES_MAX), the multi-pack-index where there is one, SHA-1 and SHA-256. Refused in
  * one line: repository format versions above 1, extensions that are not known, refs in reftables.
+ * A multi-pack-index that says something else than the index of a pack is not used any more.
  * Ignored: .keep, bitmaps, grafts and replacements.
  *
  * While others write: git moves objects from loose files into packs, and from packs into new
@@ -48,7 +49,9 @@ struct weir__git_store_options {
                               when it does not fit, packs are asked one by one */
     unsigned open_max;     /* 32 */
     uint64_t object_max;   /* of what get builds, bases included; 1 GiB */
+    uint64_t build_max;    /* of all that is there while one is built; 3 GiB */
     uint32_t chain_max;    /* 1,000,000 */
+    uint32_t packs_max;    /* that one chain leads to, from pack to pack; git writes none; 64 */
     uint64_t work_max;     /* bytes made for one object; 4 GiB */
 };
 void weir__git_store_options_init(struct weir__git_store_options *options);
@@ -77,9 +80,12 @@ struct weir__git_store_facts {
     unsigned alternates_unusable; /* listed and not there, nested too deep, or too many */
     uint32_t packs;
     uint32_t packs_promisor;
-    uint32_t packs_unindexed; /* .pack files without an index: nothing can be read from them */
-    uint32_t packs_unread;    /* beyond WEIR__GIT_PACKS_MAX */
+    /* .pack files without an index, from which nothing can be read: those that had none whenever
+     * they were listed, since git puts the index there a moment after the pack. */
+    uint32_t packs_unindexed;
+    uint32_t packs_unread; /* beyond WEIR__GIT_PACKS_MAX */
     bool has_midx;
+    bool has_wrong_midx; /* by now: it was asked, and the index of a pack says something else */
 };
 void weir__git_store_facts(const struct weir__git_store *store,
                            struct weir__git_store_facts *ret_facts);
@@ -104,8 +110,9 @@ struct weir__git_store_pack {
     const char *stem; /* "pack/pack-..." in its objects folder */
     uint64_t pack_bytes;
     uint64_t idx_bytes;
-    uint64_t objects_max; /* by the size of its index; it may have fewer */
-    unsigned folder;      /* 0: the repository's own, else that of an alternate */
+    uint64_t pack_time_ns, idx_time_ns; /* when they were written */
+    uint64_t objects_max;               /* by the size of its index; it may have fewer */
+    unsigned folder;                    /* 0: the repository's own, else that of an alternate */
     bool is_promisor;
 };
 

@@ -51,10 +51,15 @@ const struct weir__git_cached *weir__git_cache_find(const struct weir__git_cache
     return place->bytes && place->row == row && place->offset == offset ? place : NULL;
 }
 
+bool weir__git_cache_takes(const struct weir__git_cache *cache, uint64_t length)
+{
+    return length <= cache->_bytes_max / SHARE;
+}
+
 void weir__git_cache_put(struct weir__git_cache *cache, const struct weir__git_cached *object)
 {
     struct weir__git_cached *place = place_of(cache, object->row, object->offset);
-    if (object->length > cache->_bytes_max / SHARE) {
+    if (!weir__git_cache_takes(cache, object->length)) {
         weir__base_free(object->bytes);
         return;
     }

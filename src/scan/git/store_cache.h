@@ -14,7 +14,8 @@
 #define WEIR__GIT_CACHE_PLACES 1024u
 
 struct weir__git_cached {
-    uint32_t row; /* of the pack */
+    uint32_t row;     /* of the pack */
+    uint32_t crossed; /* steps of its chain from one pack to another */
     enum weir__git_type type;
     uint64_t offset;
     uint8_t *bytes; /* NULL: a free place */
@@ -27,6 +28,9 @@ struct weir__git_cache {
     uint64_t _bytes_max;
     unsigned _hand;
 };
+
+/* Whether one of that length is kept. */
+bool weir__git_cache_takes(const struct weir__git_cache *cache, uint64_t length);
 
 WEIR_MUST_USE int weir__git_cache_init(struct weir__git_cache *cache, uint64_t bytes_max);
 void weir__git_cache_fini(struct weir__git_cache *cache);

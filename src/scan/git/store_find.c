@@ -59,7 +59,8 @@ int weir__git_list_folder(int folder, const char *name, int (*fn)(void *arg, con
                 result = fn(arg, entry->name);
             at += entry->size;
         }
-    if (result == 0 && size < 0)
+    /* One that was removed since it was opened has none, either. */
+    if (result == 0 && size < 0 && errno != ENOENT)
         result = weir_error_from_errno(errno);
     weir__base_free(window);
     weir__sys_close(fd);
@@ -138,6 +139,14 @@ static bool is_gitdir(const char *path)
            (kind_of(path, "objects") == S_IFDIR || kind_of(path, "commondir") == S_IFREG);
 }
 
+/* Of a folder that is none. */
+static const char *what_lacks(const char *path)
+{
+    if (kind_of(path, "HEAD"))
+        return "folder 'objects'";
+    return kind_of(path, "objects") == S_IFDIR ? "HEAD" : "HEAD and no objects";
+}
+
 static int find_gitdir(struct weir__git_store *store, const char *path, size_t length)
 {
     char *inner = join(path, length, ".git", 4);
@@ -180,9 +189,9 @@ int weir__git_store_find(struct weir__git_store *store, const char *path)
     if (!is_gitdir(store->gitdir))
         return weir__git_store_fail(
             store, WEIR_E_NOT_FOUND,
-            "'%s' is not a git repository: '%s' has no HEAD and no objects; give the folder that "
-            "has '.git', or a bare repository",
-            WEIR__CLIPPED(path), WEIR__CLIPPED(store->gitdir));
+            "'%s' is not a git repository: '%s' has no %s; give the folder that has '.git', or a "
+            "bare repository",
+            WEIR__CLIPPED(path), WEIR__CLIPPED(store->gitdir), what_lacks(store->gitdir));
     char *file = join(store->gitdir, strlen(store->gitdir), "commondir", 9);
     if (!file)
         return weir__git_store_fail(store, WEIR_E_TOO_LARGE, "the path is too long");

@@ -6,6 +6,8 @@
  */
 #include "store_part.h"
 
+#include <string.h>
+
 #include "alloc.h"
 #include "loose.h"
 #include "pack_delta.h"
@@ -19,6 +21,7 @@ struct built {
     enum weir__git_type type;
     uint32_t row; /* WEIR__GIT_NONE: not of a pack */
     uint64_t offset;
+    uint32_t crossed; /* steps of its chain from one pack to another */
 };
 
 struct getting {
@@ -26,6 +29,7 @@ struct getting {
     const struct weir__git_id *id; /* that was asked for */
     size_t links;
     uint64_t work;
+    uint32_t crossed; /* on the way down */
 };
 
 static int fail_at(struct getting *get, int code, const struct weir__git_place *place,
@@ -52,6 +56,16 @@ static int add_work(struct getting *get, uint64_t bytes, const struct weir__git_
     return 0;
 }
 
+/* So much is there at once, beside what is borrowed from the cache. */
+static int add_memory(struct getting *get, uint64_t held, uint64_t more,
+                      const struct weir__git_place *place)
+{
+    uint64_t most = get->store->options.build_max;
+    if (held > most || more > most - held)
+        return fail_at(get, WEIR_E_TOO_LARGE, place, "it takes more memory than there is");
+    return 0;
+}
+
 static int push(struct getting *get, const struct weir__git_place *place)
 {
     struct weir__git_store *store = get->store;
@@ -66,7 +80,8 @@ static int push(struct getting *get, const struct weir__git_place *place)
         store->links = links;
         store->links_room = room;
     }
-    store->links[get->links++] = (struct weir__git_link){place->row, place->offset};
+    store->links[get->links++] =
+        (struct weir__git_link){.row = place->row, .offset = place->offset};
     return 0;
 }
 
@@ -79,11 +94,12 @@ static int read_loose(struct getting *get, const struct weir__git_id *id,
     struct weir__git_loose loose = {.memory = NULL};
     const char *why = "";
     int result = weir__git_loose_read(store->folders[place->folder].fd, id, store->id_size,
-                                      store->options.object_max, &store->inflater, &loose, &why);
+                                      store->options.object_max, store->options.build_max,
+                                      &store->inflater, &loose, &why);
     if (result < 0)
         return fail_at(get, -result, place, why);
     *ret_built =
-        (struct built){loose.memory, loose.bytes, loose.length, loose.type, WEIR__GIT_NONE, 0};
+        (struct built){loose.memory, loose.bytes, loose.length, loose.type, WEIR__GIT_NONE, 0, 0};
     return add_work(get, loose.length, place);
 }
 
@@ -96,9 +112,11 @@ static int read_whole(struct getting *get, const struct weir__git_pack *pack,
         return fail_at(get, WEIR_E_CORRUPT, place,
                        "it claims a size that so few bytes cannot unpack to");
     int result = add_work(get, entry->size, place);
+    if (result == 0)
+        result = add_memory(get, 0, entry->size, place);
     if (result < 0)
         return result;
-    uint8_t *memory = weir__base_realloc(NULL, (size_t)entry->size, 1);
+    uint8_t *memory = weir__base_realloc(NULL, (size_t)entry->size + 1, 1);
     if (!memory)
         return fail_at(get, WEIR_E_NO_MEMORY, place, "out of memory");
     result = weir__git_pack_inflate(pack, &get->store->inflater, entry, memory, &why);
@@ -106,9 +124,18 @@ static int read_whole(struct getting *get, const struct weir__git_pack *pack,
         weir__base_free(memory);
         return fail_at(get, -result, place, why);
     }
-    *ret_built =
-        (struct built){memory, memory, (size_t)entry->size, entry->type, place->row, place->offset};
+    *ret_built = (struct built){memory,        memory, (size_t)entry->size, entry->type, place->row,
+                                place->offset, 0};
     return 0;
+}
+
+/* The same whatever the cache has: what is there has been counted. */
+static int check_crossed(struct getting *get, uint32_t below, const struct weir__git_place *place)
+{
+    return get->crossed + below > get->store->options.packs_max
+               ? fail_at(get, WEIR_E_TOO_LARGE, place,
+                         "its deltas lead through more packs than the limit")
+               : 0;
 }
 
 /* Where the base of a delta is. */
@@ -122,6 +149,11 @@ static int find_base(struct getting *get, const struct weir__git_pack *pack,
     }
     if (weir__git_pack_find(pack, &entry->base_id, &idx_at, &place->offset) == 0)
         return 0;
+    get->store->links[get->links - 1].is_crossing = true;
+    get->crossed++;
+    int limited = check_crossed(get, 0, place);
+    if (limited < 0)
+        return limited;
     uint64_t before = get->store->lists_made;
     int result = weir__git_store_locate(get->store, &entry->base_id, place);
     /* When packs were listed anew, the numbers in the links are those of before. */
@@ -142,9 +174,9 @@ static int descend(struct getting *get, struct weir__git_place *place, struct bu
         const struct weir__git_cached *cached =
             weir__git_cache_find(&store->cache, place->row, place->offset);
         if (cached) {
-            *ret_built = (struct built){NULL,         cached->bytes, cached->length,
-                                        cached->type, place->row,    place->offset};
-            return 0;
+            *ret_built = (struct built){NULL,       cached->bytes, cached->length, cached->type,
+                                        place->row, place->offset, cached->crossed};
+            return check_crossed(get, cached->crossed, place);
         }
         int result = weir__git_store_opened(store, place->row, &pack);
         if (result < 0)
@@ -166,6 +198,11 @@ static int descend(struct getting *get, struct weir__git_place *place, struct bu
 
 /* --- up --- */
 
+static uint64_t held_of(const struct built *built)
+{
+    return built->memory ? built->length : 0;
+}
+
 static int apply(struct getting *get, const struct weir__git_place *place,
                  const struct weir__git_entry *entry, const uint8_t *packed_delta,
                  const struct built *base, struct built *ret_built)
@@ -175,17 +212,20 @@ static int apply(struct getting *get, const struct weir__git_place *place,
         delta.base_length != base->length)
         return fail_at(get, WEIR_E_CORRUPT, place, "its delta does not fit its base");
     int result = add_work(get, delta.result_length, place);
+    if (result == 0)
+        result = add_memory(get, held_of(base) + entry->size, delta.result_length, place);
     if (result < 0)
         return result;
-    uint8_t *memory = weir__base_realloc(NULL, (size_t)delta.result_length, 1);
+    uint8_t *memory = weir__base_realloc(NULL, (size_t)delta.result_length + 1, 1);
     if (!memory)
         return fail_at(get, WEIR_E_NO_MEMORY, place, "out of memory");
     if (weir__git_delta_apply(&delta, base->bytes, memory) < 0) {
         weir__base_free(memory);
         return fail_at(get, WEIR_E_CORRUPT, place, "its delta does not fit its base");
     }
-    *ret_built = (struct built){memory,     memory,     (size_t)delta.result_length,
-                                base->type, place->row, place->offset};
+    *ret_built = (struct built){memory,       memory,     (size_t)delta.result_length,
+                                base->type,   place->row, place->offset,
+                                base->crossed};
     return 0;
 }
 
@@ -207,6 +247,8 @@ static int step_up(struct getting *get, const struct weir__git_place *place,
     if (result < 0)
         return fail_at(get, -result, place, why);
     result = add_work(get, entry.size, place);
+    if (result == 0)
+        result = add_memory(get, held_of(base), entry.size, place);
     if (result < 0)
         return result;
     uint8_t *delta = weir__base_realloc(NULL, (size_t)entry.size, 1);
@@ -222,8 +264,12 @@ static int step_up(struct getting *get, const struct weir__git_place *place,
 /* The bytes go into the cache, or are freed. */
 static void let_go(struct weir__git_store *store, struct built *built)
 {
-    struct weir__git_cached cached = {built->row, built->type, built->offset, built->memory,
-                                      built->length};
+    struct weir__git_cached cached = {.row = built->row,
+                                      .crossed = built->crossed,
+                                      .type = built->type,
+                                      .offset = built->offset,
+                                      .bytes = built->memory,
+                                      .length = built->length};
     if (built->memory && built->row != WEIR__GIT_NONE)
         weir__git_cache_put(&store->cache, &cached);
     else
@@ -236,6 +282,7 @@ static int build(struct getting *get, struct weir__git_place *place, struct buil
     struct built built = {.memory = NULL};
     get->links = 0;
     get->work = 0;
+    get->crossed = 0;
     int result = descend(get, place, &built);
     while (result == 0 && get->links > 0) {
         struct weir__git_link link = get->store->links[--get->links];
@@ -243,6 +290,7 @@ static int build(struct getting *get, struct weir__git_place *place, struct buil
         struct built next = {.memory = NULL};
         result = step_up(get, &at, &built, &next);
         let_go(get->store, &built);
+        next.crossed += link.is_crossing;
         built = next;
     }
     if (result < 0)
@@ -252,6 +300,22 @@ static int build(struct getting *get, struct weir__git_place *place, struct buil
     return result;
 }
 
+/* What is too large for the cache becomes the buffer's own: it is never there twice. Those that are
+ * built have room for the NUL behind them; loose ones begin behind their head, which is moved
+ * over. */
+static int hand_over(struct weir__git_store *store, struct built *built, struct weir__buffer *bytes)
+{
+    bool is_large = built->memory && !weir__git_cache_takes(&store->cache, built->length);
+    if (!is_large) {
+        weir__buffer_truncate(bytes, 0);
+        return weir__buffer_append(bytes, built->bytes, built->length);
+    }
+    memmove(built->memory, built->bytes, built->length);
+    weir__buffer_adopt(bytes, (char *)built->memory, built->length);
+    built->memory = NULL;
+    return 0;
+}
+
 int weir__git_store_get(void *arg, const struct weir__git_id *id, enum weir__git_type *ret_type,
                         struct weir__buffer *bytes)
 {
@@ -259,6 +323,8 @@ int weir__git_store_get(void *arg, const struct weir__git_id *id, enum weir__git
     struct getting get = {.store = store, .id = id};
     struct built built = {.memory = NULL};
     struct weir__git_place place = {.is_loose = false};
+    if (!weir__git_cache_takes(&store->cache, bytes->_capacity))
+        weir__buffer_adopt(bytes, NULL, 0); /* it would be there beside the next one */
     int result = weir__git_store_locate(store, id, &place);
     if (result == 0)
         result = build(&get, &place, &built);
@@ -275,8 +341,7 @@ int weir__git_store_get(void *arg, const struct weir__git_id *id, enum weir__git
     if (built.length > weir__buffer_max(bytes)) {
         result = fail_at(&get, WEIR_E_TOO_LARGE, &place, "it is larger than asked for");
     } else {
-        weir__buffer_truncate(bytes, 0);
-        result = weir__buffer_append(bytes, built.bytes, built.length);
+        result = hand_over(store, &built, bytes);
         if (result < 0)
             result = fail_at(&get, WEIR_E_NO_MEMORY, &place, "out of memory");
         else if (ret_type)

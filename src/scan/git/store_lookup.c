@@ -1,9 +1,12 @@
 /* store_lookup.c - in which pack an object is.
  *
- * First the multi-pack-indexes. Then packs that are in none: the one that had the last object, then
- * all others through the few that stay open. Where there are more packs than may be open, a table
- * of the first bytes of all their ids is made once, if there is memory for it, so that a lookup
- * opens one pack and not thousands. Loose files come last, since most objects are packed.
+ * First the multi-pack-indexes, which say in which pack an object is; where in that pack, its own
+ * index says, since that is what the pack was read by, and one object must not be taken for
+ * another. A multi-pack-index that says something else is not used any more. Then packs that are in
+ * none: the one that had the last object, then all others through the few that stay open. Where
+ * there are more packs than may be open, a table of the first bytes of all their ids is made once,
+ * if there is memory for it, so that a lookup opens one pack and not thousands. Loose files come
+ * last, since most objects are packed.
  */
 #include "store_part.h"
 
@@ -97,6 +100,8 @@ static void open_midx(struct weir__git_store *store, unsigned number)
 {
     struct weir__git_folder *folder = &store->folders[number];
     struct midx_look look = {.store = store, .folder = folder, .number = number};
+    if (folder->is_midx_refused)
+        return;
     if (weir__mapped_open(&folder->midx_map, folder->fd, "pack/multi-pack-index", SIZE_MAX) < 0)
         return;
     int result = weir__mapped_read(&folder->midx_map, look_at_head, &look);
@@ -288,21 +293,54 @@ static int ask_packs(struct weir__git_store *store, const struct weir__git_id *i
     return result;
 }
 
+/* From now on its packs are asked themselves, also when they are listed anew. */
+static void refuse_midx(struct weir__git_store *store, struct weir__git_folder *folder)
+{
+    for (uint32_t i = 0; i < folder->midx.packs_count; i++)
+        if (folder->midx_rows[i] != NONE)
+            store->list.rows[folder->midx_rows[i]].is_in_midx = false;
+    close_midx(folder);
+    folder->is_midx_refused = true;
+    weir__base_free(store->known);
+    store->known = NULL;
+    store->known_count = 0;
+    store->is_known_tried = false;
+}
+
+/* NotFound: others are to be asked. */
+static int ask_midx(struct weir__git_store *store, struct weir__git_folder *folder,
+                    const struct weir__git_id *id, struct weir__git_place *ret_place)
+{
+    struct midx_look look = {.store = store, .folder = folder, .id = id};
+    struct weir__git_place place;
+    if (!folder->midx_rows || weir__mapped_read(&folder->midx_map, look_for, &look) < 0)
+        return -WEIR_E_NOT_FOUND;
+    uint32_t row = folder->midx_rows[look.pack];
+    if (row == NONE)
+        return -WEIR_E_CLOSED; /* of a pack that is not there any more */
+    int result = ask_pack(store, row, id, &place);
+    if (result == 0 && place.offset == look.offset) {
+        *ret_place = place;
+        return 0;
+    }
+    if (result == -WEIR_E_CLOSED || result == -WEIR_E_NO_MEMORY || result == -WEIR_E_NO_DESCRIPTORS)
+        return result;
+    /* A pack whose own index cannot be read is told by who walks it; another may have a copy. */
+    store->has_wrong_midx |= result == 0 || result == -WEIR_E_NOT_FOUND;
+    refuse_midx(store, folder);
+    return -WEIR_E_NOT_FOUND;
+}
+
 static int locate_once(struct weir__git_store *store, const struct weir__git_id *id,
                        struct weir__git_place *ret_place)
 {
+    int result;
     for (unsigned i = 0; i < store->folders_count; i++) {
-        struct midx_look look = {.store = store, .folder = &store->folders[i], .id = id};
-        if (!look.folder->midx_rows ||
-            weir__mapped_read(&look.folder->midx_map, look_for, &look) < 0)
-            continue;
-        uint32_t row = look.folder->midx_rows[look.pack];
-        if (row == NONE)
-            return -WEIR_E_CLOSED; /* of a pack that is not there any more */
-        *ret_place = (struct weir__git_place){.row = row, .offset = look.offset};
-        return 0;
+        result = ask_midx(store, &store->folders[i], id, ret_place);
+        if (result != -WEIR_E_NOT_FOUND)
+            return result;
     }
-    int result = ask_packs(store, id, ret_place);
+    result = ask_packs(store, id, ret_place);
     if (result == 0 || result == -WEIR_E_CLOSED || result == -WEIR_E_NO_MEMORY)
         return result;
     for (unsigned i = 0; i < store->folders_count; i++)

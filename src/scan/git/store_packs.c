@@ -98,13 +98,52 @@ static int add_row(struct weir__git_list *list, const struct weir__git_row *row)
     return 0;
 }
 
-static uint64_t size_of(int folder, const char *stem, const char *suffix)
+static int add_bare(struct weir__git_list *list, size_t stem_at, unsigned folder)
+{
+    if (list->bare_count == list->bare_room) {
+        size_t room = list->bare_room ? list->bare_room * 2 : 16;
+        struct weir__git_bare *bare = weir__base_realloc(list->bare, room, sizeof(*bare));
+        if (!bare)
+            return -WEIR_E_NO_MEMORY;
+        list->bare = bare;
+        list->bare_room = room;
+    }
+    list->bare[list->bare_count++] = (struct weir__git_bare){stem_at, folder};
+    return 0;
+}
+
+/* Leaves those that the list before this one has, too: others came meanwhile, and their indexes
+ * come. Both are in order. */
+static void keep_bare(struct weir__git_list *list, const struct weir__git_list *before)
+{
+    uint32_t kept = 0, j = 0;
+    for (uint32_t i = 0; i < list->bare_count; i++) {
+        const struct weir__git_bare *bare = &list->bare[i];
+        int order = -1;
+        for (; j < before->bare_count && order < 0; j += order < 0) {
+            const struct weir__git_bare *other = &before->bare[j];
+            order = (int)other->folder - (int)bare->folder;
+            if (order == 0)
+                order = strcmp(weir__buffer_text(&before->names) + other->stem_at,
+                               weir__buffer_text(&list->names) + bare->stem_at);
+        }
+        if (order == 0)
+            list->bare[kept++] = *bare;
+    }
+    list->bare_count = kept;
+}
+
+/* Zeros for one that is gone. */
+static void look_at(int folder, const char *stem, const char *suffix, uint64_t *ret_bytes,
+                    uint64_t *ret_time_ns)
 {
     char name[WEIR__GIT_PACK_NAME_SIZE];
     struct stat st;
     snprintf(name, sizeof(name), "%s%s", stem, suffix);
-    return weir__sys_fstatat(folder, name, &st, 0) == 0 && st.st_size > 0 ? (uint64_t)st.st_size
-                                                                          : 0;
+    if (weir__sys_fstatat(folder, name, &st, 0) < 0)
+        return;
+    *ret_bytes = st.st_size > 0 ? (uint64_t)st.st_size : 0;
+    *ret_time_ns = (uint64_t)st.st_mtim.tv_sec * WEIR_NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
 }
 
 /* Files of one stem stand together: .idx, .pack, .promisor. */
@@ -121,14 +160,15 @@ static int add_rows(struct listing *listing, const struct weir__git_folder *fold
         bool has[SUFFIXES] = {false};
         for (; i < listing->count && strcmp(names + listing->seen[i].stem_at, stem) == 0; i++)
             has[listing->seen[i].suffix] = true;
-        if (has[SUFFIX_PACK] && !has[SUFFIX_IDX])
-            listing->list->unindexed++;
-        if (!has[SUFFIX_PACK] || !has[SUFFIX_IDX])
-            continue;
-        row.is_promisor = has[SUFFIX_PROMISOR];
-        row.idx_bytes = size_of(folder->fd, stem, ".idx");
-        row.pack_bytes = size_of(folder->fd, stem, ".pack");
-        int result = add_row(listing->list, &row);
+        int result = 0;
+        if (has[SUFFIX_PACK] && has[SUFFIX_IDX]) {
+            row.is_promisor = has[SUFFIX_PROMISOR];
+            look_at(folder->fd, stem, ".idx", &row.idx_bytes, &row.idx_time_ns);
+            look_at(folder->fd, stem, ".pack", &row.pack_bytes, &row.pack_time_ns);
+            result = add_row(listing->list, &row);
+        } else if (has[SUFFIX_PACK]) {
+            result = add_bare(listing->list, row.stem_at, number);
+        }
         if (result < 0)
             return result;
     }
@@ -159,6 +199,7 @@ void weir__git_list_fini(struct weir__git_list *list)
 {
     weir__buffer_fini(&list->names);
     weir__base_free(list->rows);
+    weir__base_free(list->bare);
     *list = (struct weir__git_list){.rows = NULL};
 }
 
@@ -178,6 +219,8 @@ int weir__git_store_relist(struct weir__git_store *store)
         weir__git_list_fini(&list);
         return result;
     }
+    if (store->lists_made > 0)
+        keep_bare(&list, &store->list);
     weir__git_store_close_packs(store);
     weir__git_store_forget(store);
     weir__git_list_fini(&store->list);
@@ -220,6 +263,8 @@ void weir__git_store_pack(const struct weir__git_store *store, uint32_t i,
         .stem = weir__git_store_stem(store, i),
         .pack_bytes = row->pack_bytes,
         .idx_bytes = row->idx_bytes,
+        .pack_time_ns = row->pack_time_ns,
+        .idx_time_ns = row->idx_time_ns,
         .objects_max = weir__git_idx_count_max(row->idx_bytes, store->id_size),
         .folder = row->folder,
         .is_promisor = row->is_promisor,

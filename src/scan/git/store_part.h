@@ -21,13 +21,15 @@ struct weir__git_folder { /* objects/, of the repository or of an alternate */
     struct timespec pack_time; /* of pack/ when it was listed */
     struct weir__mapped midx_map;
     struct weir__git_midx midx;
-    uint32_t *midx_rows; /* which row each of its packs is; NULL: no multi-pack-index */
+    uint32_t *midx_rows;  /* which row each of its packs is; NULL: no multi-pack-index */
+    bool is_midx_refused; /* it said what the index of a pack does not say */
 };
 
 struct weir__git_row { /* a pack */
     size_t stem_at;    /* in names */
     uint64_t pack_bytes;
     uint64_t idx_bytes;
+    uint64_t pack_time_ns, idx_time_ns;
     uint8_t folder;
     bool is_promisor;
     bool is_in_midx;
@@ -45,17 +47,25 @@ struct weir__git_known { /* a row of the table of lookups, sorted */
     uint32_t idx_at;
 };
 
+struct weir__git_bare { /* a pack without an index, in this list and in all before it */
+    size_t stem_at;
+    unsigned folder;
+};
+
 struct weir__git_list {
     struct weir__buffer names;
     struct weir__git_row *rows;
     size_t rows_room;
     uint32_t rows_count;
-    uint32_t unindexed;
+    struct weir__git_bare *bare; /* in the order of folders and stems */
+    size_t bare_room;
+    uint32_t bare_count;
     uint32_t unread;
 };
 
 struct weir__git_link { /* a step of a chain */
     uint32_t row;
+    bool is_crossing; /* its base is in another pack, or loose */
     uint64_t offset;
 };
 
@@ -67,6 +77,7 @@ struct weir__git_store {
     unsigned folders_count;
     unsigned folders_unusable;
     bool is_shallow, is_partial;
+    bool has_wrong_midx;
     struct weir__git_list list;
     uint64_t lists_made;             /* numbers of rows are those of the last one */
     struct weir__git_opened *opened; /* open_max of them */

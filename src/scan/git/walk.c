@@ -175,6 +175,14 @@ static int make(struct weir__git_walking *walk, uint32_t depth)
     return build(walk, depth, true);
 }
 
+/* Objects lie in the index in the order of their ids, so each is a miss of the cache, which takes
+ * as long as inflating a small delta. It is seen to while the one before is at work. */
+static void fetch(const struct weir__git_plan *plan, uint32_t i)
+{
+    if (i < plan->count)
+        weir__git_pack_fetch(plan->pack, weir__git_plan_offset(plan, i), plan->_idx_at[i]);
+}
+
 /* Makes it and hands it out. ret_is_base: it is there for those that are built from it. */
 static int visit(struct weir__git_walking *walk, uint32_t depth, bool *ret_is_base)
 {
@@ -183,6 +191,8 @@ static int visit(struct weir__git_walking *walk, uint32_t depth, bool *ret_is_ba
     int result = ask(walk);
     if (result < 0)
         return result;
+    uint32_t child = walk->plan->_child[node->i];
+    fetch(walk->plan, child != NONE ? child : depth > 0 ? node->next : node->i + 1);
     walk->work = walk->size = 0;
     walk->is_too_large = false;
     if (weir__git_plan_is(walk->plan, node->i, WEIR__GIT_PLAN_BROKEN)) {

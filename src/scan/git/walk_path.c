@@ -169,8 +169,10 @@ int weir__git_walk_get_external(struct weir__git_walking *walk, const struct wei
     if (result < 0)
         return fail(walk, -result,
                     result == -WEIR_E_NOT_FOUND ? "its base is missing"
-                                                : "its base, which is not in the pack, "
-                                                  "cannot be read");
+                    : result == -WEIR_E_TOO_LARGE
+                        ? "its base, which is not in the pack, is large or leads through many "
+                          "packs: git repack -ad makes one of them"
+                        : "its base, which is not in the pack, cannot be read");
     return 0;
 }
 

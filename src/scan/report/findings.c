@@ -324,12 +324,13 @@ static void note_secret(struct weir__findings *findings, const struct weir__newc
 }
 
 /* A name may be looked at more than once: when it is scanned, and when that is told to be
- * incomplete. */
+ * incomplete. In a history it is one of each object that had it. */
 static bool is_name_listed(const struct weir__found *found, const struct weir__found_place *place)
 {
     for (size_t i = 0; i < found->places_count && place->is_in_name; i++)
         if (found->places[i].is_in_name &&
-            strcmp(found->places[i].fingerprint, place->fingerprint) == 0)
+            strcmp(found->places[i].fingerprint, place->fingerprint) == 0 &&
+            weir__place_is_of(&found->places[i], place->object, place->commit))
             return true;
     return false;
 }
@@ -562,7 +563,7 @@ static void cut_to_secret(struct weir__found_place *place)
     memmove(place->line, place->line + place->line_from, length);
     place->line[length] = '\0';
     place->line_from = 0;
-    place->line_length = place->line_until = length;
+    place->line_length = place->line_until = (uint32_t)length;
 }
 
 static void hide_others(const struct weir__veil *veil, struct weir__record *record)

@@ -32,13 +32,16 @@ struct weir__found_place {
     char *commit; /* or NULL */
     /* Of what is in the history of a repository, else NULL: brought.h. */
     char *object, *author, *mail, *date, *subject;
-    char *by; /* or NULL: by a branch or a tag, or of no repository */
+    char *by;             /* or NULL: by a branch or a tag, or of no repository */
+    char *paths;          /* others that it had: paths.h; or NULL */
+    uint64_t paths_total; /* of the others, also those that are not listed */
+    char *_joined;        /* the list, where it is no part of the place's own memory */
     int64_t time;
     uint64_t versions; /* of the file that have it, once finished; 0: it is of no repository */
     struct weir__place place;
     char *encodings; /* "base64, hex", outermost first; "" when it was plain */
     char *line;      /* cut around the secret, which is redacted unless it is shown */
-    size_t line_length, line_from, line_until;
+    uint32_t line_length, line_from, line_until;
     bool is_in_name; /* the line is the path */
     bool is_beside;  /* in a container itself, and in none of its members: beside.h */
     bool is_around;  /* the same of what was scanned before anybody knew that it is one */
@@ -52,13 +55,13 @@ struct weir__found {
     char *match; /* likewise */
     size_t match_length;
     double entropy;
-    bool is_checked;
     struct weir__found_place *places; /* ordered by path and offset once finished */
     size_t places_count;              /* listed */
     uint64_t places_total;
     /* Of rule and secret alone, once finished, when places that are not listed are or may be in
      * files of which no place is; else "". */
     char everywhere[WEIR__FINGERPRINT_SIZE];
+    bool is_checked;
     uint64_t number; /* that weir__findings_fresh() gave it; 0: none */
 };
 

@@ -13,9 +13,12 @@
 
 #define CAPACITY_FIRST  64u
 #define LINE_LENGTH_MAX 8192u
-#define HEX_DIGITS      32u
-#define SHORT_LENGTH    256u /* bytes of a digest's input that are put together first */
-#define HEAD            "weir scan 1\n"
+/* Digits of a commit that is written short. */
+#define SHORT_MIN    7u
+#define SHORT_END    64u
+#define HEX_DIGITS   32u
+#define SHORT_LENGTH 256u /* bytes of a digest's input that are put together first */
+#define HEAD         "weir scan 1\n"
 
 void weir__digest_begin(struct weir__hash *hash, char kind)
 {
@@ -165,20 +168,16 @@ bool weir__known_has(const struct weir__known *known, enum weir__known_kind kind
     return has(known, &digest);
 }
 
-bool weir__known_has_line_name(const struct weir__known *known, const char *commit,
-                               const char *path, const char *rule, uint64_t line)
+/* With the first so many digits of the commit; 0: without it. */
+static bool has_line_name(const struct weir__known *known, const char *commit, size_t commit_length,
+                          const char *path, const char *rule, uint64_t line)
 {
     char digits[24];
-    if (!(known->_kinds & 1u << WEIR__KNOWN_LINE_NAME))
-        return false;
     size_t digits_length = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, line);
     const struct weir__known_part pieces[] = {
-        {commit ? commit : "", commit ? strlen(commit) : 0},
-        {":", commit ? 1 : 0},
-        {path, strlen(path)},
-        {":", 1},
-        {rule, strlen(rule)},
-        {":", 1},
+        {commit, commit_length}, {":", commit_length > 0},
+        {path, strlen(path)},    {":", 1},
+        {rule, strlen(rule)},    {":", 1},
         {digits, digits_length},
     };
     const size_t count = sizeof(pieces) / sizeof(pieces[0]);
@@ -196,6 +195,19 @@ bool weir__known_has_line_name(const struct weir__known *known, const char *comm
         weir__hash_update(&hash, pieces[i].text, pieces[i].length);
     weir__digest_end(&hash, &digest);
     return has(known, &digest);
+}
+
+bool weir__known_has_line_name(const struct weir__known *known, const char *commit,
+                               const char *path, const char *rule, uint64_t line)
+{
+    size_t length = commit ? strlen(commit) : 0;
+    if (!(known->_kinds & 1u << WEIR__KNOWN_LINE_NAME))
+        return false;
+    bool is_known = has_line_name(known, commit ? commit : "", length, path, rule, line);
+    for (size_t i = SHORT_MIN; i < length && i < SHORT_END && !is_known; i++)
+        is_known =
+            known->_short_commits >> i & 1 && has_line_name(known, commit, i, path, rule, line);
+    return is_known;
 }
 
 /* Ignore files. */
@@ -228,6 +240,16 @@ static bool is_line_name(const char *text, size_t length)
     return colons > 0;
 }
 
+/* Commits may be written short, as git writes them. */
+static void note_short(struct weir__known *known, const char *text, size_t length)
+{
+    size_t digits = 0;
+    while (digits < length && is_hex(text[digits]))
+        digits++;
+    if (digits >= SHORT_MIN && digits < SHORT_END && digits < length && text[digits] == ':')
+        known->_short_commits |= UINT64_C(1) << digits;
+}
+
 static int add_name(struct weir__known *known, const char *text, size_t length)
 {
     if (is_fingerprint(text, length)) {
@@ -240,6 +262,7 @@ static int add_name(struct weir__known *known, const char *text, size_t length)
         text += 2;
         length -= 2;
     }
+    note_short(known, text, length);
     const struct weir__known_part part = {text, length};
     int error = weir__mask_is_one(text, length) ? weir__masks_add(&known->masks, text, length) : 0;
     return error ? error : weir__known_add(known, WEIR__KNOWN_LINE_NAME, &part, 1);

@@ -52,6 +52,7 @@ struct weir__known {
     struct weir__digest *_slots; /* all zero: empty */
     size_t _count, _capacity;
     unsigned _kinds;          /* 1u << kind of what is in it */
+    uint64_t _short_commits;  /* 1 << digits, of commits in names that may be the first digits */
     struct weir__masks masks; /* of names and places that have something hidden in them */
 };
 
@@ -64,7 +65,7 @@ WEIR_MUST_USE int weir__known_add(struct weir__known *known, enum weir__known_ki
 bool weir__known_has(const struct weir__known *known, enum weir__known_kind kind,
                      const struct weir__known_part *parts, size_t count);
 /* The form "path:rule:line", with "commit:" before it if there is one, without putting it together
- * first. */
+ * first. Names may have the first seven digits and more of the commit alone. */
 bool weir__known_has_line_name(const struct weir__known *known, const char *commit,
                                const char *path, const char *rule, uint64_t line);
 

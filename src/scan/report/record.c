@@ -9,13 +9,14 @@
 #include "alloc.h"
 #include "brought.h"
 #include "cover.h"
+#include "paths.h"
 
 #include "banned.h"
 
 #define LINE_KEPT        1024u /* bytes of a line */
 #define LINE_KEPT_BEFORE 512u  /* of those, before the secret */
 #define MATCH_KEPT       512u
-#define REDACTED_SIZE    48u
+#define REDACTED_SIZE    40u
 
 bool weir__finding_is_path(const struct weir__finding *finding)
 {
@@ -44,6 +45,7 @@ const struct weir__digest *weir__place_object(const struct weir__found_place *pl
 
 void weir__place_fini(struct weir__found_place *place)
 {
+    weir__base_free(place->_joined);
     weir__base_free(block_of(place));
     *place = (struct weir__found_place){0};
 }
@@ -53,7 +55,8 @@ size_t weir__place_bytes(const struct weir__found_place *place)
     const char *const texts[] = {place->commit, place->object,  place->author, place->mail,
                                  place->date,   place->subject, place->by};
     size_t bytes = sizeof(struct weir__digest) + strlen(place->path) + 1 +
-                   strlen(place->encodings) + 1 + place->line_length + 1;
+                   strlen(place->encodings) + 1 + place->line_length + 1 +
+                   weir__paths_bytes(place->paths);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         bytes += texts[i] ? strlen(texts[i]) + 1 : 0;
     return bytes;
@@ -62,8 +65,9 @@ size_t weir__place_bytes(const struct weir__found_place *place)
 int weir__place_copy(const struct weir__found_place *place, struct weir__found_place *ret_copy)
 {
     struct weir__found_place copy = *place;
-    char **const texts[] = {&copy.path, &copy.commit,  &copy.object, &copy.author, &copy.mail,
-                            &copy.date, &copy.subject, &copy.by,     &copy.line,   &copy.encodings};
+    char **const texts[] = {&copy.path, &copy.commit,    &copy.object,  &copy.author,
+                            &copy.mail, &copy.date,      &copy.subject, &copy.by,
+                            &copy.line, &copy.encodings, &copy.paths};
     size_t bytes = weir__place_bytes(place);
     char *block = weir__base_alloc(1, bytes);
     if (!block)
@@ -79,6 +83,17 @@ int weir__place_copy(const struct weir__found_place *place, struct weir__found_p
 static int compare_u64(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool weir__place_is_of(const struct weir__found_place *place, const char *object,
+                       const char *commit)
+{
+    return is_same(place->object, object) && is_same(place->commit, commit);
 }
 
 int weir__place_compare(const void *a, const void *b)
@@ -132,15 +147,26 @@ static void put_encodings(char *text, const struct weir__finding *finding)
     *text = '\0';
 }
 
+static bool cover_text(char *text)
+{
+    weir__cover_line(text);
+    return weir__cover_source(text);
+}
+
 /* What else a line calls a secret, before the one that was found and behind it: there may be no
- * rule for it. */
-static void cover_beside(struct weir__found_place *place)
+ * rule for it. Of a line that was cut, the rest of a word at its beginning may be that of a secret
+ * which is named before it. */
+static void cover_beside(struct weir__found_place *place, bool is_cut)
 {
     char first = place->line[place->line_from];
     place->line[place->line_from] = '\0';
-    weir__cover_line(place->line);
+    if (is_cut)
+        weir__hide(place->line, 0, strcspn(place->line, " \t\"'`,;&<>(){}[]"));
+    bool is_listed = cover_text(place->line);
     place->line[place->line_from] = first;
-    weir__cover_line(place->line + place->line_until);
+    if (is_listed)
+        weir__cover_listed(place->line + place->line_until);
+    (void)cover_text(place->line + place->line_until);
 }
 
 /* The secret in its line: where the finding says, again elsewhere, and as it is encoded. */
@@ -164,7 +190,7 @@ static void hide_in_line(struct weir__found_place *place, const struct weir__fin
     if (from < room)
         weir__hide(place->line, place->line_from + (size_t)from,
                    place->line_from + (until < room ? (size_t)until : room));
-    cover_beside(place);
+    cover_beside(place, finding->place.column > place->line_from + 1);
 }
 
 void weir__hide_in_path(char *path, const struct weir__finding *finding)
@@ -221,9 +247,10 @@ static int place_init(struct weir__found_place *place, const struct weir__newcom
     size_t kept = finding->line_length - cut < LINE_KEPT ? finding->line_length - cut : LINE_KEPT;
     const char *shown = is_shown || !finding->shown_path ? path : finding->shown_path;
     size_t path_length = strlen(shown), commit_length = commit ? strlen(commit) : 0;
-    char *block = weir__base_alloc(1, sizeof(struct weir__digest) + path_length + commit_length +
-                                          encodings_length(finding) + kept + 4 +
-                                          brought_length(finding->brought));
+    size_t encodings = encodings_length(finding), paths = weir__paths_size(newcomer);
+    char *block =
+        weir__base_alloc(1, sizeof(struct weir__digest) + path_length + commit_length + encodings +
+                                kept + 4 + brought_length(finding->brought) + paths);
     if (!block)
         return -WEIR_E_NO_MEMORY;
     memcpy(block, &newcomer->object, sizeof(newcomer->object));
@@ -232,15 +259,20 @@ static int place_init(struct weir__found_place *place, const struct weir__newcom
                                         .is_in_name = finding->is_in_name,
                                         .is_beside = finding->is_beside,
                                         .is_around = finding->is_around,
-                                        .line_length = kept,
-                                        .line_from = from - cut,
-                                        .line_until = until - cut < kept ? until - cut : kept};
+                                        .line_length = (uint32_t)kept,
+                                        .line_from = (uint32_t)(from - cut),
+                                        .line_until =
+                                            (uint32_t)(until - cut < kept ? until - cut : kept)};
     place->path = put(&at, shown, path_length);
     place->commit = commit ? put(&at, commit, commit_length) : NULL;
     put_brought(place, &at, finding->brought, is_shown);
     place->line = put(&at, finding->line_length ? finding->line + cut : "", kept);
     place->encodings = at;
     put_encodings(at, finding);
+    if (paths > 0) {
+        place->paths = at + strlen(at) + 1;
+        weir__paths_put(newcomer, place->paths, is_shown, &place->paths_total);
+    }
     weir__fingerprint(finding->rule->id, finding->secret, finding->secret_length, path,
                       place->fingerprint);
     if (is_shown)
@@ -364,7 +396,8 @@ void weir__record_free(struct weir__record *record)
 
 size_t weir__record_bytes(const struct weir__record *record)
 {
-    size_t bytes = sizeof(*record) + REDACTED_SIZE + record->found.secret_length +
+    size_t secret = record->found.secret_length + 1;
+    size_t bytes = sizeof(*record) + (secret < REDACTED_SIZE ? REDACTED_SIZE : secret) +
                    record->found.match_length + 1 + record->room * sizeof(record->found.places[0]);
     for (size_t i = 0; i < record->found.places_count; i++)
         bytes += weir__place_bytes(&record->found.places[i]);

@@ -7,20 +7,22 @@
 
 #include "redact.h"
 
+/* There may be as many of these as there is memory for: flags stand where nothing is lost between
+ * fields. */
 struct weir__record {
     struct weir__found found; /* places: an array of _room */
     struct weir__digest key;  /* rule and secret */
     struct weir__record *next_fresh;
-    size_t room;  /* for places */
-    bool is_heap; /* the places are a heap with the last one on top */
+    size_t room; /* for places */
     /* Whose match it is: the first place, which is never given up. */
     struct weir__found_place owner;
-    bool has_match_offset; /* the match is a stretch of the object */
     uint64_t match_offset;
     /* Of the first place that was not listed, or ""; and whether others of them are elsewhere. */
     char unlisted[WEIR__FINGERPRINT_SIZE];
     bool is_everywhere;
-    size_t came; /* so many came before it */
+    bool is_heap;          /* the places are a heap with the last one on top */
+    bool has_match_offset; /* the match is a stretch of the object */
+    size_t came;           /* so many came before it */
 };
 
 /* A finding on its way in. */
@@ -48,6 +50,9 @@ WEIR_MUST_USE int weir__place_copy(const struct weir__found_place *place,
 void weir__place_fini(struct weir__found_place *place);
 /* By path, offset and whatever else tells two of them apart. */
 int weir__place_compare(const void *a, const void *b);
+/* Whether it is in this object of a history, as brought by this commit; NULL: in none, by none. */
+bool weir__place_is_of(const struct weir__found_place *place, const char *object,
+                       const char *commit);
 /* The object that the place is in. */
 const struct weir__digest *weir__place_object(const struct weir__found_place *place);
 

@@ -7,6 +7,7 @@
 
 #include <weir/error.h>
 
+#include "paths.h"
 #include "report_parts.h"
 #include "require.h"
 #include "text.h"
@@ -16,6 +17,8 @@
 
 /* The longest value is a path of an archive in archives, each byte written as six. */
 #define BUFFER_MAX (8u << 20)
+/* Of the other paths of a place, in a sentence. */
+#define PATHS_SHOWN 8u
 
 static const struct {
     const char *name;
@@ -374,11 +377,54 @@ const char *weir__rule_description(const struct weir__rule *rule)
 
 /* Sentences. */
 
+static void write_known(struct weir__writer *writer, const char *before, const char *text,
+                        weir__put_piece *put)
+{
+    if (!text || !*text)
+        return;
+    weir__write(writer, before);
+    weir__write_pieces(writer, text, strlen(text), put);
+}
+
+void weir__write_brought(struct weir__writer *writer, const struct weir__found_place *place,
+                         weir__put_piece *put)
+{
+    write_known(writer, ", commit ", place->commit, put);
+    if (!place->object)
+        return;
+    write_known(writer, " by ", place->author, put);
+    write_known(writer, ", ", place->date, put);
+    write_known(writer, ", ", place->by, put);
+}
+
+bool weir__write_paths(struct weir__writer *writer, const struct weir__found_place *place,
+                       const char *before, weir__put_piece *put)
+{
+    uint64_t shown = 0;
+    for (const char *path = place->paths; path && *path && shown < PATHS_SHOWN;
+         path = weir__paths_next(path)) {
+        weir__write(writer, shown++ == 0 ? before : ", ");
+        weir__write_name(writer, path, put);
+    }
+    if (shown > 0 && place->paths_total > shown) {
+        weir__write(writer, " and ");
+        weir__write_count(writer, place->paths_total - shown, "more path", "more paths");
+    }
+    return shown > 0;
+}
+
+bool weir__is_nothing_scanned(const struct weir__summary *summary)
+{
+    return summary->files == 0 && summary->archives == 0 && summary->objects == 0 &&
+           summary->remembered == 0 && summary->ignored == 0 && summary->allowed == 0;
+}
+
 void weir__write_found(struct weir__writer *writer)
 {
     size_t count = weir__findings_count(writer->findings);
     if (count == 0 && writer->summary->unlisted == 0) {
-        weir__write(writer, "no secrets found");
+        weir__write(writer, weir__is_nothing_scanned(writer->summary) ? "nothing was scanned"
+                                                                      : "no secrets found");
     } else {
         weir__write_count(writer, count, "secret", "secrets");
         weir__write(writer, " in ");

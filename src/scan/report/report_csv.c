@@ -3,6 +3,7 @@
  * Every text is quoted. A text that a spreadsheet would take for a formula gets an apostrophe in
  * front, and controls are written as \n, \x1b: each row is one line.
  */
+#include "paths.h"
 #include "report_parts.h"
 
 #include <inttypes.h>
@@ -42,12 +43,34 @@ static void put_text(struct weir__writer *writer, const char *text)
 }
 
 /* An apostrophe at its beginning is one of its own only behind another. */
-static void put_name(struct weir__writer *writer, const char *path)
+static void put_name_open(struct weir__writer *writer, const char *path)
 {
     weir__write(writer, ",\"");
     if (path[0] == '\'' || begins_formula(path, strlen(path)))
         weir__write(writer, "'");
+}
+
+static void put_name(struct weir__writer *writer, const char *path)
+{
+    put_name_open(writer, path);
     weir__write_name(writer, path, put_piece);
+    weir__write(writer, "\"");
+}
+
+/* "b | c". */
+static void put_paths(struct weir__writer *writer, const struct weir__found_place *place)
+{
+    if (!place->paths) {
+        put_text(writer, NULL);
+        return;
+    }
+    for (const char *path = place->paths; *path; path = weir__paths_next(path)) {
+        if (path == place->paths)
+            put_name_open(writer, path);
+        else
+            weir__write(writer, " | ");
+        weir__write_name(writer, path, put_piece);
+    }
     weir__write(writer, "\"");
 }
 
@@ -65,15 +88,21 @@ static void put_row(struct weir__writer *writer, const struct weir__found *found
     put_bytes(writer, found->secret, found->secret_length);
     put_bytes(writer, place->line, place->line_length);
     put_text(writer, place->encodings);
-    weir__writef(writer, ",%.3f,%s,%" PRIu64 "\r\n", found->entropy,
-                 found->is_checked ? "true" : "false", found->places_total);
+    weir__writef(writer, ",%.3f,%s,%" PRIu64, found->entropy, found->is_checked ? "true" : "false",
+                 found->places_total);
+    put_text(writer, place->author);
+    put_text(writer, place->mail);
+    put_text(writer, place->date);
+    put_paths(writer, place);
+    weir__write(writer, "\r\n");
 }
 
 void weir__report_csv(struct weir__writer *writer)
 {
-    weir__write(writer,
-                "fingerprint,rule,description,path,line,column,end_line,end_column,offset,length,"
-                "commit,secret,text,encodings,entropy,checked,places\r\n");
+    weir__write(
+        writer,
+        "fingerprint,rule,description,path,line,column,end_line,end_column,offset,length,"
+        "commit,secret,text,encodings,entropy,checked,places,author,email,date,other_paths\r\n");
     for (size_t i = 0; i < weir__findings_count(writer->findings); i++) {
         const struct weir__found *found = weir__findings_at(writer->findings, i);
         for (size_t k = 0; k < found->places_count; k++)

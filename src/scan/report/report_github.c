@@ -40,6 +40,14 @@ static void put_data(struct weir__writer *writer, const char *text, size_t lengt
     put_escaped(writer, text, length, "%\r\n", false);
 }
 
+/* Line ends are escaped by then. */
+static void put_data_piece(struct weir__writer *writer, const struct weir__piece *piece)
+{
+    weir__write_bytes(writer, piece->text, piece->length);
+    if (piece->text[0] == '%')
+        weir__write(writer, "25");
+}
+
 static void put_finding(struct weir__writer *writer, const struct weir__found *found)
 {
     const struct weir__found_place *place = &found->places[0];
@@ -62,6 +70,8 @@ static void put_finding(struct weir__writer *writer, const struct weir__found *f
     put_data(writer, description, strlen(description));
     weir__write(writer, ": ");
     put_data(writer, found->secret, found->secret_length);
+    weir__write_brought(writer, place, put_data_piece);
+    weir__write_paths(writer, place, ", also at ", put_data_piece);
     if (found->places_total > 1) {
         weir__write(writer, ", and in ");
         weir__write_count(writer, found->places_total - 1, "more place", "more places");

@@ -147,10 +147,8 @@ static void put_places(struct weir__writer *writer, const struct weir__found *fo
         weir__write(writer, "<li>");
         put_name(writer, place->path);
         weir__writef(writer, ":%" PRIu64 ":%" PRIu64, place->place.line, place->place.column);
-        if (place->commit) {
-            weir__write(writer, ", commit ");
-            put_text(writer, place->commit);
-        }
+        weir__write_brought(writer, place, put_piece);
+        weir__write_paths(writer, place, ", also at ", put_piece);
         weir__write(writer, "</li>\n");
     }
     weir__write(writer, "</ol>\n");
@@ -175,10 +173,8 @@ static void put_finding(struct weir__writer *writer, const struct weir__found *f
     }
     weir__writef(writer, "</h3>\n<p class=\"where\">line %" PRIu64 ", column %" PRIu64,
                  place->place.line, place->place.column);
-    if (place->commit) {
-        weir__write(writer, ", commit ");
-        put_text(writer, place->commit);
-    }
+    weir__write_brought(writer, place, put_piece);
+    weir__write_paths(writer, place, ", also at ", put_piece);
     if (place->encodings[0]) {
         weir__write(writer, ", encoded: ");
         put_text(writer, place->encodings);

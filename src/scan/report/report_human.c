@@ -4,6 +4,7 @@
  *       12:18  github-pat  GitHub personal access token
  *              token = "ghp_********************************Wxyz"
  *                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+ *              also at b/settings.py  (the same bytes, in the history)
  *              also a.py:3:9, b.py:7:1 and 4 more places
  *              3f1c9a...  (the fingerprint)
  *
@@ -194,21 +195,14 @@ static void put_also(struct weir__writer *writer, const struct weir__found *foun
     weir__write(writer, "\n");
 }
 
-/* Who brought it into the history, and when. */
-static void put_brought(struct weir__writer *writer, const struct weir__found_place *place)
+/* The same bytes under other names, in the history. */
+static void put_paths(struct weir__writer *writer, const struct weir__found_place *place)
 {
-    if (place->author[0]) {
-        weir__write(writer, " by ");
-        weir__write_shown(writer, place->author);
-    }
-    if (place->date[0]) {
-        weir__write(writer, ", ");
-        weir__write_shown(writer, place->date);
-    }
-    if (place->by) {
-        weir__write(writer, ", ");
-        weir__write_shown(writer, place->by);
-    }
+    if (!place->paths)
+        return;
+    put_repeated(writer, ' ', INDENT);
+    weir__write_paths(writer, place, "also at ", NULL);
+    weir__write(writer, "\n");
 }
 
 static void put_details(struct weir__writer *writer, const struct weir__found *found)
@@ -216,12 +210,7 @@ static void put_details(struct weir__writer *writer, const struct weir__found *f
     const struct weir__found_place *place = &found->places[0];
     put_repeated(writer, ' ', INDENT);
     weir__writef(writer, "%s%s", style(writer, WEIR__STYLE_DIM), place->fingerprint);
-    if (place->commit) {
-        weir__write(writer, ", commit ");
-        weir__write_shown(writer, place->commit);
-    }
-    if (place->object)
-        put_brought(writer, place);
+    weir__write_brought(writer, place, NULL);
     if (place->encodings[0]) {
         weir__write(writer, ", encoded: ");
         weir__write_shown(writer, place->encodings);
@@ -271,6 +260,7 @@ static void put_finding(struct weir__writer *writer, const struct weir__found *f
                   INDENT + cells_of(found->rule->id, strlen(found->rule->id)));
     weir__write(writer, "\n");
     put_line(writer, place);
+    put_paths(writer, place);
     put_also(writer, found);
     put_details(writer, found);
 }

@@ -37,6 +37,8 @@
  *   commit             only if it was found in one
  *   object, author, email, date, subject   only of what is in the history of a repository: the id
  *                      of the blob, commit or tag, and who made the commit, and when
+ *   paths              only if it had several in the history: its own, and the others;
+ *                      paths_total, only if there are more than are listed, says how many
  *   versions           of the file at this path that have the secret; the oldest is told
  *   by                 only if no branch or tag leads to it: "stash", "notes", "reflog", "staged",
  *                      "unreachable", or the name of a ref
@@ -63,6 +65,7 @@
  * Elsewhere bytes that are not UTF-8 become U+FFFD. Members may be added; format_version changes
  * when one changes its meaning.
  */
+#include "paths.h"
 #include "report_parts.h"
 
 #include <string.h>
@@ -95,25 +98,47 @@ static void put_bytes(struct weir__json *json, const char *key, const char *byte
     weir__json_bytes(json, bytes, length);
 }
 
-static void put_name(struct weir__writer *writer, struct weir__json *json, const char *key,
-                     const char *path)
+static void put_element(struct weir__writer *writer, struct weir__json *json, const char *path)
 {
     struct weir__buffer written;
     weir__buffer_init(&written, WEIR__NAME_MAX);
     const char *name = weir__name_written(path, &written);
     if (!name)
         weir__write_note(writer, -WEIR_E_NO_MEMORY);
-    put_text(json, key, name);
+    weir__json_string(json, name ? name : "");
     weir__buffer_fini(&written);
 }
 
-static void put_brought(struct weir__json *json, const struct weir__found_place *place)
+static void put_name(struct weir__writer *writer, struct weir__json *json, const char *key,
+                     const char *path)
+{
+    weir__json_key(json, key);
+    put_element(writer, json, path);
+}
+
+static void put_paths(struct weir__writer *writer, struct weir__json *json,
+                      const struct weir__found_place *place)
+{
+    weir__json_key(json, "paths");
+    weir__json_array(json);
+    put_element(writer, json, place->path);
+    for (const char *path = place->paths; *path; path = weir__paths_next(path))
+        put_element(writer, json, path);
+    weir__json_end(json);
+    if (place->paths_total > weir__paths_count(place->paths))
+        put_u64(json, "paths_total", place->paths_total + 1);
+}
+
+static void put_brought(struct weir__writer *writer, struct weir__json *json,
+                        const struct weir__found_place *place)
 {
     put_text(json, "object", place->object);
     put_text(json, "author", place->author);
     put_text(json, "email", place->mail);
     put_text(json, "date", place->date);
     put_text(json, "subject", place->subject);
+    if (place->paths)
+        put_paths(writer, json, place);
     put_u64(json, "versions", place->versions);
     if (place->by)
         put_text(json, "by", place->by);
@@ -127,7 +152,7 @@ static void put_place(struct weir__writer *writer, struct weir__json *json,
     if (place->commit)
         put_text(json, "commit", place->commit);
     if (place->object)
-        put_brought(json, place);
+        put_brought(writer, json, place);
     put_u64(json, "line", place->place.line);
     put_u64(json, "column", place->place.column);
     put_u64(json, "end_line", place->place.end_line);

@@ -46,10 +46,8 @@ static void put_place(struct weir__writer *writer, const struct weir__found_plac
 {
     put_name(writer, place->path);
     weir__writef(writer, ":%" PRIu64 ":%" PRIu64, place->place.line, place->place.column);
-    if (place->commit) {
-        weir__write(writer, " in ");
-        put_text(writer, place->commit);
-    }
+    weir__write_brought(writer, place, put_piece);
+    weir__write_paths(writer, place, ", also at ", put_piece);
     weir__write(writer, "\n");
 }
 
@@ -127,6 +125,8 @@ void weir__report_junit(struct weir__writer *writer)
         weir__write(writer, "\"/>\n    </testcase>\n");
     }
     if (count + errors == 0)
-        weir__write(writer, "    <testcase classname=\"weir scan\" name=\"no secrets\"/>\n");
+        weir__writef(writer, "    <testcase classname=\"weir scan\" name=\"%s\"/>\n",
+                     weir__is_nothing_scanned(writer->summary) ? "nothing was scanned"
+                                                               : "no secrets");
     weir__write(writer, "  </testsuite>\n</testsuites>\n");
 }

@@ -72,6 +72,13 @@ void weir__write_name(struct weir__writer *writer, const char *path, weir__put_p
 const char *weir__name_written(const char *path, struct weir__buffer *buffer);
 bool weir__name_is_text(const char *path);
 
+/* ", commit C by A, DATE, stash", as far as it is known, or nothing; and of its other paths the
+ * first ones, " b, c and 4 more paths", if there are any (false: there are none). */
+void weir__write_brought(struct weir__writer *writer, const struct weir__found_place *place,
+                         weir__put_piece *put);
+bool weir__write_paths(struct weir__writer *writer, const struct weir__found_place *place,
+                       const char *before, weir__put_piece *put);
+
 /* "1 secret", "2 secrets". */
 void weir__write_count(struct weir__writer *writer, uint64_t count, const char *one,
                        const char *many);
@@ -91,6 +98,8 @@ void weir__write_found(struct weir__writer *writer);
 void weir__write_scanned(struct weir__writer *writer);
 bool weir__write_missing(struct weir__writer *writer);
 bool weir__is_incomplete(const struct weir__writer *writer);
+/* Then there is nothing that could be said about secrets. */
+bool weir__is_nothing_scanned(const struct weir__summary *summary);
 
 void weir__report_human(struct weir__writer *writer);
 void weir__report_json(struct weir__writer *writer);

@@ -8,6 +8,7 @@
  * its messages "[text](address)" is a link and "{0}" a blank to be filled in, so both are escaped
  * in what others wrote. Paths are URIs: relative ones below %SRCROOT%, absolute ones with file://.
  */
+#include "paths.h"
 #include "report_parts.h"
 
 #include <stdlib.h>
@@ -85,7 +86,8 @@ static bool is_url(const char *path)
     return strncmp(path, "https://", 8) == 0 || strncmp(path, "http://", 7) == 0;
 }
 
-static void put_uri(struct sarif *sarif, const char *path)
+/* Whether it is one from the top of what is scanned. */
+static bool add_uri(struct sarif *sarif, const char *path)
 {
     static const char digits[] = "0123456789ABCDEF";
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -103,6 +105,12 @@ static void put_uri(struct sarif *sarif, const char *path)
         else
             add(sarif, (char[]){'%', digits[byte >> 4], digits[byte & 15]}, 3);
     }
+    return is_relative;
+}
+
+static void put_uri(struct sarif *sarif, const char *path)
+{
+    bool is_relative = add_uri(sarif, path);
     put_text(sarif, "uri", weir__buffer_text(&sarif->text));
     weir__buffer_truncate(&sarif->text, 0);
     if (is_relative)
@@ -153,6 +161,24 @@ static void put_context(struct sarif *sarif, const struct weir__found_place *pla
     weir__json_end(&sarif->json);
 }
 
+/* Who brought it into the history, and under which other paths, as URIs are written. */
+static void put_brought(struct sarif *sarif, const struct weir__found_place *place)
+{
+    put_text(sarif, "author", place->author);
+    put_text(sarif, "email", place->mail);
+    put_text(sarif, "date", place->date);
+    if (!place->paths)
+        return;
+    weir__json_key(&sarif->json, "paths");
+    weir__json_array(&sarif->json);
+    for (const char *path = place->paths; *path; path = weir__paths_next(path)) {
+        add_uri(sarif, path);
+        weir__json_string(&sarif->json, weir__buffer_text(&sarif->text));
+        weir__buffer_truncate(&sarif->text, 0);
+    }
+    weir__json_end(&sarif->json);
+}
+
 /* Related locations must differ from each other: the id makes sure of it. */
 static void put_location(struct sarif *sarif, const struct weir__found_place *place, size_t id)
 {
@@ -173,6 +199,8 @@ static void put_location(struct sarif *sarif, const struct weir__found_place *pl
     put_text(sarif, "fingerprint", place->fingerprint);
     if (place->commit)
         put_text(sarif, "commit", place->commit);
+    if (place->object)
+        put_brought(sarif, place);
     weir__json_key(&sarif->json, "encodings");
     weir__json_encodings(&sarif->json, place->encodings);
     weir__json_end(&sarif->json);

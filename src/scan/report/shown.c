@@ -6,6 +6,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "cover.h"
 
 #include "banned.h"
 
@@ -43,6 +44,7 @@ const struct weir__rule *weir__rule_shown(struct weir__rule_seen **list,
         seen->rule = rule;
         seen->shown = *rule;
         seen->shown.id = put_hidden(secrets, seen->texts, rule->id);
+        weir__cover_id(seen->texts);
         if (rule->description)
             seen->shown.description = put_hidden(secrets, seen->texts + id_size, description);
     }
@@ -68,6 +70,8 @@ void weir__place_hide(const struct weir__secrets *secrets, struct weir__found_pl
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         if (texts[i])
             weir__secrets_hide(secrets, texts[i], strlen(texts[i]));
+    for (char *path = place->paths; path && *path; path += strlen(path) + 1)
+        weir__secrets_hide(secrets, path, strlen(path));
 }
 
 int weir__early_init(struct weir__early *early, const struct weir__secrets *secrets,

@@ -3,15 +3,16 @@
 
 #include <string.h>
 
-#include "record.h"
+#include "paths.h"
 
 #include "banned.h"
 
-/* Whether it is in another version of the file than the place before it. */
+/* Whether it is in another version of the file than the place before it, or in the same one when
+ * that came back. */
 static bool is_later(const struct weir__found_place *first, const struct weir__found_place *place)
 {
     return first->object && place->object && strcmp(first->path, place->path) == 0 &&
-           strcmp(first->object, place->object) != 0;
+           !weir__place_is_of(first, place->object, place->commit);
 }
 
 /* Ids are hashes: some digits of one are enough to count with. */
@@ -34,6 +35,7 @@ void weir__versions_join(struct weir__found *found)
             uint32_t object = hash_of(place.object);
             places[first].versions += object != last;
             last = object;
+            weir__paths_join(&places[first], &place);
             weir__place_fini(&place);
             found->places_total--;
             continue;
@@ -43,7 +45,7 @@ void weir__versions_join(struct weir__found *found)
         places[kept] = place;
         if (is_new) {
             first = kept;
-            last = 0;
+            last = place.object ? hash_of(place.object) : 0;
             places[first].versions = place.object != NULL;
         }
         kept++;

@@ -54,6 +54,8 @@ struct weir__archive_options {
                                    right one can be named; 0: it is not */
     uint32_t memory_threads;    /* for so many threads that is */
     uint64_t memory_half; /* beyond this half of such a limit is for others; 0: all of it is ours */
+    uint64_t
+        memory_ring; /* where --scan-ring is the limit: what it is to have beside; 0: it is not */
     uint64_t spill_bytes_max; /* of the temporary file, if there is one; 10 GiB */
     uint64_t map_from;        /* files of so many bytes are mapped; WEIR__ARCHIVE_MAP_FROM */
     uint64_t silence_ns_max;  /* a decoder that says nothing for so long has died; 60 s */

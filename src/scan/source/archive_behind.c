@@ -153,19 +153,24 @@ static uint64_t little(const unsigned char *bytes, size_t length)
 }
 
 /* What is packed begins behind the frames that are skipped. Where no other frame follows, nothing
- * is; what is there instead stands behind its end. */
-static void begin_frames(struct weir__archive_level *level, const char *magic, uint64_t first,
+ * is, and what is there instead stands behind its end. */
+static bool begin_frames(struct weir__archive_level *level, const char *magic, uint64_t first,
                          bool is_cut)
 {
+    if (!magic && !is_cut) {
+        level->frames_end = first;
+        return false;
+    }
     if (magic)
         level->format = weir__archive_format_of(magic, 4);
-    else if (is_cut)
+    else
         snprintf(level->reason, sizeof(level->reason),
                  "broken: it is cut off in a frame that readers skip");
     level->start = level->input.at = first;
+    return true;
 }
 
-void weir__archive_find_frames(struct weir__archive_level *level)
+bool weir__archive_find_frames(struct weir__archive_level *level)
 {
     struct weir__archive_blocks blocks = {.is_one_kind = true};
     const char *bytes = NULL;
@@ -199,7 +204,7 @@ void weir__archive_find_frames(struct weir__archive_level *level)
         first = at;
     if (weir__archive_blocks_has_rest(&blocks) && between > level->start)
         level->frames_end = between;
-    begin_frames(level, magic, first, blocks.left > 0);
+    return begin_frames(level, magic, first, blocks.left > 0);
 }
 
 /* A number in the archive, at a place that is counted from its beginning; 0: there is none. */

@@ -13,6 +13,7 @@
 #include "banned.h"
 
 #define WINDOW (UINT64_C(8) << 20)
+#define MAPPED (WINDOW + WEIR__ARCHIVE_BLOCK) /* so that a block is whole wherever it begins */
 
 static void unmap(struct weir__archive_trip *trip)
 {
@@ -28,7 +29,7 @@ static bool map(struct weir__archive_trip *trip, uint64_t at)
 {
     char last;
     uint64_t from = at - at % WINDOW, left = trip->command->size - from;
-    size_t length = left < WINDOW ? (size_t)left : (size_t)WINDOW;
+    size_t length = left < MAPPED ? (size_t)left : (size_t)MAPPED;
     unmap(trip);
     if (weir__sys_pread(trip->fd, &last, 1, (off_t)(from + length - 1)) != 1)
         return false;
@@ -50,16 +51,14 @@ ssize_t weir__archive_file_read(struct weir__archive_trip *trip, uint64_t at,
     if (length == 0)
         return 0;
     bool is_mapped = !trip->is_unmapped && size >= trip->command->options.map_from;
-    if (is_mapped &&
-        (!trip->window || at < trip->window_at || at - trip->window_at >= trip->window_length))
+    if (is_mapped && (!trip->window || at < trip->window_at || at - trip->window_at >= WINDOW))
         is_mapped = map(trip, at);
     if (!is_mapped) {
         *ret_bytes = trip->block;
         return weir__sys_pread(trip->fd, trip->block, length, (off_t)at);
     }
-    size_t room = trip->window_length - (size_t)(at - trip->window_at);
     *ret_bytes = trip->window + (at - trip->window_at);
-    return (ssize_t)(length < room ? length : room);
+    return (ssize_t)length;
 }
 
 void weir__archive_file_done(struct weir__archive_trip *trip)

@@ -72,6 +72,15 @@ la_ssize_t weir__archive_input_read(struct archive *archive, void *arg, const vo
     }
     uint64_t left = input->at < input->size ? input->size - input->at : 0;
     size_t length = left < WEIR__ARCHIVE_BLOCK ? (size_t)left : WEIR__ARCHIVE_BLOCK;
+    if (weir__buffer_length(&input->level->tail) > 0) {
+        uint64_t tail_from = input->level->tail_from;
+        if (input->at >= tail_from) {
+            *ret_bytes = weir__buffer_text(&input->level->tail) + (input->at - tail_from);
+            note_given(input, *ret_bytes, length);
+            return (la_ssize_t)length;
+        }
+        length = tail_from - input->at < length ? (size_t)(tail_from - input->at) : length;
+    }
     if (input->memory) {
         bytes = input->memory + (length ? input->at : 0);
         *ret_bytes = bytes;

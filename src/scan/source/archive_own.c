@@ -84,9 +84,45 @@ static void pass_stored(struct weir__archive_own *own, const char *bytes, size_t
     }
 }
 
+#define FIELD_MARK 4u /* of a field on a disk: its name, length and version */
+
+/* The length of the target of a link on a disk, as a field of its entry: SL, length, version and
+ * flags, and then parts with flags and lengths of their own. 0: it is none. */
+static size_t target_length(const char *bytes, size_t length)
+{
+    const unsigned char *field = (const unsigned char *)bytes;
+    size_t at = FIELD_MARK + 1, end = length > at ? field[2] : 0;
+    if (end <= at || end > length || memcmp(bytes, "SL", 2) != 0 || field[3] != 1 || field[4] > 1)
+        return 0;
+    while (at + 2 <= end)
+        at += 2 + (size_t)field[at + 1];
+    return at == end ? end : 0;
+}
+
+/* Behind the target of a link the mark of the next field would be read as more of it. */
+static void look_at_disk(struct weir__archive_level *level, const char *bytes, size_t length)
+{
+    const char *end = bytes + length;
+    for (const char *from = bytes; (from = memmem(from, (size_t)(end - from), "SL", 2)); from++) {
+        size_t target = target_length(from, (size_t)(end - from));
+        if (target == 0)
+            continue;
+        from += target;
+        look_at_plain(level, bytes, (size_t)(from - bytes));
+        size_t mark = (size_t)(end - from) < FIELD_MARK ? (size_t)(end - from) : FIELD_MARK;
+        weir__archive_text_pass(&level->own.text, from, mark);
+        bytes = from += mark;
+        if (from == end)
+            return;
+        from--;
+    }
+    look_at_plain(level, bytes, (size_t)(end - bytes));
+}
+
 static void look_at(struct weir__archive_level *level, uint64_t at, const char *bytes,
                     size_t length)
 {
+    bool is_disk = level->format->id == WEIR__ARCHIVE_ISO && level->own.blocks_from == UINT64_MAX;
     while (length > 0) {
         const struct weir__archive_extent *extent = weir__archive_extents_at(&level->own, at);
         bool is_stored = extent && extent->from <= at;
@@ -94,6 +130,8 @@ static void look_at(struct weir__archive_level *level, uint64_t at, const char *
         size_t part = until - at < length ? (size_t)(until - at) : length;
         if (is_stored)
             pass_stored(&level->own, bytes, part);
+        else if (is_disk)
+            look_at_disk(level, bytes, part);
         else
             look_at_plain(level, bytes, part);
         at += part;

@@ -127,12 +127,12 @@ static bool is_lz4(struct look look)
     return HAS(0, "\x04\x22\x4d\x18") || HAS(0, "\x02\x21\x4c\x18");
 }
 
-/* What shows nothing but frames to be skipped may be lz4 as well: who reads it finds out. */
+/* What shows nothing but frames to be skipped, whatever is behind them, may be lz4 as well: who
+ * reads it finds out. */
 static bool is_zstd(struct look look)
 {
-    struct look rest = behind_skipped(look);
-    bool is_open = rest.bytes > look.bytes && rest.length < 8;
-    look = rest;
+    bool is_open = begins_skipped(look) && !is_lz4(look);
+    look = behind_skipped(look);
     return HAS(0, "\x28\xb5\x2f\xfd") || is_open;
 }
 

@@ -116,6 +116,8 @@ struct weir__archive_level {
     uint64_t start;          /* in the input */
     uint64_t frames_end;     /* of zstd and lz4 that are read from a place: behind the last one */
     struct weir__archive_blocks frames; /* of those that pass by */
+    struct weir__buffer tail; /* of a zip: the directory that its reader gets, if another one */
+    uint64_t tail_from;       /* in the input, of which `size` is that with the tail then */
     uint64_t zip_from; /* a zip that is known by its end begins there; 0: none, or this is it */
     uint64_t consumed; /* of the input, when it was closed */
     uint64_t bytes;    /* unpacked, without members that were cut */
@@ -278,8 +280,9 @@ const char *weir__archive_unseen_why(struct weir__archive_member *member, uint64
 
 /* archive_behind.c, again */
 /* Before a level of zstd or lz4 is opened: finds where its frames begin, behind those that are
- * skipped, of which of the two they are, and their end. */
-void weir__archive_find_frames(struct weir__archive_level *level);
+ * skipped, of which of the two they are, and their end. False: all of them are skipped, and there
+ * is nothing to open. */
+bool weir__archive_find_frames(struct weir__archive_level *level);
 /* Where the archive ends that was read and closed, by what it says or by what was read of it;
  * UINT64_MAX: nobody knows. */
 uint64_t weir__archive_end_of(struct weir__archive_level *level);
@@ -317,6 +320,11 @@ bool weir__archive_zip_has_end(struct weir__archive_level *level, uint64_t at);
  * whole; of one that is cut off, or of which nobody knows where it ends, behind its header; of what
  * makes no sense, behind its mark. False: not even the first makes sense. */
 bool weir__archive_zip_pass(struct weir__archive_level *level, uint64_t at, uint64_t *ret_end);
+
+/* archive_zip_mend.c */
+/* Before a zip is opened: puts a directory of the members that can be read into level->tail, if
+ * headers of others are damaged, and tells those. Else, and for other formats, there is no tail. */
+void weir__archive_zip_mend(struct weir__archive_level *level);
 
 /* archive_name.c */
 /* Appends the member's name to the path. */

@@ -147,6 +147,11 @@ static void say_memory(struct weir__archive_level *level, char reason[WEIR__ARCH
                         is_known ? "" : "more than the ", (is_known ? need : have) / MIB);
     if (is_known)
         used += snprintf(reason + used, size - (size_t)used, " and may have %" PRIu64, have / MIB);
+    if (options->memory_ring > 0) {
+        snprintf(reason + used, size - (size_t)used, ": %s --scan-ring=%" PRIu64 "M",
+                 is_known ? "set" : "try", (options->memory_ring + need) / MIB + 1);
+        return;
+    }
     /* Of a limit, an eighth goes to what is found. */
     uint64_t limit = options->memory_besides + need / 7 * 8;
     if (options->memory_half > 0 && limit > options->memory_half)

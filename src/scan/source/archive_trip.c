@@ -186,10 +186,11 @@ bool weir__archive_trip_walk(struct weir__archive_level *level)
     if (has_frames)
         level->own.blocks_from = level->start;
     /* Of a frame with anything behind it, libarchive may give nothing at all. */
-    if (has_frames && !level->input.member)
-        weir__archive_find_frames(level);
+    if (has_frames && !level->input.member && !weir__archive_find_frames(level))
+        return true;
     if (level->frames_end > 0)
         level->input.size = level->frames_end;
+    weir__archive_zip_mend(level);
     if (weir__archive_level_open(level) != 0) {
         weir__archive_level_reason(level, level->reason);
     } else {
@@ -214,6 +215,7 @@ bool weir__archive_trip_walk(struct weir__archive_level *level)
     if (level->reason[0] && is_encrypted)
         snprintf(level->reason, sizeof(level->reason), "encrypted");
     weir__archive_level_close(level);
+    weir__buffer_fini(&level->tail);
     level->input.size = size;
     weir__buffer_truncate(&trip->path, level->path_length);
     if (!level->reason[0] && !trip->is_stopped)

@@ -3,62 +3,27 @@
  * Readers of zip believe the directory at its end, and never see an entry that is not listed there:
  * one that was deleted or hidden, or all those of another zip that stands in front of this one. So
  * the entries are put in the order in which they lie, and what is between them is searched for
- * something that begins as an archive does. A directory that cannot be followed leaves nothing to
- * compare with: then nothing is searched, and the reader has told what is wrong. Entries that no
- * directory lists are followed by their own headers, so that one that is cut off or makes no sense
- * does not swallow what follows it.
+ * something that begins as an archive does: so are entries of which the place in the directory is
+ * damaged found. A directory that cannot be found leaves nothing to compare with: then nothing is
+ * searched, and the reader has told what is wrong. Entries that no directory lists are followed by
+ * their own headers, so that one that is cut off or makes no sense does not swallow what follows
+ * it.
  *
  * Limits: DIRECTORY_MAX entries, 16 bytes each.
  */
 #include <string.h>
 
 #include "archive_begin.h"
-#include "archive_read.h"
+#include "archive_zip.h"
 
 #include "banned.h"
 
 #define END_BYTES       22u
 #define END_MARK        0x504b0506u
-#define END64_BYTES     56u
-#define LOCATOR_BYTES   20u
-#define ENTRY_BYTES     46u
-#define LOCAL_BYTES     30u
-#define LARGE32         0xffffffffu
+#define LOCAL_BYTES     WEIR__ARCHIVE_ZIP_LOCAL
+#define LARGE32         WEIR__ARCHIVE_ZIP_LARGE32
 #define END_AND_COMMENT (END_BYTES + 0xffffu)
 #define DIRECTORY_MAX   (1u << 20)
-
-struct reader {
-    struct weir__archive_input *input;
-    const char *bytes; /* of the block at hand */
-    uint64_t at;
-    size_t length;
-};
-
-/* So many bytes at that place, valid until the next call; or NULL. */
-static const unsigned char *get(struct reader *reader, uint64_t at, size_t length)
-{
-    for (unsigned tries = 0; tries < 2; tries++) {
-        if (at >= reader->at && at - reader->at <= reader->length &&
-            length <= reader->length - (at - reader->at))
-            return (const unsigned char *)reader->bytes + (at - reader->at);
-        reader->at = at;
-        reader->length = weir__archive_look(reader->input, at, &reader->bytes);
-    }
-    return NULL;
-}
-
-static uint64_t little(const unsigned char *bytes, size_t length)
-{
-    uint64_t value = 0;
-    while (length-- > 0)
-        value = value << 8 | bytes[length];
-    return value;
-}
-
-static bool has_mark(const unsigned char *bytes, const char *mark)
-{
-    return bytes && memcmp(bytes, mark, 4) == 0;
-}
 
 /* Behind it there is at most a comment. A look may be short, where a window ends. */
 uint64_t weir__archive_zip_end(struct weir__archive_input *input)
@@ -83,92 +48,17 @@ bool weir__archive_zip_has_end(struct weir__archive_level *level, uint64_t at)
     return end != UINT64_MAX && end >= at;
 }
 
-struct directory {
-    uint64_t from, until; /* of itself */
-    uint64_t shift;       /* of all places: what stands in front of the zip */
-};
-
-static bool find_directory(struct reader *reader, struct directory *ret_directory)
-{
-    uint64_t end = weir__archive_zip_end(reader->input);
-    const unsigned char *bytes = end == UINT64_MAX ? NULL : get(reader, end, END_BYTES);
-    if (!bytes)
-        return false;
-    uint64_t size = little(bytes + 12, 4), offset = little(bytes + 16, 4);
-    if (size == LARGE32 || offset == LARGE32 || little(bytes + 10, 2) == 0xffff) {
-        if (end < LOCATOR_BYTES + END64_BYTES)
-            return false;
-        uint64_t end64 = end - LOCATOR_BYTES - END64_BYTES;
-        bytes = get(reader, end64, END64_BYTES);
-        if (has_mark(bytes, "PK\6\6")) {
-            size = little(bytes + 40, 8);
-            offset = little(bytes + 48, 8);
-            end = end64;
-        }
-    }
-    if (size > end || offset > end - size)
-        return false;
-    *ret_directory = (struct directory){end - size, end, end - size - offset};
-    return true;
-}
-
-/* The places that are too large for the entry itself. */
-static void read_large(const unsigned char *extra, size_t length, bool has_size, uint64_t *packed,
-                       uint64_t *offset)
-{
-    while (length >= 4) {
-        size_t size = (size_t)little(extra + 2, 2), at = has_size ? 8 : 0;
-        if (size > length - 4)
-            return;
-        if (little(extra, 2) == 1) {
-            if (*packed == LARGE32 && at + 8 <= size) {
-                *packed = little(extra + 4 + at, 8);
-                at += 8;
-            }
-            if (*offset == LARGE32 && at + 8 <= size)
-                *offset = little(extra + 4 + at, 8);
-            return;
-        }
-        extra += 4 + size;
-        length -= 4 + size;
-    }
-}
-
-/* One entry of the directory: where it lies, and for `until` how much is packed in it. Returns its
- * own length, or 0. */
-static size_t read_entry(struct reader *reader, const struct directory *directory, uint64_t at,
-                         struct weir__archive_extent *ret_place)
-{
-    const unsigned char *bytes = get(reader, at, ENTRY_BYTES);
-    if (!has_mark(bytes, "PK\1\2"))
-        return 0;
-    size_t name = (size_t)little(bytes + 28, 2), extra = (size_t)little(bytes + 30, 2);
-    size_t length = ENTRY_BYTES + name + extra + (size_t)little(bytes + 32, 2);
-    uint64_t packed = little(bytes + 20, 4), offset = little(bytes + 42, 4);
-    bool has_size = little(bytes + 24, 4) == LARGE32;
-    if (packed == LARGE32 || offset == LARGE32) {
-        bytes = get(reader, at + ENTRY_BYTES + name, extra);
-        if (!bytes)
-            return 0;
-        read_large(bytes, extra, has_size, &packed, &offset);
-    }
-    if (offset > directory->from - directory->shift || packed > directory->from)
-        return 0;
-    *ret_place = (struct weir__archive_extent){.from = directory->shift + offset, .until = packed};
-    return length;
-}
-
-/* In the order in which they lie. False: the directory cannot be followed. */
-static bool read_directory(struct reader *reader, const struct directory *directory,
+/* In the order in which they lie. False: there are too many. */
+static bool read_directory(struct weir__archive_zip_reader *reader,
+                           struct weir__archive_zip_directory *directory,
                            struct weir__buffer *places)
 {
+    struct weir__archive_zip_listed listed;
     uint64_t at = directory->from;
-    while (at < directory->until) {
-        struct weir__archive_extent place;
-        size_t length = read_entry(reader, directory, at, &place);
-        if (length == 0 || weir__buffer_append(places, &place, sizeof(place)) != 0)
+    while (weir__archive_zip_next(reader, directory, &at, &listed)) {
+        struct weir__archive_extent place = {.from = listed.from, .until = listed.packed};
+        if (listed.from != UINT64_MAX && weir__buffer_append(places, &place, sizeof(place)) != 0)
             return false;
-        at += length;
     }
     size_t count = weir__buffer_length(places) / sizeof(struct weir__archive_extent);
     weir__archive_extents_sort((struct weir__archive_extent *)(uintptr_t)weir__buffer_text(places),
@@ -177,12 +67,14 @@ static bool read_directory(struct reader *reader, const struct directory *direct
 }
 
 /* Behind what is packed in the entry, and the sizes that may stand there. */
-static uint64_t end_of(struct reader *reader, const struct weir__archive_extent *place)
+static uint64_t end_of(struct weir__archive_zip_reader *reader,
+                       const struct weir__archive_extent *place)
 {
-    const unsigned char *bytes = get(reader, place->from, LOCAL_BYTES);
-    if (!has_mark(bytes, "PK\3\4"))
+    const unsigned char *bytes = weir__archive_zip_get(reader, place->from, LOCAL_BYTES);
+    if (!weir__archive_zip_has_mark(bytes, "PK\3\4"))
         return place->from;
-    return place->from + LOCAL_BYTES + little(bytes + 26, 2) + little(bytes + 28, 2) + place->until;
+    return place->from + LOCAL_BYTES + weir__archive_zip_little(bytes + 26, 2) +
+           weir__archive_zip_little(bytes + 28, 2) + place->until;
 }
 
 /* --- entries without a directory --- */
@@ -192,7 +84,7 @@ static uint64_t end_of(struct reader *reader, const struct weir__archive_extent 
 #define LATER_MAX  24u
 
 /* Behind what is packed from that place on, of which the sizes stand behind it; or UINT64_MAX. */
-static uint64_t end_of_later(struct reader *reader, uint64_t from)
+static uint64_t end_of_later(struct weir__archive_zip_reader *reader, uint64_t from)
 {
     uint64_t size = reader->input->size, at = from;
     while (at < size && size - at >= LATER_MAX - 8) {
@@ -206,10 +98,10 @@ static uint64_t end_of_later(struct reader *reader, uint64_t from)
               : length >= MARK_BYTES ? length - (MARK_BYTES - 1)
                                      : length;
         size_t few = size - at < LATER_MAX ? LATER_MAX - 8 : LATER_MAX;
-        const unsigned char *sizes = found ? get(reader, at, few) : NULL;
-        if (sizes && little(sizes + 8, 4) == at - from)
+        const unsigned char *sizes = found ? weir__archive_zip_get(reader, at, few) : NULL;
+        if (sizes && weir__archive_zip_little(sizes + 8, 4) == at - from)
             return at + (LATER_MAX - 8);
-        if (sizes && few == LATER_MAX && little(sizes + 8, 8) == at - from)
+        if (sizes && few == LATER_MAX && weir__archive_zip_little(sizes + 8, 8) == at - from)
             return at + LATER_MAX;
         at += found ? MARK_BYTES : 0;
     }
@@ -218,21 +110,25 @@ static uint64_t end_of_later(struct reader *reader, uint64_t from)
 
 /* One entry: whether it makes sense, where what is packed in it begins, and where it ends, or
  * UINT64_MAX. */
-static bool read_local(struct reader *reader, uint64_t at, uint64_t *ret_from, uint64_t *ret_end)
+static bool read_local(struct weir__archive_zip_reader *reader, uint64_t at, uint64_t *ret_from,
+                       uint64_t *ret_end)
 {
-    uint64_t size = reader->input->size, none = 0, end;
-    const unsigned char *bytes = get(reader, at, LOCAL_BYTES);
-    if (!has_mark(bytes, "PK\3\4"))
+    uint64_t size = reader->input->size, end;
+    const unsigned char *bytes = weir__archive_zip_get(reader, at, LOCAL_BYTES);
+    if (!weir__archive_zip_has_mark(bytes, "PK\3\4"))
         return false;
-    size_t name = (size_t)little(bytes + 26, 2), extra = (size_t)little(bytes + 28, 2);
+    size_t name = (size_t)weir__archive_zip_little(bytes + 26, 2),
+           extra = (size_t)weir__archive_zip_little(bytes + 28, 2);
     bool has_later = bytes[LATER_AT] & 8;
-    uint64_t packed = little(bytes + 18, 4), from = at + LOCAL_BYTES + name + extra;
-    bytes = get(reader, at, LOCAL_BYTES + name);
+    uint64_t packed = weir__archive_zip_little(bytes + 18, 4),
+             from = at + LOCAL_BYTES + name + extra;
+    bytes = weir__archive_zip_get(reader, at, LOCAL_BYTES + name);
     if (!bytes || !weir__archive_is_entry(bytes, LOCAL_BYTES + name))
         return false;
-    bytes = packed == LARGE32 ? get(reader, at + LOCAL_BYTES + name, extra) : NULL;
+    bytes =
+        packed == LARGE32 ? weir__archive_zip_get(reader, at + LOCAL_BYTES + name, extra) : NULL;
     if (bytes)
-        read_large(bytes, extra, true, &packed, &none);
+        packed = weir__archive_zip_packed(bytes, extra);
     if (has_later && packed == 0)
         end = end_of_later(reader, from);
     else if (__builtin_add_overflow(from, packed, &end) || end > size)
@@ -246,18 +142,20 @@ static bool read_local(struct reader *reader, uint64_t at, uint64_t *ret_from, u
 
 bool weir__archive_zip_pass(struct weir__archive_level *level, uint64_t at, uint64_t *ret_end)
 {
-    struct reader reader = {.input = &level->input};
+    struct weir__archive_zip_reader reader = {.input = &level->input};
     uint64_t size = level->input.size, from = 0, end = 0;
-    const unsigned char *bytes = get(&reader, at, 2 * MARK_BYTES);
+    const unsigned char *bytes = weir__archive_zip_get(&reader, at, 2 * MARK_BYTES);
     /* The mark of a zip in parts may stand before it. */
-    if (bytes && !has_mark(bytes, "PK\3\4") && has_mark(bytes + MARK_BYTES, "PK\3\4"))
+    if (bytes && !weir__archive_zip_has_mark(bytes, "PK\3\4") &&
+        weir__archive_zip_has_mark(bytes + MARK_BYTES, "PK\3\4"))
         at += MARK_BYTES;
     bool makes_sense = read_local(&reader, at, &from, &end);
     *ret_end = size - at < MARK_BYTES ? size : at + MARK_BYTES;
     while (makes_sense) {
-        bytes = end < size ? get(&reader, end, MARK_BYTES) : NULL;
-        bool is_whole = end == size || has_mark(bytes, "PK\1\2") || has_mark(bytes, "PK\5\6");
-        bool is_more = has_mark(bytes, "PK\3\4");
+        bytes = end < size ? weir__archive_zip_get(&reader, end, MARK_BYTES) : NULL;
+        bool is_whole = end == size || weir__archive_zip_has_mark(bytes, "PK\1\2") ||
+                        weir__archive_zip_has_mark(bytes, "PK\5\6");
+        bool is_more = weir__archive_zip_has_mark(bytes, "PK\3\4");
         /* Other bytes where the next one should be: it was cut off, and these came in its place. */
         *ret_end = is_whole || is_more ? end : from;
         if (!is_more)
@@ -273,7 +171,7 @@ bool weir__archive_zip_pass(struct weir__archive_level *level, uint64_t at, uint
 /* --- between them --- */
 
 struct search {
-    struct reader reader;
+    struct weir__archive_zip_reader reader;
     struct weir__archive_extent *gaps;
     size_t count;
 };
@@ -321,10 +219,10 @@ size_t weir__archive_zip_gaps(struct weir__archive_level *level,
                               struct weir__archive_extent ret_gaps[WEIR__ARCHIVE_GAPS])
 {
     struct search search = {.reader = {.input = &level->input}, .gaps = ret_gaps};
-    struct directory directory;
+    struct weir__archive_zip_directory directory;
     struct weir__buffer places;
     uint64_t at = level->start; /* what is before it was something else */
-    if (level->input.member || !find_directory(&search.reader, &directory))
+    if (level->input.member || !weir__archive_zip_find(&search.reader, &directory))
         return 0;
     weir__buffer_init(&places, DIRECTORY_MAX * sizeof(struct weir__archive_extent));
     if (read_directory(&search.reader, &directory, &places)) {

@@ -37,7 +37,13 @@
     X(SHARD_PERMIT_KEPT, "scan_shards")                                                            \
     X(SHARDS_HALF_WAITED, "scan_shards")                                                           \
     X(SHARD_HOLDS_NO_PACK, "scan_shards_stop")                                                     \
-    X(SHARD_UNSENT_IS_LOST, "scan_shards_stop")
+    X(SHARD_UNSENT_IS_LOST, "scan_shards_stop")                                                    \
+    X(SHARD_ALONE_HAS_ONE_PART, "scan_shards_alone")                                               \
+    X(SUSPECT_ASKED_FIRST, "scan_suspects")                                                        \
+    X(LARGE_TOO_MANY, "scan_large")                                                                \
+    X(LARGE_NEXT_STAYS, "scan_large_line")                                                         \
+    X(LARGE_LAST_STAYS, "scan_large_line")                                                         \
+    X(LARGE_REFUSED_COUNTS, "scan_large_drain")
 
 enum weir__job_mutant {
     WEIR__JOB_NO_MUTANT = 2000,

@@ -32,7 +32,6 @@ void weir__scan_options_init(struct weir__scan_options *options)
 {
     *options = (struct weir__scan_options){
         .decode_depth = WEIR__DECODE_DEPTH_DEFAULT,
-        .spills_max = WEIR__SCAN_SPILLS_DEFAULT,
     };
     weir__archive_options_init(&options->archives);
 }
@@ -62,6 +61,7 @@ void weir__scan_count(struct weir__scan_worker *w)
     to->repos += from->repos;
     to->objects += from->objects;
     to->shallow += from->shallow;
+    to->remembered += from->remembered;
     to->unremembered += from->unremembered;
     to->findings += from->findings;
     to->allowed += from->allowed;

@@ -39,18 +39,17 @@
 #include "buffer.h"
 #include "engine/engine.h"
 
-#define WEIR__SCAN_READS_DEFAULT  256u
-#define WEIR__SCAN_READS_MAX      65536u
-#define WEIR__SCAN_THREADS_MAX    256u
-#define WEIR__SCAN_BYTES_DEFAULT  (UINT64_C(256) << 20)
-#define WEIR__SCAN_READ_SIZE      (256u << 10) /* of one read, and of a thread's buffer */
-#define WEIR__SCAN_NAMES_BYTES    (1u << 20)
-#define WEIR__SCAN_DEPTH_MAX      65536u /* of directories */
-#define WEIR__SCAN_PATH_MAX       (1u << 20)
-#define WEIR__SCAN_IGNORES_BYTES  (16u << 20) /* of rules of .gitignore files in use */
+#define WEIR__SCAN_READS_DEFAULT 256u
+#define WEIR__SCAN_READS_MAX     65536u
+#define WEIR__SCAN_THREADS_MAX   256u
+#define WEIR__SCAN_BYTES_DEFAULT (UINT64_C(256) << 20)
+#define WEIR__SCAN_READ_SIZE     (256u << 10) /* of one read, and of a thread's buffer */
+#define WEIR__SCAN_NAMES_BYTES   (1u << 20)
+#define WEIR__SCAN_DEPTH_MAX     65536u /* of directories */
+#define WEIR__SCAN_PATH_MAX      (1u << 20)
+#define WEIR__SCAN_IGNORES_BYTES (16u << 20) /* of rules of .gitignore files in use */
 
-#define WEIR__SCAN_SPILLS_DEFAULT 16u
-#define WEIR__SCAN_SPILLS_MAX     4096u
+#define WEIR__SCAN_SPILLS_MAX    4096u
 #define WEIR__SCAN_MEMBERS_BYTES                                                                   \
     (UINT64_C(4) << 20) /* of one archive's members in work at once                                \
                          */
@@ -118,7 +117,7 @@ struct weir__scan_options {
     uint64_t file_bytes_max; /* larger files are told and not read; 0: none are too large */
     struct weir__archive_options archives; /* of depth 0: they are not opened */
     uint64_t archives_bytes; /* memory of all decoders and members; 0: what each thread may need */
-    uint64_t spills_max;     /* archives at once that may use temporary files; 0: none may */
+    uint64_t archives_least; /* the limit of memory that would do for one, to be told; 0: none */
     enum weir__scan_history history;
     const char *repos_from;        /* a file of names of repositories, as files_from; or NULL */
     const char *const *find_repos; /* folders in which repositories are looked for */
@@ -127,10 +126,12 @@ struct weir__scan_options {
     struct weir__scan_narrow narrow;
     bool has_state; /* what was scanned of histories before is remembered */
     bool is_full;   /* texts of histories are scanned without regard to what they were made from */
-    /* Of all repositories together; 0: as weir/pool.h has it. */
+    /* Of all repositories together, and the ring and the slots once more of all archives; 0: as
+     * weir/pool.h has it, but for the ring of archives, which is then archives_bytes, and for
+     * deltas with a limit of histories, all of which is then theirs. */
     uint64_t ring_bytes, delta_bytes, spill_slots;
-    bool has_no_spill;                     /* no history may use temporary files */
-    const struct weir_slots_config *slots; /* of disks; or NULL */
+    bool has_no_spill;                     /* nobody may use temporary files */
+    const struct weir_slots_config *slots; /* of disks, for either; or NULL */
     unsigned repos_max;                    /* that are scanned at once; 0: one more than threads */
     /* Memory of all that histories take; 0: no limit but those of the parts. For so many bytes of
      * it a user has to allow memory_besides and twice as many. */
@@ -162,7 +163,8 @@ struct weir__scan_stats {
     uint64_t archives, members, archives_unopened;
     uint64_t repos, objects; /* histories, and what was scanned in them: blobs, messages */
     uint64_t shallow;        /* histories that end where their clone was cut */
-    uint64_t unremembered;   /* histories that will be scanned in full again */
+    uint64_t remembered;     /* histories of which something was scanned before, and not again */
+    uint64_t unremembered;   /* histories of which some will be scanned again */
     uint64_t findings, allowed, rejected; /* of the engine */
     uint64_t decoded_bytes;
     uint64_t in_flight;                /* files being read now */
@@ -180,26 +182,43 @@ struct weir__scan_stats {
 struct weir__scan_cost {
     uint64_t rebuilt, rebuilt_bytes; /* objects that were built again, since they were let go */
     uint64_t spilled, spilled_bytes; /* objects that were written to temporary files */
+    uint64_t one_plan;               /* repositories that had one pack in work at a time */
 };
 
-/* What repositories held of their limits, and waited for. */
-struct weir__scan_limits {
-    bool has_repos;
-    uint32_t leaders;
-    uint64_t most; /* at once */
+/* A disk, and its slots: held at once at most, waited for, refused. */
+struct weir__scan_device {
+    struct weir_device device;
+    uint64_t total, most, waited, refused;
+};
+
+/* What jobs of one kind, archives or repositories, hold of their limits. */
+struct weir__scan_held {
+    uint64_t all, now, most; /* jobs: that were admitted, are at work, were at once */
     uint64_t ring_most, delta_most, spills_most;
-    uint64_t large; /* repositories that were admitted once more, for objects that are too large
-                       for a shard */
-    bool has_no_spill;
-    struct weir__scan_cost cost;
-    struct weir_pool_stats pool;
-    struct weir_sched_stats sched;
-    struct weir_slots_stats slots;
-    struct weir__scan_device {
-        struct weir_device device;
-        uint64_t total, most;
-    } devices[WEIR__SCAN_DEVICES_MAX]; /* the first that were used */
+    struct weir__scan_device devices[WEIR__SCAN_DEVICES_MAX]; /* the first that were used */
     size_t devices_count;
+};
+
+/* And what they waited for. */
+struct weir__scan_side {
+    bool is_there; /* else there are no such jobs */
+    struct weir__scan_held held;
+    struct weir_pool_stats pool;
+    struct weir_slots_stats slots;
+};
+
+struct weir__scan_limits {
+    struct weir_budget_stats reads, bytes; /* of files */
+    struct weir__scan_side archives, repos;
+    bool has_no_spill;
+    char archives_why[WEIR__SCAN_WHY_MAX];    /* none is opened, if so; else "" */
+    uint64_t archives_refused, repos_refused; /* that could never have been admitted, or in line */
+    uint32_t leaders;                         /* of repositories */
+    uint64_t large; /* repositories with objects that are too large for a shard, and came last */
+    uint64_t large_jobs; /* that are in the line once more for these */
+    uint64_t plans_most; /* packs of repositories that were in work at once */
+    struct weir__scan_cost cost;
+    struct weir_sched_stats sched;
 };
 
 struct weir__scan;

@@ -17,6 +17,7 @@
  */
 #include "scan_part.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,9 +30,36 @@
 
 /* --- the run --- */
 
+#define MiB (UINT64_C(1) << 20)
+
+static uint64_t mebibytes(uint64_t bytes)
+{
+    return (bytes + MiB - 1) / MiB;
+}
+
 /* What a decoder that has nothing to do may still hold. */
 #define IDLE_BYTES (UINT64_C(8) << 20)
 _Static_assert(WEIR__ARCHIVE_MEMORY_MIN > IDLE_BYTES, "the largest share is larger than another");
+
+/* What keeps all of them from being opened: one takes so much, and there is so much. */
+static void say_why_not(const struct weir__scan_options *options, uint64_t one, uint64_t all,
+                        char why[WEIR__SCAN_WHY_MAX])
+{
+    bool is_ring = options->ring_bytes > 0 && options->ring_bytes == options->archives_bytes;
+    uint64_t least = is_ring ? one : options->archives_least;
+    why[0] = '\0';
+    if (options->archives.depth_max == 0) {
+        snprintf(why, WEIR__SCAN_WHY_MAX, "the depth of archives is 0");
+    } else if (all < one) {
+        int length = snprintf(
+            why, WEIR__SCAN_WHY_MAX, "what reads it takes %" PRIu64 " MiB, and %s %" PRIu64,
+            mebibytes(one), is_ring ? "the scan ring has" : "there are", all / MiB);
+        if (least > 0)
+            snprintf(why + length, WEIR__SCAN_WHY_MAX - (size_t)length,
+                     ": set --%s=%" PRIu64 "M or more", is_ring ? "scan-ring" : "max-memory",
+                     mebibytes(least));
+    }
+}
 
 int weir__scan_archives_init(struct weir__scan *run)
 {
@@ -39,12 +67,13 @@ int weir__scan_archives_init(struct weir__scan *run)
     struct weir__scan_archives *archives = &run->archives;
     uint64_t one = options->archives.memory_max + WEIR__SCAN_MEMBERS_BYTES;
     uint64_t all = options->archives_bytes ? options->archives_bytes : one * run->threads;
-    if (options->archives.depth_max == 0 || all < one)
+    say_why_not(options, one, all, archives->why);
+    if (archives->why[0])
         return 0; /* told at each archive */
     struct weir_pool_config config = {
         .scan_ring_bytes = all,
         .delta_cache_bytes = 1,
-        .spill_slots = options->spills_max ? options->spills_max : 1,
+        .spill_slots = options->spill_slots ? options->spill_slots : WEIR_POOL_SPILL_SLOTS_DEFAULT,
     };
     archives->bytes = one;
     archives->members_max = WEIR__SCAN_MEMBERS_MAX;
@@ -54,7 +83,7 @@ int weir__scan_archives_init(struct weir__scan *run)
     int result = weir_pool_init(&archives->pool, "scan-archives", &config);
     archives->has_pool = result == 0;
     if (result == 0) {
-        result = weir_slots_init(&archives->slots, "scan-disks", NULL);
+        result = weir_slots_init(&archives->slots, "scan-disks", options->slots);
         archives->has_slots = result == 0;
     }
     return result;
@@ -152,20 +181,30 @@ static bool was_scanned(const struct walk *walk, const char *path)
     return walk->is_scanned && path[walk->path_length] == '\0';
 }
 
+/* False: it is left, as it was scanned before or cannot be, which is told. */
+static bool set_member_path(struct walk *walk, const char *path)
+{
+    struct weir__scan_worker *w = walk->w;
+    walk->state = MEMBER_LEFT;
+    if (was_scanned(walk, path))
+        return false;
+    weir__buffer_truncate(&w->path, walk->path_length);
+    if (weir__buffer_puts(&w->path, path + walk->path_length) == 0)
+        return true;
+    weir__scan_tell(w, path, "cannot scan", weir_error_text(WEIR_E_NO_MEMORY));
+    return false;
+}
+
 static int on_begin(void *arg, const char *path)
 {
     struct walk *walk = arg;
     struct weir__scan_worker *w = walk->w;
     walk->has_begun = true;
-    walk->state = MEMBER_LEFT;
-    if (was_scanned(walk, path))
+    if (!set_member_path(walk, path))
         return 0;
-    weir__buffer_truncate(&w->path, walk->path_length);
-    if (weir__buffer_puts(&w->path, path + walk->path_length) < 0) {
-        weir__scan_tell(w, path, "cannot scan", weir_error_text(WEIR_E_NO_MEMORY));
-    } else if (weir__scanner_skips(w->scanner, path)) {
+    if (weir__scanner_skips(w->scanner, path)) {
         w->counts.allowed_paths++;
-    } else if (weir__scan_archive_has_help(walk->archive)) {
+    } else if (!w->brought && weir__scan_archive_has_help(walk->archive)) {
         weir__buffer_truncate(&w->member, 0);
         walk->state = MEMBER_HELD;
     } else {
@@ -179,13 +218,7 @@ static int on_own(void *arg, const char *path)
 {
     struct walk *walk = arg;
     struct weir__scan_worker *w = walk->w;
-    walk->state = MEMBER_LEFT;
-    if (was_scanned(walk, path))
-        return 0;
-    weir__buffer_truncate(&w->path, walk->path_length);
-    if (weir__buffer_puts(&w->path, path + walk->path_length) < 0) {
-        weir__scan_tell(w, path, "cannot scan", weir_error_text(WEIR_E_NO_MEMORY));
-    } else if (!weir__scanner_skips(w->scanner, path)) {
+    if (set_member_path(walk, path) && !weir__scanner_skips(w->scanner, path)) {
         w->is_beside = true;
         open_member(walk);
     }
@@ -274,24 +307,26 @@ static void on_unscanned(void *arg, const char *path, const char *reason)
 
 /* --- the walk --- */
 
+static const char no_leave[] =
+    "it takes a temporary file, and none is allowed: raise --spill-slots";
+
 void weir__scan_archive_unopened(struct weir__scan_worker *w, const char *format, const char *why)
 {
     char text[384];
     snprintf(text, sizeof(text), "archive not opened (%.40s): %.300s",
              format ? format : "if one is behind the program", why);
     w->counts.archives_unopened++;
+    weir_lock_acquire(&w->run->lock);
+    w->run->archives.refused += !w->run->archives.has_pool || why == no_leave;
+    weir_lock_release(&w->run->lock);
     weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot look into", text);
 }
 
 const char *weir__scan_archive_why_not(const struct weir__scan *run, bool is_stream)
 {
     if (!run->archives.has_pool)
-        return run->options->archives.depth_max == 0
-                   ? "the depth of archives is 0"
-                   : "there is too little memory for what reads it: raise the limit";
-    return is_stream && run->options->spills_max == 0
-               ? "it comes as a stream, and no temporary file is allowed"
-               : NULL;
+        return run->archives.why;
+    return is_stream && run->options->has_no_spill ? no_leave : NULL;
 }
 
 /* What the thread needs for every archive. */
@@ -305,7 +340,7 @@ static int equip(struct weir__scan_worker *w)
         result = weir__archive_walker_new(&w->walker, &options->archives);
     if (result == 0)
         w->walker->is_passed_on = w->is_of_crew;
-    if (result < 0 || options->spills_max == 0)
+    if (result < 0 || options->has_no_spill)
         return result;
     /* Without one, members that would need it are told. */
     if (!w->has_spill) {
@@ -319,6 +354,7 @@ static int equip(struct weir__scan_worker *w)
 static int take_slot(struct weir__scan_worker *w, const struct stat *st,
                      struct weir_slots_permit *ret_slot)
 {
+    struct weir__scan_archives *archives = &w->run->archives;
     struct weir_deadline deadline = weir_deadline_until(&w->run->stop);
     struct weir_device_info info;
     if ((uint64_t)st->st_size < w->run->options->archives.map_from)
@@ -329,7 +365,10 @@ static int take_slot(struct weir__scan_worker *w, const struct stat *st,
         w->disk_of = st->st_dev;
         w->has_disk = true;
     }
-    return weir_slots_acquire(&w->run->archives.slots, w->disk, ret_slot, &deadline);
+    int result = weir_slots_acquire(&archives->slots, w->disk, ret_slot, &deadline);
+    if (result == 0)
+        weir__scan_held_note(w->run, &archives->held, &archives->pool, &archives->slots);
+    return result;
 }
 
 /* The decoder needs more memory than its share: it is given all that there is, in its turn. What is
@@ -425,7 +464,7 @@ static bool walk_archive(struct weir__scan_worker *w, struct weir__scan_archive 
     if (result < 0 && !walk.has_told)
         weir__scan_tell_partial(w, weir__buffer_text(&w->path), "cannot unpack all of", walk.why);
     w->counts.archives++;
-    w->counts.files += !is_scanned;
+    w->counts.files += !is_scanned && !w->brought;
     return true;
 }
 

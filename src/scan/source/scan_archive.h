@@ -8,6 +8,8 @@
 #include <weir/pool.h>
 #include <weir/slots.h>
 
+#include "scan.h"
+
 /* A member of at most so many bytes may be handed to another thread. */
 #define WEIR__SCAN_HANDED_BYTES (256u << 10)
 /* So many of one archive are in work at once; that which is walked is one of them. */
@@ -20,6 +22,9 @@ struct weir__scan_archives {
     uint64_t bytes_most;     /* for one whose decoder needs more than others */
     uint64_t members_max;    /* in work at once, of one archive */
     bool has_pool, has_slots;
+    char why[WEIR__SCAN_WHY_MAX];       /* none is opened; "": they are */
+    struct weir__scan_held held;        /* under the lock of the run */
+    uint64_t refused;                   /* likewise */
     bool is_child_kept;                 /* there is memory for a decoder of each thread */
     struct weir__archive_walker *aside; /* a list; under the lock of the run */
 };

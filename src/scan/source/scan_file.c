@@ -102,7 +102,7 @@ bool weir__scan_object_end(struct weir__scan_worker *w)
 static void end(struct weir__scan_worker *w)
 {
     if (weir__scan_object_end(w))
-        w->counts.files++;
+        w->counts.files += !w->brought; /* an object of a history is counted as one */
 }
 
 /* --- holes --- */

@@ -106,18 +106,19 @@ int weir__scan_list_main(struct weir_crew_self *self, void *arg)
     (void)self;
     struct weir__scan_worker *w = arg;
     const struct weir__scan_options *options = w->run->options;
-    const struct weir__scan_names names = {take_listed, is_list_stopped, tell_list, w};
+    /* Nothing has changed, say: whoever lists what did need not ask first. */
+    const struct weir__scan_names names = {take_listed, is_list_stopped, tell_list, w, true};
     bool goes_on = true;
     w->run->given = weir__scan_given_new(w);
     for (size_t i = 0; i < options->paths_count && goes_on; i++)
         if (!weir__scan_given_again(w->run->given, i))
             goes_on = is_repo(w, options->paths[i])
-                          ? take_repo(w, weir__scan_plain_path(options->paths[i]), 0)
+                          ? take_repo(w, options->paths[i], 0)
                           : send_path(w, WEIR__JOB_PATH, options->paths[i], 0);
     if (options->files_from && goes_on)
         weir__scan_names_each(options->files_from, options->from0, &names);
     if (options->repos_from) {
-        const struct weir__scan_names repos = {take_repo, is_list_stopped, tell_list, w};
+        const struct weir__scan_names repos = {take_repo, is_list_stopped, tell_list, w, false};
         weir__scan_names_each(options->repos_from, options->from0, &repos);
     }
     for (size_t i = 0; i < options->find_repos_count && !weir__scan_is_stopped(w); i++)

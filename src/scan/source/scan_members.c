@@ -15,6 +15,9 @@
  * nothing that waits in a queue ever holds a part of the pool, and since scanning a member waits
  * for nothing, whoever waits for the pool is served. Without memory or room in the frontier a
  * member is scanned where it is. When the run is stopped, what is in the list is dropped.
+ *
+ * Members of an archive in a history are not handed over: what is found in them belongs to the
+ * object, which is remembered by it, and the threads are at its other objects.
  */
 #include "scan_part.h"
 
@@ -63,6 +66,7 @@ static void close_one(struct weir__scan_archive *archive)
 {
     weir_lock_acquire(&archive->run->lock);
     bool is_last = --archive->open == 0;
+    archive->run->archives.held.now -= is_last;
     weir_lock_release(&archive->run->lock);
     if (is_last && !WEIR__JOB_MUTANT(ARCHIVE_POOL_WITH_LAST_USER))
         weir_pool_permit_release(&archive->permit);
@@ -75,7 +79,7 @@ int weir__scan_archive_new(struct weir__scan *run, struct weir__scan_archive **r
         .bytes_max = WEIR__SCAN_MEMBERS_BYTES,
     };
     struct weir_pool_request request =
-        weir_pool_request_archive(run->archives.bytes, run->options->spills_max > 0);
+        weir_pool_request_archive(run->archives.bytes, !run->options->has_no_spill);
     struct weir_deadline deadline = weir_deadline_until(&run->stop);
     struct weir__scan_archive *archive = weir__base_alloc(1, sizeof(*archive));
     if (!archive)
@@ -95,6 +99,7 @@ int weir__scan_archive_new(struct weir__scan *run, struct weir__scan_archive **r
         weir__base_free(archive);
         return result;
     }
+    weir__scan_held_begin(run, &run->archives.held, &run->archives.pool, NULL);
     *ret_archive = archive;
     return 0;
 }
@@ -105,13 +110,16 @@ int weir__scan_archive_grow(struct weir__scan_worker *w, struct weir__scan_archi
 {
     struct weir__scan *run = archive->run;
     struct weir_pool_request request =
-        weir_pool_request_archive(run->archives.bytes_most, run->options->spills_max > 0);
+        weir_pool_request_archive(run->archives.bytes_most, !run->options->has_no_spill);
     struct weir_deadline deadline = weir_deadline_until(&run->stop);
     /* Of what it has, nothing may be kept while it waits for more: two who do would wait for each
      * other. What others are scanning by now is small and needs nobody. */
     scan_members(w, archive);
     weir_pool_permit_release(&archive->permit);
-    return weir_pool_acquire(&run->archives.pool, &request, &archive->permit, &deadline);
+    int result = weir_pool_acquire(&run->archives.pool, &request, &archive->permit, &deadline);
+    if (result == 0)
+        weir__scan_held_note(run, &run->archives.held, &run->archives.pool, NULL);
+    return result;
 }
 
 /* --- members --- */

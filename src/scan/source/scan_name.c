@@ -17,6 +17,7 @@
 
 #include "alloc.h"
 #include "cover.h"
+#include "hash.h"
 #include "report/redact.h"
 #include "text.h"
 
@@ -63,6 +64,20 @@ static void hide_words(char *text, size_t length)
         weir__hide(text, at, until);
 }
 
+/* What was found, whatever its place. */
+static uint64_t hash_of(const struct weir__finding *finding)
+{
+    unsigned char digest[WEIR__HASH_SIZE];
+    struct weir__hash hash;
+    uint64_t first;
+    weir__hash_init(&hash);
+    weir__hash_update(&hash, finding->rule->id, strlen(finding->rule->id) + 1);
+    weir__hash_update(&hash, finding->secret, finding->secret_length);
+    weir__hash_final(&hash, digest);
+    memcpy(&first, digest, sizeof(first));
+    return first;
+}
+
 static void take_name(void *arg, const struct weir__finding *finding)
 {
     struct weir__scan_worker *w = arg;
@@ -72,8 +87,10 @@ static void take_name(void *arg, const struct weir__finding *finding)
     if (!finding->rule->regex)
         return; /* by the path alone: that comes with its content */
     names->found++;
-    if (w->is_asking)
+    if (w->is_asking) {
+        names->sum += hash_of(finding);
         return;
+    }
     if (!names->is_telling) {
         weir__hidden_part(place->length, weir__ends_at_place(finding), &from, &until);
         from += names->from + place->offset;
@@ -118,6 +135,12 @@ static int look(struct weir__scan_worker *w, size_t from, size_t until)
                                                                            : result;
 }
 
+static size_t dir_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
 bool weir__scan_name_has(struct weir__scan_worker *w, const char *name)
 {
     struct weir__scan_named *names = &w->named;
@@ -133,6 +156,32 @@ bool weir__scan_name_has(struct weir__scan_worker *w, const char *name)
     return !is_sure || names->found > 0;
 }
 
+int weir__scan_name_sum(struct weir__scan_worker *w, const char *path, uint64_t *ret_sum)
+{
+    struct weir__scan_named *names = &w->named;
+    size_t length = strlen(path), dir = dir_length(path);
+    *ret_sum = 0;
+    if (!has_word(path, length))
+        return 0;
+    names->has_path = false;
+    names->sum = 0;
+    weir__buffer_truncate(&names->path, 0);
+    int result = weir__buffer_append(&names->path, path, length);
+    w->is_asking = true;
+    if (result == 0)
+        result = look(w, 0, dir);
+    if (result == 0)
+        result = look(w, dir, length);
+    w->is_asking = false;
+    *ret_sum = names->sum;
+    return result;
+}
+
+void weir__scan_name_forget(struct weir__scan_worker *w)
+{
+    w->named.has_path = false;
+}
+
 static bool make_room(struct weir__scan_named *names, size_t size)
 {
     if (size <= names->shown_size)
@@ -143,12 +192,6 @@ static bool make_room(struct weir__scan_named *names, size_t size)
     names->shown = shown;
     names->shown_size = 2 * size;
     return true;
-}
-
-static size_t dir_length(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
 static int look_at_all(struct weir__scan_worker *w, size_t dir, bool is_dir_clean)

@@ -22,7 +22,7 @@ struct empties {
 struct reading {
     const char *list;
     const struct weir__scan_names *names;
-    bool from0, is_good;
+    bool from0, is_good, has_names;
     struct empties empties;
 };
 
@@ -49,6 +49,7 @@ static bool take(struct reading *reading, const char *line, size_t length)
 {
     if (length == 0)
         return true; /* an empty line */
+    reading->has_names = true;
     if (!memchr(line, '\0', length))
         return reading->names->take(reading->names->arg, line, reading->empties.entries + 1);
     tell(reading, "cannot read", "a NUL byte in a line: names that end with NUL need --from0");
@@ -78,6 +79,9 @@ static void read_all(struct reading *reading, struct weir__lines *lines)
     if (result < 0 && !is_stopped(reading))
         tell(reading, "cannot read",
              result == -WEIR_E_OVERFLOW ? "a line is longer than 1 MiB" : NULL);
+    else if (result == 0 && !reading->has_names && !reading->names->may_be_empty &&
+             reading->is_good && !is_stopped(reading))
+        tell(reading, "cannot find a name in", "the list is empty, and nothing was scanned for it");
 }
 
 bool weir__scan_names_each(const char *list, bool from0, const struct weir__scan_names *names)

@@ -2,7 +2,8 @@
  *
  * Names are bytes: nothing in a line is a comment, and no space is taken away. Empty lines are
  * passed over. A NUL byte in a line ends the reading, since the names are then of the other kind;
- * an empty name among those that end with NUL is one that was lost, and told, all as one.
+ * an empty name among those that end with NUL is one that was lost, and told, all as one. A list
+ * without a name is told: who made it may have failed, and nothing was asked for.
  *
  * Cost and limits: the list is read as a stream (lines.h), no faster than its names are taken; a
  * name has at most WEIR__SCAN_NAME_MAX bytes.
@@ -23,6 +24,7 @@ struct weir__scan_names {
     /* What could not be read of the list; why is NULL where errno says it. */
     void (*tell)(void *arg, const char *list, const char *what, const char *why);
     void *arg;
+    bool may_be_empty; /* else a list without a name is told */
 };
 
 /* list: a path, or "-" for standard input. False when something was told. */

@@ -12,6 +12,7 @@
  *   scan_staged.c  what git is about to commit
  *   scan_git.c     git as a child
  *   scan_admit.c   the tokens of one file
+ *   scan_limits.c  what archives and repositories hold of theirs
  *   scan_file.c    one file
  *   scan_stream.c  standard input, a pipe, and what is fetched
  *   scan_link.c    what is not opened
@@ -106,6 +107,7 @@ struct weir__scan_named {
     size_t shown_size;
     size_t from;    /* of the part that is being looked at */
     uint64_t found; /* in it */
+    uint64_t sum;   /* of hashes of what that was */
     bool has_path;
     bool is_hidden;    /* something in it is */
     bool is_named;     /* as a secret, by the name itself, and hidden */
@@ -165,14 +167,13 @@ struct weir__scan_repos {
     /* Those that wait with large objects, and how many are at theirs; under the run's lock: */
     struct weir__scan_repo *large_first, *large_last;
     uint32_t large_waiting, large_now;
-    uint64_t large_all; /* that were admitted for these */
+    uint64_t large_all;  /* that were admitted for these */
+    uint64_t large_jobs; /* as jobs of their own */
     /* What walks cost beyond building each object once in memory, under the run's lock: */
     struct weir__scan_cost cost;
-    /* What was held at most, under the run's lock: */
-    uint64_t now, most, ring_most, delta_most, spills_most;
-    uint64_t submitted;
-    struct weir__scan_device devices[WEIR__SCAN_DEVICES_MAX];
-    size_t devices_count;
+    struct weir__scan_held held; /* under the run's lock */
+    uint64_t submitted, refused; /* likewise */
+    uint64_t plans, plans_most;  /* of packs in work; likewise */
 };
 
 struct weir__scan {
@@ -221,6 +222,8 @@ WEIR_MUST_USE int weir__scan_worker_new(struct weir__scan_worker **ret_worker,
                                         struct weir__scan *run);
 /* Accepts NULL. */
 void weir__scan_worker_free(struct weir__scan_worker *w);
+/* Makes its scanner, if it has none. */
+WEIR_MUST_USE int weir__scan_worker_scanner(struct weir__scan_worker *w);
 int weir__scan_worker_main(struct weir_crew_self *self, void *arg);
 /* "./a" is a, and "." is "". */
 const char *weir__scan_plain_path(const char *path);
@@ -234,6 +237,11 @@ void weir__scan_tree(struct weir__scan_worker *w, const char *path);
 const char *weir__scan_name(struct weir__scan_worker *w, const char *path);
 /* Whether something is found in a name, which is not told. */
 bool weir__scan_name_has(struct weir__scan_worker *w, const char *name);
+/* A sum over what is found in a path, which is not told; 0: nothing. Incomplete, NoMemory. */
+WEIR_MUST_USE int weir__scan_name_sum(struct weir__scan_worker *w, const char *path,
+                                      uint64_t *ret_sum);
+/* The next path is another one, whatever it is. */
+void weir__scan_name_forget(struct weir__scan_worker *w);
 
 /* --- scan_job.c --- */
 /* NULL without memory. */
@@ -333,6 +341,15 @@ struct weir__scan_tokens {
  * released in either case. */
 bool weir__scan_admit(struct weir__scan_worker *w, struct weir__scan_tokens *tokens);
 void weir__scan_tokens_release(struct weir__scan_tokens *tokens);
+
+/* --- scan_limits.c --- */
+/* Looks at what is held now. slots: NULL: not at these. */
+void weir__scan_held_note(struct weir__scan *run, struct weir__scan_held *held,
+                          struct weir_pool *pool, struct weir_slots *slots);
+/* The same when a job of that kind was admitted; it is over. */
+void weir__scan_held_begin(struct weir__scan *run, struct weir__scan_held *held,
+                           struct weir_pool *pool, struct weir_slots *slots);
+void weir__scan_held_end(struct weir__scan *run, struct weir__scan_held *held);
 
 /* --- scan_file.c --- */
 /* The file of that name in the directory; its path is the worker's. is_given: the user named it, so

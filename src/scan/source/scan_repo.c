@@ -6,6 +6,7 @@
  */
 #include "scan_repo.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +17,17 @@
 #include "git/discover.h"
 #include "log.h"
 #include "sys.h"
+#include "text.h"
 
 #include "banned.h"
 
 static const struct weir_lock_class repo_class = {"scan-repo", 210};
 
-#define DRAIN_NS WEIR_NS_PER_S
-#define GRACE_NS (500 * WEIR_NS_PER_MS)
+/* Of a reason that names an object before it. */
+#define WHY_CLIPPED 240u
+
+#define DRAIN_NS    WEIR_NS_PER_S
+#define GRACE_NS    (500 * WEIR_NS_PER_MS)
 
 /* --- the run --- */
 
@@ -99,7 +104,10 @@ void weir__scan_repo_free(struct weir__scan_repo *repo)
     weir__git_set_fini(&repo->looked);
     weir__git_set_fini(&repo->named);
     weir__git_set_fini(&repo->folders);
+    weir__git_set_fini(&repo->trees);
     weir__git_lineage_fini(&repo->lineage);
+    while (repo->idle_count > 0) /* of one that was stopped */
+        weir__git_store_close(repo->idle[--repo->idle_count]);
     weir__git_store_close(repo->store);
     weir_lock_fini(&repo->lock);
     weir__base_free(repo);
@@ -108,14 +116,14 @@ void weir__scan_repo_free(struct weir__scan_repo *repo)
 void weir__scan_repo_tell(struct weir__scan_worker *w, const struct weir__scan_repo *repo,
                           const struct weir__git_id *id, const char *what, const char *why)
 {
-    char hex[WEIR__GIT_HEX_SIZE], text[WEIR__SCAN_WHY_MAX];
+    char hex[WEIR__GIT_HEX_SIZE], text[WEIR__SCAN_WHY_MAX], clipped[WHY_CLIPPED];
     const char *path = repo->path_length > 0 ? repo->path : "./";
     if (!id) {
         weir__scan_tell(w, path, what, why);
         return;
     }
-    snprintf(text, sizeof(text), "object %s: %.240s", weir__git_id_hex(id, repo->id_size, hex),
-             why);
+    snprintf(text, sizeof(text), "object %s: %s", weir__git_id_hex(id, repo->id_size, hex),
+             weir__text_clip(clipped, sizeof(clipped), why, SIZE_MAX));
     weir__scan_tell_partial(w, path, what, text);
 }
 
@@ -126,81 +134,38 @@ void weir__scan_repo_problem(void *arg, const char *text)
                             "cannot read all of the history of", text);
 }
 
-/* --- what is held --- */
-
-static uint64_t greater(uint64_t a, uint64_t b)
+void weir__scan_repo_doubt(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                           const struct weir__git_store *store)
 {
-    return a > b ? a : b;
-}
-
-static void note_device(struct weir__scan_repos *repos, const struct weir_slots_device *device)
-{
-    size_t i = 0;
-    while (i < repos->devices_count &&
-           weir_device_raw(repos->devices[i].device) != weir_device_raw(device->device))
-        i++;
-    if (i == WEIR__SCAN_DEVICES_MAX)
+    struct weir__git_store_facts facts = {.has_wrong_midx = false};
+    if (store)
+        weir__git_store_facts(store, &facts);
+    if (!facts.has_wrong_midx)
         return;
-    if (i == repos->devices_count)
-        repos->devices[repos->devices_count++] =
-            (struct weir__scan_device){.device = device->device, .total = device->total};
-    repos->devices[i].most = greater(repos->devices[i].most, device->in_use);
+    weir_lock_acquire(&repo->lock);
+    bool was_told = repo->is_midx_told;
+    repo->is_midx_told = repo->is_doubtful = true;
+    weir_lock_release(&repo->lock);
+    if (!was_told)
+        weir__scan_tell_partial(w, repo->path_length > 0 ? repo->path : "./",
+                                "cannot rely on all of the history of",
+                                "its multi-pack-index differs from the indexes of the packs, which "
+                                "were used in its place: git multi-pack-index write makes a new "
+                                "one");
 }
 
-/* Whoever begins holds all that he will: so this is when most is held. */
-static void note_held(struct weir__scan *run)
-{
-    struct weir__scan_repos *repos = &run->repos;
-    struct weir_slots_device devices[WEIR__SCAN_DEVICES_MAX];
-    struct weir_pool_stats pool;
-    weir_pool_read(&repos->pool, &pool);
-    size_t count = weir_slots_list(&repos->slots, devices, WEIR__SCAN_DEVICES_MAX);
-    weir_lock_acquire(&run->lock);
-    repos->now++;
-    repos->most = greater(repos->most, repos->now);
-    repos->ring_most = greater(repos->ring_most, pool.scan_ring_in_use);
-    repos->delta_most = greater(repos->delta_most, pool.delta_cache_in_use);
-    repos->spills_most = greater(repos->spills_most, pool.spill_slots_in_use);
-    for (size_t i = 0; i < count && i < WEIR__SCAN_DEVICES_MAX; i++)
-        note_device(repos, &devices[i]);
-    weir_lock_release(&run->lock);
-}
-
-void weir__scan_read_limits(struct weir__scan *run, struct weir__scan_limits *ret_limits)
-{
-    struct weir__scan_repos *repos = &run->repos;
-    *ret_limits = (struct weir__scan_limits){.has_repos = repos->sched != NULL};
-    if (!repos->sched)
-        return;
-    weir_pool_read(&repos->pool, &ret_limits->pool);
-    weir_sched_read(repos->sched, &ret_limits->sched);
-    weir_slots_read(&repos->slots, &ret_limits->slots);
-    weir_lock_acquire(&run->lock);
-    ret_limits->leaders = repos->leaders;
-    ret_limits->most = repos->most;
-    ret_limits->ring_most = repos->ring_most;
-    ret_limits->delta_most = repos->delta_most;
-    ret_limits->spills_most = repos->spills_most;
-    ret_limits->large = repos->large_all;
-    ret_limits->has_no_spill = run->options->has_no_spill;
-    ret_limits->cost = repos->cost;
-    ret_limits->devices_count = repos->devices_count;
-    memcpy(ret_limits->devices, repos->devices, sizeof(repos->devices));
-    weir_lock_release(&run->lock);
-}
+/* --- its turn --- */
 
 static int run_repo(struct weir_job *job, const struct weir_deadline *deadline)
 {
     struct weir__scan_repo *repo = (struct weir__scan_repo *)job;
     (void)deadline; /* whoever stops the run fires its token, by which everything here waits */
     struct weir__scan *run = repo->run;
-    note_held(run);
+    weir__scan_held_begin(run, &run->repos.held, &run->repos.pool, &run->repos.slots);
     int result = weir__scan_worker_new(&repo->w, run);
     if (result == 0)
         result = weir__scan_repo_lead(repo);
-    weir_lock_acquire(&run->lock);
-    run->repos.now--;
-    weir_lock_release(&run->lock);
+    weir__scan_held_end(run, &run->repos.held);
     return result;
 }
 
@@ -354,6 +319,7 @@ static int submit(struct weir__scan_worker *w, struct weir__scan_repo *repo, con
     repo->job.done = end_repo;
     weir_lock_acquire(&run->lock);
     repo->number = ++run->repos.submitted;
+    run->repos.cost.one_plan += repo->has_one_plan;
     run->open++; /* as long as it is somewhere */
     weir_lock_release(&run->lock);
     int result = weir_sched_submit(run->repos.sched, &repo->job);
@@ -362,12 +328,20 @@ static int submit(struct weir__scan_worker *w, struct weir__scan_repo *repo, con
     return result;
 }
 
+static void count_refused(struct weir__scan *run)
+{
+    weir_lock_acquire(&run->lock);
+    run->repos.refused++;
+    weir_lock_release(&run->lock);
+}
+
 void weir__scan_repo_found(struct weir__scan_worker *w, const char *path)
 {
     char problem[WEIR__GIT_PROBLEM_SIZE] = "";
     char why[WEIR__SCAN_WHY_MAX] = "";
     struct weir__git_store *store = NULL;
     struct stat st;
+    path = weir__scan_plain_path(path); /* as the paths of files are: baselines know both */
     const char *shown = *path ? path : ".";
     int result = weir__git_store_open(&store, shown, NULL, problem);
     if (result == 0)
@@ -389,7 +363,11 @@ void weir__scan_repo_found(struct weir__scan_worker *w, const char *path)
         result = is_new;
     }
     weir__git_store_close(store);
-    if (result < 0)
+    if (result == -WEIR_E_TOO_LARGE || result == -WEIR_E_BUSY)
+        count_refused(w->run);
+    if (result < 0 && weir__sys_fstatat(AT_FDCWD, shown, &st, 0) < 0)
+        weir__scan_tell(w, shown, errno == ENOENT ? "cannot find" : "cannot open", NULL);
+    else if (result < 0)
         weir__scan_tell(w, shown, "cannot scan the history of",
                         problem[0]               ? problem
                         : why[0]                 ? why

@@ -7,19 +7,23 @@
  *   scan_repo_refs.c     its names, and what is wanted of it
  *   scan_repo_state.c    what is remembered of it
  *   scan_repo_again.c    how a scan that has little to do is spared what takes time
+ *   scan_repo_gone.c     whether something is gone that was seen
  *   scan_repo_send.c     shards on their way
  *   scan_repo_shard.c    shards of its objects, by the threads that scan
  *   scan_repo_look.c     one object: the first look, and the second
+ *   scan_repo_suspect.c  who was looked at, and who is suspect
  *   scan_repo_large.c    objects that are too large for a shard
  *   scan_repo_names.c    the names in trees
  *   scan_repo_missing.c  what objects name and nobody has
  *   scan_repo_origin.c   which commit brought what is suspect
  *   scan_repo_slice.c    the same, by the threads that scan
+ *   scan_repo_verdict.c  at which of its paths it has to be looked at
+ *   scan_repo_lost.c     commits that nothing leads to
  *
  * Who does what: a repository is a job of the scheduler (weir/sched.h). It waits in the lines of
  * its disk and of the pool without a thread; then one of the scheduler's threads leads it: opens
  * it, reads names, plans packs, and hands out shards of objects to the threads of the run, through
- * the same queue as everything else. A leader scans nothing, and a thread that scans waits for no
+ * the same queue as everything else. A leader scans no object, and a thread that scans waits for no
  * leader, so nobody can wait for himself.
  *
  * What is done: the first look goes over every object once, without a path, since nobody knows it
@@ -59,30 +63,35 @@
 
 /* What the parts of one repository may take beside its plans and shards, in bytes. */
 struct weir__scan_share {
-    uint64_t suspects; /* those beyond are told */
-    uint64_t looked;   /* objects that may be met again; those beyond are looked at twice */
-    uint64_t seen;     /* to be remembered; with more nothing is */
-    uint64_t recalled; /* what is remembered of suspects; with more all is scanned */
-    uint64_t refs;     /* names and logs */
-    uint64_t index;    /* what is staged */
-    uint64_t graph;    /* with more it is not used */
-    uint64_t history;  /* commits; with more nobody finds out where things come from */
-    uint64_t trees;    /* of the search for origins; with more they are read again */
-    uint64_t texts;    /* authors, dates */
-    uint64_t wanted;   /* of a narrowed scan; with more it fails */
-    uint64_t named;    /* what is not in the same pack; those beyond are looked for at once */
-    uint64_t folders;  /* whose names may have something in them; those beyond are told */
-    uint64_t told;     /* of origins, so that it is told once */
-    uint64_t lineage;  /* what leads to what in trees; with more they are read again */
-    /* Of what looks up single objects: the leader, and a thread whose pack has bases elsewhere. */
+    uint64_t suspects;  /* those beyond are told */
+    uint64_t looked;    /* objects that may be met again; those beyond are looked at twice */
+    uint64_t seen;      /* to be remembered; those beyond come with a later scan */
+    uint64_t recalled;  /* what is remembered of suspects; with more all is scanned */
+    uint64_t refs;      /* names and logs */
+    uint64_t refs_read; /* while these are read */
+    uint64_t index;     /* what is staged */
+    uint64_t graph;     /* with more it is not used */
+    uint64_t history;   /* commits; with more nobody finds out where things come from */
+    uint64_t trees;     /* of the search for origins; with more they are read again */
+    uint64_t texts;     /* authors, dates */
+    uint64_t wanted;    /* of a narrowed scan; with more it fails */
+    uint64_t named;     /* what is not in the same pack; those beyond are looked for at once */
+    uint64_t folders;   /* whose names may have something in them; those beyond are told */
+    uint64_t told;      /* of origins, so that it is told once */
+    uint64_t lineage;   /* what leads to what in trees; with more they are read again */
+    /* Of what looks up single objects: the leader, while nobody walks; a thread whose pack has
+     * bases elsewhere; and one that walks nothing. build: what is there while one object is built.
+     */
     struct weir__scan_lookups {
-        uint64_t cache, table, object;
-    } led, each;
+        uint64_t cache, table, object, build;
+    } led, each, alone;
 };
 
 /* Of the pool: for each shard that is in work; and the least that a walk is of use with. */
 #define WEIR__SCAN_RING_EACH (UINT64_C(1) << 20)
 #define WEIR__SCAN_DELTA_MIN (UINT64_C(8) << 20)
+/* Of what all repositories together may take, for the large objects of one. */
+#define WEIR__SCAN_LARGE_PART 4u
 
 /* Why an object is looked at again. */
 enum weir__suspicion {
@@ -103,10 +112,12 @@ enum weir__suspicion {
     WEIR__SUSPECT_REACHED = 8192,  /* it is missing, and a ref leads to who names it */
 };
 
+/* Sums of the ids of loose objects, word by word, and their number. */
+#define WEIR__SCAN_LOOSE_SUMS 5
+
 /* Beside the id of a suspect. */
 struct weir__suspect {
     uint32_t flags;
-    uint32_t found;  /* at the first look */
     uint32_t wanted; /* its number in the attribution, of a blob */
 };
 
@@ -121,16 +132,20 @@ struct weir__scan_repo {
     struct weir_frontier shards;
     bool has_shards;
     uint64_t plan_bytes;  /* of the permit, for plans */
+    bool has_one_plan;    /* at a time */
     uint64_t delta_bytes; /* that it can make use of for shards */
+    uint64_t unpacked;    /* what its largest pack may take for a path of deltas */
+    uint64_t kept_bytes;  /* that it can make use of beside shards, with a limit */
     uint64_t objects;     /* in packs, about */
     uint32_t at_once;     /* shards in work */
     uint64_t shard_bytes; /* of the permit, for one shard */
     struct weir__scan_share share;
-    bool is_second; /* which look it is */
-    bool has_large; /* large ones are left, and all else is done */
-    bool is_large;  /* it is a job for these */
-    bool is_alone;  /* one shard is in work at a time, and has large_bytes */
-    bool is_last;   /* what does not fit now is told */
+    bool is_second;    /* which look it is */
+    bool has_large;    /* large ones are left, and all else is done */
+    bool is_large;     /* it is a job for these */
+    bool is_alone;     /* one shard is in work at a time, and has large_bytes */
+    bool is_last;      /* what does not fit now is told */
+    bool is_for_trees; /* this pass is for those of the set below */
     uint64_t large_bytes;
     struct weir__git_spill spill;
     struct weir__scan_repo *large_next; /* in line, under the run's lock */
@@ -138,15 +153,30 @@ struct weir__scan_repo {
     struct weir__git_names names;
     struct weir__git_wanted *wanted; /* NULL: all objects are */
     struct weir__scan_origins *origins;
-    char *identity;       /* where its objects are, device and inode */
+    char *identity;   /* where its objects are, device and inode */
+    bool is_untraced; /* not all that refs lead to could be read, which was told; under the lock */
     bool is_unattributed; /* nobody has found out where things come from, which was told */
     bool has_state;
     bool is_unchanged;             /* since what is remembered of it: all of that holds */
     struct weir__git_state *state; /* or NULL */
     uint8_t digest[WEIR__HASH_SIZE];
     struct weir__git_state_ids seen; /* under the lock */
+    /* What the store holds, at the beginning: */
+    uint64_t loose[WEIR__SCAN_LOOSE_SUMS];
+    uint8_t held[WEIR__HASH_SIZE];
+    bool is_steady; /* its packs are still those */
+    bool is_same;   /* it is what was remembered, when all of it was seen */
+    bool is_wary;   /* something is gone that was seen: what names others is looked at once more */
+    bool has_there;
+    struct weir__git_there there; /* which of the remembered ids it has */
+    uint32_t whole;               /* packs that are known; guarded by the run's lock */
     /* Of both, under the lock: */
     struct weir_lock lock;
+    bool is_midx_told; /* that it is wrong */
+    /* Of threads that looked something up in a shard, for the next one: packs are listed there, and
+     * bases at hand. As many as shards in work, each in the share of a thread. */
+    struct weir__git_store *idle[WEIR__SCAN_THREADS_MAX];
+    unsigned idle_count;
     struct weir__git_set suspects; /* with a struct weir__suspect each; at the second look only the
                                       marks of who is done change */
     bool is_forgetful;             /* not all suspects are in there: nothing is to be remembered */
@@ -158,8 +188,9 @@ struct weir__scan_repo {
     /* What objects name that is not in the same pack, with its marks. */
     struct weir__git_set named;
     struct weir__git_set folders; /* whose names may have something in them */
+    struct weir__git_set trees;   /* that did not fit into the memory of a shard */
     uint64_t number;              /* no other repository of the run has it */
-    bool is_doubtful;             /* of the leader: something about its origins was told */
+    bool is_doubtful;             /* something about its origins was told */
     size_t path_length;
     char path[]; /* as it was given, with a slash at its end unless it is empty */
 };
@@ -177,8 +208,9 @@ struct weir__scan_pack {
     struct weir__git_pack pack;
     struct weir__git_plan plan;
     bool is_promisor; /* what its objects name, a remote has */
-    uint32_t users;   /* guarded by the run's lock */
-    uint32_t seen;    /* of its objects, to their end; likewise */
+    bool is_planned;
+    uint32_t users; /* guarded by the run's lock */
+    uint32_t seen;  /* of its objects, to their end; likewise */
 };
 
 /* What a shard is of. */
@@ -224,6 +256,11 @@ void weir__scan_repo_tell(struct weir__scan_worker *w, const struct weir__scan_r
 /* Tells, by its leader, that not all of it could be read. arg: the repository. */
 void weir__scan_repo_problem(void *arg, const char *text);
 
+/* Before a store of it is closed: tells, once, that its multi-pack-index is not to be believed.
+ * Accepts NULL. */
+void weir__scan_repo_doubt(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                           const struct weir__git_store *store);
+
 /* The end of one that is known to nobody else any more; result is what kept it from running, if
  * that has not been told. */
 void weir__scan_repo_over(struct weir__scan_repo *repo, int result);
@@ -240,8 +277,13 @@ WEIR_MUST_USE int weir__scan_share_ask(struct weir__scan_repo *repo,
 /* Why a part does not fit: it had so much, and what gives it twice as much. */
 void weir__scan_share_exceeded(const struct weir__scan_repo *repo, const char *what, uint64_t had,
                                char why[WEIR__SCAN_WHY_MAX]);
+/* The option by which an object of that size fits into memory, as what has to be done. */
+void weir__scan_share_cure(const struct weir__scan_repo *repo, uint64_t size, bool is_tree,
+                           char cure[WEIR__SCAN_WHY_MAX]);
 /* Divides what the job has got. */
 void weir__scan_share_take(struct weir__scan_repo *repo);
+/* Whether threads look for origins beside the leader: each can read an ordinary tree. */
+bool weir__scan_share_has_slices(const struct weir__scan_repo *repo);
 void weir__scan_share_lookups(const struct weir__scan_lookups *share,
                               struct weir__git_store_options *ret_options);
 
@@ -272,6 +314,10 @@ void weir__scan_wanted_free(struct weir__git_wanted *wanted);
 void weir__scan_state_load(struct weir__scan_repo *repo);
 /* Whether refs, logs and index are those of what is remembered. */
 bool weir__scan_state_is_of_now(const struct weir__scan_repo *repo);
+/* Whether the object was looked at before, and is not looked at in this scan. type: 0 if it is not
+ * known. */
+bool weir__scan_state_spares(const struct weir__scan_repo *repo, const struct weir__git_id *id,
+                             enum weir__git_type type);
 /* Objects that were looked at to their end. */
 void weir__scan_state_seen(struct weir__scan_repo *repo, const struct weir__git_id *ids,
                            size_t count);
@@ -280,6 +326,18 @@ WEIR_MUST_USE int weir__scan_state_recall(struct weir__scan_repo *repo);
 /* All was done: remembers it. */
 void weir__scan_state_keep(struct weir__scan_repo *repo);
 void weir__scan_state_drop(struct weir__scan_repo *repo);
+
+/* --- scan_repo_gone.c --- */
+/* Before the first look: whether the scan is to be wary. Canceled. */
+WEIR_MUST_USE int weir__scan_gone_find(struct weir__scan_repo *repo);
+/* When packs were listed anew. */
+void weir__scan_gone_relisted(struct weir__scan_repo *repo);
+/* Whether a remembered object is gone, and will not be kept. */
+bool weir__scan_gone_is(struct weir__scan_repo *repo, const struct weir__git_id *id);
+/* What is to be remembered of what the store holds: nothing that ever fits, if not all of it was
+ * seen. */
+void weir__scan_gone_held(const struct weir__scan_repo *repo, uint8_t ret_held[WEIR__HASH_SIZE]);
+void weir__scan_gone_drop(struct weir__scan_repo *repo);
 
 /* --- scan_repo_again.c --- */
 /* Whether nothing of the pack is to be looked at, since all of it was before. */
@@ -321,6 +379,14 @@ WEIR_MUST_USE int weir__scan_large_pass(struct weir__scan_repo *repo);
 /* What a walk may take for that. */
 void weir__scan_large_options(const struct weir__scan_repo *repo,
                               struct weir__git_walk_options *options);
+/* A tree that does not fit: it is noted for weir__scan_large_trees(), or told. */
+void weir__scan_large_tree(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                           const struct weir__git_id *id, uint64_t size);
+/* After the first look: at those, with all the memory that the repository has. */
+WEIR_MUST_USE int weir__scan_large_trees(struct weir__scan_repo *repo);
+/* A message that does not fit is told: no file is made of it. */
+void weir__scan_large_message(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                              const struct weir__git_id *id, uint64_t size);
 /* One that does not fit there either; size 0: not known. */
 void weir__scan_large_refuse(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                              const struct weir__git_id *id, uint64_t size);
@@ -368,16 +434,23 @@ int weir__scan_look_first(struct weir__scan_worker *w, struct weir__scan_repo *r
                           const struct weir__git_object *object);
 int weir__scan_look_second(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                            const struct weir__git_object *object);
+
+/* --- scan_repo_suspect.c --- */
+/* Whether nobody has looked at it yet, in a pack or loose; from now on somebody has. */
+bool weir__scan_look_is_first(struct weir__scan_repo *repo, const struct weir__git_id *id);
 /* The mark of what a suspect is. */
 uint32_t weir__scan_kind(enum weir__git_type type);
 /* Notes it. */
 void weir__scan_suspect(struct weir__scan_worker *w, struct weir__scan_repo *repo,
-                        const struct weir__git_id *id, uint32_t flags, uint64_t found);
+                        const struct weir__git_id *id, uint32_t flags);
 /* Adds to the flags of one that is a suspect. */
 void weir__scan_suspect_mark(struct weir__scan_repo *repo, const struct weir__git_id *id,
                              uint32_t flags);
 /* The flags of a suspect that was not looked at again; 0: it is none. */
 uint32_t weir__scan_suspect_flags(struct weir__scan_repo *repo, const struct weir__git_id *id);
+/* The suspect, if nobody has looked at it again; from now on somebody has. */
+bool weir__scan_suspect_take(struct weir__scan_repo *repo, const struct weir__git_id *id,
+                             uint32_t *ret_number, struct weir__suspect *ret_suspect);
 
 /* --- scan_repo_names.c --- */
 /* What was found out about names, by one thread; made with the first. */
@@ -409,17 +482,23 @@ void weir__scan_origins_slice(struct weir__scan_worker *w, struct weir__scan_rep
                               struct weir__git_store *store, uint32_t from, uint32_t until);
 /* Accepts NULL. */
 void weir__scan_origins_free(struct weir__scan_origins *origins);
-/* What was found out about a suspect that is a blob. */
+/* What was found out about a suspect that is a blob or a commit. suspect: a thread that scans has a
+ * copy, since others mark it. */
 void weir__scan_origin_where(const struct weir__scan_repo *repo, uint32_t number,
+                             const struct weir__suspect *suspect,
                              struct weir__git_attribution *ret_where);
 /* Of a commit that is missing: whether a graph that knows it has hidden that from the walk. */
 bool weir__scan_origin_is_hidden(const struct weir__scan_repo *repo, uint32_t number);
-/* Of the suspect of that number; valid as long as the repository. */
+/* Of the suspect of that number, by one of the looks that were found out; valid as long as the
+ * repository. */
 void weir__scan_origin_of_blob(const struct weir__scan_repo *repo, uint32_t number,
+                               const struct weir__git_attribution *where, size_t look,
                                struct weir__scan_origin *ret_origin);
-/* Of a commit or a tag. */
+/* Of a commit or a tag. number: of the suspect; or WEIR__GIT_SET_NONE, and how the commit is
+ * reached is not said. */
 void weir__scan_origin_of_message(const struct weir__scan_repo *repo,
-                                  const struct weir__git_object *object,
+                                  const struct weir__git_object *object, uint32_t number,
+                                  const struct weir__suspect *suspect,
                                   struct weir__scan_origin *ret_origin);
 
 #endif

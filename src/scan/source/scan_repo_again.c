@@ -1,18 +1,13 @@
 /* scan_repo_again.c - a repository that was scanned before: what is spared when little or nothing
  * of it has changed.
  *
- * A pack is never changed once it is there, so one of which every object was seen to its end is
- * remembered as a whole: among the ids that were seen is one made from the sums that pack and index
- * end with. Where it is not, its ids are asked for one by one, which is still far less than a plan.
+ * As long as the store is as it was when every object of its packs was seen to its end, packs are
+ * opened, and that is all. Else the ids of each are asked for, which is still far less than a plan.
  *
  * The second look at a few suspects builds each by itself: a plan of all packs would take longer
  * than all of them.
  */
 #include "scan_repo.h"
-
-#include <string.h>
-
-#include "sys.h"
 
 #include "banned.h"
 
@@ -22,54 +17,20 @@
 
 /* --- packs --- */
 
-struct sums {
-    const struct weir__git_pack *pack;
-    struct weir__hash *hash;
-};
-
-static int look_at_sums(void *arg)
+static void note_whole(struct weir__scan_repo *repo)
 {
-    const struct sums *sums = arg;
-    const struct weir__git_idx *idx = &sums->pack->idx;
-    /* That of the pack, and behind it that of the index itself. */
-    weir__hash_update(sums->hash, weir__git_idx_pack_sum(idx), 2 * idx->id_size);
-    return 0;
-}
-
-static bool identify(const struct weir__git_pack *pack, struct weir__git_id *ret_id)
-{
-    static const char what[] = "weir: all objects of a pack";
-    uint8_t digest[WEIR__HASH_SIZE];
-    const uint64_t numbers[] = {pack->length, pack->idx.count};
-    struct weir__hash hash;
-    struct sums sums = {pack, &hash};
-    weir__hash_init(&hash);
-    weir__hash_update(&hash, what, sizeof(what));
-    weir__hash_update(&hash, numbers, sizeof(numbers));
-    int result = weir__mapped_read(&pack->_idx_map, look_at_sums, &sums);
-    weir__hash_final(&hash, digest);
-    memcpy(ret_id->bytes, digest, sizeof(ret_id->bytes));
-    return result == 0;
-}
-_Static_assert(sizeof(((struct weir__git_id *)NULL)->bytes) <= WEIR__HASH_SIZE, "it fits");
-
-static void remember(struct weir__scan_repo *repo, const struct weir__git_pack *pack)
-{
-    struct weir__git_id id;
-    if (identify(pack, &id))
-        weir__scan_state_seen(repo, &id, 1);
+    weir_lock_acquire(&repo->run->lock);
+    repo->whole++;
+    weir_lock_release(&repo->run->lock);
 }
 
 bool weir__scan_again_knows(struct weir__scan_repo *repo, const struct weir__git_pack *pack)
 {
-    struct weir__git_id id;
-    if (!repo->state || repo->is_second || pack->has_doubt)
+    if (!repo->state || repo->is_second || repo->is_wary || pack->has_doubt ||
+        (!repo->is_same && !weir__git_state_has_pack(repo->state, pack)))
         return false;
-    if (identify(pack, &id) && weir__git_state_has(repo->state, &id))
-        return true;
-    if (!weir__git_state_has_pack(repo->state, pack))
-        return false;
-    remember(repo, pack);
+    if (!repo->is_for_trees) /* then it was counted before */
+        note_whole(repo);
     return true;
 }
 
@@ -81,7 +42,7 @@ void weir__scan_again_note(struct weir__scan_repo *repo, struct weir__scan_pack 
     bool is_all = count > 0 && pack->seen == pack->pack.idx.count;
     weir_lock_release(&repo->run->lock);
     if (is_all && !pack->pack.has_doubt && !pack->plan.has_doubt)
-        remember(repo, &pack->pack);
+        note_whole(repo);
 }
 
 /* --- few suspects --- */
@@ -101,7 +62,7 @@ static struct weir__git_store *open_store(const struct weir__scan_repo *repo)
     char problem[WEIR__GIT_PROBLEM_SIZE];
     struct weir__git_store_options options;
     struct weir__git_store *store = NULL;
-    weir__scan_share_lookups(&repo->share.each, &options);
+    weir__scan_share_lookups(&repo->share.alone, &options);
     if (options.object_max > repo->shard_bytes)
         options.object_max = repo->shard_bytes;
     int result =
@@ -129,5 +90,6 @@ void weir__scan_again_few(struct weir__scan_worker *w, struct weir__scan_repo *r
             break;
     }
     weir__buffer_fini(&bytes);
+    weir__scan_repo_doubt(w, repo, store);
     weir__git_store_close(store);
 }

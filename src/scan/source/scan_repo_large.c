@@ -1,6 +1,10 @@
 /* scan_repo_large.c - objects that are too large for the memory of a shard.
  *
- * When all else of a repository has been scanned, they are tried with all the memory that it has,
+ * Trees are needed before origins can be found, so those that did not fit are looked at as soon as
+ * the first look is over, with all the memory that the repository has. No files are made of these,
+ * nor of messages: what does not fit is told, with what would do.
+ *
+ * When all else of a repository has been scanned, others are tried with all the memory that it has,
  * one shard at a time. With a limit of the user's (scan_repo_share.c) that is all there is, and it
  * has leave to spill. Else, if some are left, it gives back what it holds, and is a job once more,
  * with more memory for one shard and leave to spill. What does not fit into that memory either is
@@ -19,10 +23,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "job_mutants.h"
+
 #include "banned.h"
 
-/* Of what all repositories together may take, for the large objects of one. */
-#define LARGE_PART 4u
 /* Bytes that are read and written for one object, times what may be spilled at once. */
 #define WORK_EACH 4u
 /* Repositories that wait: each keeps its suspects and where they come from. */
@@ -43,9 +47,10 @@ bool weir__scan_large_is_left(const struct weir__scan_repo *repo)
 void weir__scan_large_refuse(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                              const struct weir__git_id *id, uint64_t size)
 {
-    char text[WEIR__SCAN_WHY_MAX], much[64] = "more";
+    char text[WEIR__SCAN_WHY_MAX], cure[WEIR__SCAN_WHY_MAX], much[64] = "more";
     if (size > 0)
         snprintf(much, sizeof(much), "%" PRIu64 " bytes, more", size);
+    weir__scan_share_cure(repo, size, false, cure);
     if (repo->spill.open)
         snprintf(text, sizeof(text),
                  "it takes %s than the %" PRIu64
@@ -54,11 +59,58 @@ void weir__scan_large_refuse(struct weir__scan_worker *w, struct weir__scan_repo
     else
         snprintf(text, sizeof(text),
                  "it takes %s than the %" PRIu64
-                 " that it may have in memory: allow a temporary file (--spill-slots), or raise %s",
-                 much, repo->large_bytes,
-                 repo->run->options->history_bytes > 0 ? "--max-memory" : "--delta-cache");
+                 " that it may have in memory: allow a temporary file (--spill-slots), or %.100s",
+                 much, repo->large_bytes, cure);
     weir__scan_repo_tell(w, repo, id, "cannot scan all of the history of", text);
     weir__scan_suspect_mark(repo, id, WEIR__SUSPECT_DONE | WEIR__SUSPECT_TOLD);
+}
+
+static void tell_unfiled(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                         const struct weir__git_id *id, bool is_tree, uint64_t size)
+{
+    char text[WEIR__SCAN_WHY_MAX], cure[WEIR__SCAN_WHY_MAX], much[64] = "more";
+    if (size > 0)
+        snprintf(much, sizeof(much), "%" PRIu64 " bytes, more", size);
+    weir__scan_share_cure(repo, size, is_tree, cure);
+    snprintf(text, sizeof(text),
+             "it is a %s and takes %s than the %" PRIu64 " that it may have in memory: %.100s",
+             is_tree ? "tree" : "message", much, repo->large_bytes, cure);
+    weir__scan_repo_tell(w, repo, id, "cannot scan all of the history of", text);
+}
+
+void weir__scan_large_message(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                              const struct weir__git_id *id, uint64_t size)
+{
+    tell_unfiled(w, repo, id, false, size);
+    weir__scan_suspect_mark(repo, id, WEIR__SUSPECT_DONE | WEIR__SUSPECT_TOLD);
+}
+
+/* --- trees --- */
+
+void weir__scan_large_tree(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                           const struct weir__git_id *id, uint64_t size)
+{
+    uint32_t number;
+    int result = -WEIR_E_TOO_LARGE;
+    if (!repo->is_for_trees) {
+        weir_lock_acquire(&repo->lock);
+        result = weir__git_set_add(&repo->trees, id, &number);
+        weir_lock_release(&repo->lock);
+    }
+    if (result < 0)
+        tell_unfiled(w, repo, id, true, size);
+}
+
+int weir__scan_large_trees(struct weir__scan_repo *repo)
+{
+    int result = 0;
+    if (weir__git_set_count(&repo->trees) > 0) {
+        repo->is_alone = repo->is_for_trees = true;
+        result = weir__scan_repo_pass(repo);
+        repo->is_alone = repo->is_for_trees = false;
+    }
+    weir__git_set_fini(&repo->trees);
+    return result;
 }
 
 /* --- in line --- */
@@ -66,7 +118,7 @@ void weir__scan_large_refuse(struct weir__scan_worker *w, struct weir__scan_repo
 static struct weir_pool_request request_of(const struct weir__scan_repo *repo)
 {
     const struct weir__scan_repos *repos = &repo->run->repos;
-    uint64_t most = repos->config.delta_cache_bytes, part = most / LARGE_PART;
+    uint64_t most = repos->config.delta_cache_bytes, part = most / WEIR__SCAN_LARGE_PART;
     uint64_t wish = (part > WEIR__SCAN_DELTA_MIN ? part : WEIR__SCAN_DELTA_MIN) + repo->plan_bytes;
     return (struct weir_pool_request){
         .scan_ring_bytes = WEIR__SCAN_RING_EACH < repos->config.scan_ring_bytes
@@ -82,11 +134,13 @@ static struct weir__scan_repo *pop(struct weir__scan *run)
 {
     struct weir__scan_repos *repos = &run->repos;
     uint32_t most = run->threads / 2 ? run->threads / 2 : 1;
+    if (WEIR__JOB_MUTANT(LARGE_TOO_MANY))
+        most++;
     weir_lock_acquire(&run->lock);
     struct weir__scan_repo *repo = repos->large_now < most ? repos->large_first : NULL;
     if (repo) {
         repos->large_first = repo->large_next;
-        if (!repos->large_first)
+        if (!repos->large_first && !WEIR__JOB_MUTANT(LARGE_LAST_STAYS))
             repos->large_last = NULL;
         repos->large_waiting--;
         repos->large_now++;
@@ -104,7 +158,9 @@ static void submit_next(struct weir__scan *run)
         int result = weir_sched_submit(run->repos.sched, &repo->job);
         weir_lock_acquire(&run->lock);
         run->repos.large_all += result == 0;
-        run->repos.large_now -= result != 0;
+        run->repos.large_jobs += result == 0;
+        if (!WEIR__JOB_MUTANT(LARGE_REFUSED_COUNTS))
+            run->repos.large_now -= result != 0;
         weir_lock_release(&run->lock);
         if (result < 0)
             weir__scan_repo_over(repo, result);
@@ -138,7 +194,8 @@ void weir__scan_large_done(struct weir__scan *run)
     weir_lock_acquire(&run->lock);
     run->repos.large_now--;
     weir_lock_release(&run->lock);
-    submit_next(run);
+    if (!WEIR__JOB_MUTANT(LARGE_NEXT_STAYS))
+        submit_next(run);
 }
 
 /* --- the pass --- */
@@ -161,12 +218,14 @@ static void may_spill(struct weir__scan_repo *repo)
 int weir__scan_large_try(struct weir__scan_repo *repo)
 {
     repo->is_last = repo->run->options->history_bytes > 0;
-    if (repo->is_last)
+    if (repo->is_last) {
         may_spill(repo);
-    else if (repo->at_once == 1)
+        weir_lock_acquire(&repo->run->lock);
+        repo->run->repos.large_all++;
+        weir_lock_release(&repo->run->lock);
+    } else if (repo->at_once == 1)
         return 0; /* it had all of it */
     repo->is_alone = true;
-    repo->large_bytes = repo->shard_bytes * repo->at_once;
     return weir__scan_repo_pass(repo);
 }
 
@@ -175,7 +234,7 @@ int weir__scan_large_pass(struct weir__scan_repo *repo)
     const struct weir_pool_permit *permit = weir_job_pool_permit(&repo->job);
     uint64_t bytes = weir_pool_permit_delta_cache_bytes(permit);
     repo->is_alone = true;
-    repo->large_bytes = bytes > repo->plan_bytes ? bytes - repo->plan_bytes : bytes;
+    repo->large_bytes = bytes - repo->plan_bytes; /* it asked for these and more */
     repo->is_last = true;
     may_spill(repo);
     return weir__scan_repo_pass(repo);

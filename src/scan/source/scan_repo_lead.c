@@ -26,16 +26,25 @@ static void tell_facts(struct weir__scan_repo *repo)
                  facts.alternates_unusable);
         weir__scan_repo_problem(repo, text);
     }
-    if (facts.packs_unindexed > 0) {
-        snprintf(text, sizeof(text), "%" PRIu32 " packs have no index: git index-pack makes one",
-                 facts.packs_unindexed);
-        weir__scan_repo_problem(repo, text);
-    }
     if (facts.packs_unread > 0) {
         snprintf(text, sizeof(text), "%" PRIu32 " packs are more than can be listed: repack it",
                  facts.packs_unread);
         weir__scan_repo_problem(repo, text);
     }
+}
+
+/* After the first look, when packs were listed once more: git puts the index there a moment after
+ * its pack. */
+static void tell_unindexed(struct weir__scan_repo *repo)
+{
+    struct weir__git_store_facts facts;
+    char text[WEIR__SCAN_WHY_MAX];
+    weir__git_store_facts(repo->store, &facts);
+    if (facts.packs_unindexed == 0)
+        return;
+    snprintf(text, sizeof(text), "%" PRIu32 " packs have no index: git index-pack makes one",
+             facts.packs_unindexed);
+    weir__scan_repo_problem(repo, text);
 }
 
 /* What keeps it from that is told. */
@@ -68,6 +77,7 @@ static int open_repo(struct weir__scan_repo *repo)
                        repo->share.suspects);
     weir__git_set_init(&repo->looked, repo->id_size, 0, repo->share.looked);
     weir__git_set_init(&repo->folders, repo->id_size, 0, repo->share.folders);
+    weir__git_set_init(&repo->trees, repo->id_size, 0, repo->share.folders);
     weir__git_set_init(&repo->named, repo->id_size, sizeof(uint32_t), repo->share.named);
     weir__git_lineage_init(&repo->lineage, repo->id_size, repo->share.lineage);
     if (result == 0)
@@ -89,7 +99,7 @@ static bool has_open(const struct weir__scan_repo *repo)
 }
 
 /* Suspects that the second look has not met: they were there at the first. One that is remembered
- * may have been pruned; it stays remembered, since it would not be looked at if it came back. */
+ * may have been pruned meanwhile: that is no loss, and the next scan forgets it. */
 static void tell_lost(struct weir__scan_repo *repo)
 {
     for (uint32_t i = 0; i < weir__git_set_count(&repo->suspects); i++) {
@@ -176,9 +186,11 @@ static int find_out(struct weir__scan_repo *repo)
 /* All was looked at, or it failed. */
 static int finish(struct weir__scan_repo *repo, int result)
 {
+    weir__scan_repo_doubt(repo->w, repo, repo->store);
     if (result == 0) {
         tell_lost(repo);
         repo->w->counts.repos++;
+        repo->w->counts.remembered += repo->state && weir__git_state_count(repo->state) > 0;
         repo->w->counts.shallow += repo->refs->shallow_count > 0;
         weir__scan_state_keep(repo);
     } else if (result != -WEIR_E_CANCELED) {
@@ -196,7 +208,12 @@ int weir__scan_repo_lead(struct weir__scan_repo *repo)
     if (repo->is_large)
         return finish(repo, weir__scan_large_pass(repo));
     weir__scan_state_load(repo);
-    result = weir__scan_repo_pass(repo);
+    result = weir__scan_gone_find(repo);
+    if (result == 0)
+        result = weir__scan_repo_pass(repo);
+    tell_unindexed(repo);
+    if (result == 0)
+        result = weir__scan_large_trees(repo);
     if (result == 0)
         result = find_out(repo);
     if (result == 0 && repo->origins)
@@ -204,5 +221,8 @@ int weir__scan_repo_lead(struct weir__scan_repo *repo)
     if (result == 0 && weir__scan_large_is_left(repo))
         result = weir__scan_large_try(repo);
     repo->has_large = result == 0 && weir__scan_large_is_left(repo);
-    return repo->has_large ? 0 : finish(repo, result);
+    if (!repo->has_large)
+        return finish(repo, result);
+    weir__scan_repo_doubt(repo->w, repo, repo->store);
+    return 0;
 }

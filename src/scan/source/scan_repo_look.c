@@ -4,8 +4,7 @@
  * of the one that it was made from (engine/whole.h): the path of objects from the root of a family
  * is always the same thread's, so each thread keeps the traces of the last few depths.
  *
- * The second look is made at the path, and as part of the commit, that the origin says; if nothing
- * of what the first look saw is found there, at its other paths too.
+ * The second look is made at each path, and as part of each commit, that the origin says.
  */
 #include "scan_repo.h"
 
@@ -100,75 +99,25 @@ int weir__scan_hand_begin(struct weir__scan_worker *w, const struct weir__scan_r
 static void note_seen(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                       const struct weir__git_id *id)
 {
+    w->hand->noted++;
+    if (repo->is_wary && weir__git_state_has(repo->state, id))
+        return; /* it is remembered */
     if (w->hand->seen_count == SEEN)
         flush(w->hand, repo);
     w->hand->seen[w->hand->seen_count++] = *id;
-    w->hand->noted++;
-}
-
-/* --- suspects --- */
-
-uint32_t weir__scan_kind(enum weir__git_type type)
-{
-    return type == WEIR__GIT_COMMIT ? WEIR__SUSPECT_COMMIT
-           : type == WEIR__GIT_TAG  ? WEIR__SUSPECT_TAG
-                                    : WEIR__SUSPECT_BLOB;
-}
-
-void weir__scan_suspect(struct weir__scan_worker *w, struct weir__scan_repo *repo,
-                        const struct weir__git_id *id, uint32_t flags, uint64_t found)
-{
-    uint32_t number;
-    weir_lock_acquire(&repo->lock);
-    int result = weir__git_set_add(&repo->suspects, id, &number);
-    if (result >= 0) {
-        struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
-        /* A name is one more to be found, in however many trees it stands. */
-        bool is_more = !(flags & WEIR__SUSPECT_NAMED & suspect->flags);
-        uint64_t sum = suspect->found + (is_more ? found : 0);
-        suspect->flags |= flags;
-        suspect->found = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
-    } else {
-        repo->is_forgetful = true;
-    }
-    weir_lock_release(&repo->lock);
-    if (result < 0)
-        weir__scan_repo_tell(w, repo, id, "cannot judge all of the history of",
-                             "something may be in it, and too many others are as suspect");
-}
-
-uint32_t weir__scan_suspect_flags(struct weir__scan_repo *repo, const struct weir__git_id *id)
-{
-    weir_lock_acquire(&repo->lock);
-    uint32_t number = weir__git_set_find(&repo->suspects, id);
-    const struct weir__suspect *suspect =
-        number == WEIR__GIT_SET_NONE ? NULL : weir__git_set_extra(&repo->suspects, number);
-    uint32_t flags = suspect && !(suspect->flags & WEIR__SUSPECT_DONE) ? suspect->flags : 0;
-    weir_lock_release(&repo->lock);
-    return flags;
-}
-
-void weir__scan_suspect_mark(struct weir__scan_repo *repo, const struct weir__git_id *id,
-                             uint32_t flags)
-{
-    weir_lock_acquire(&repo->lock);
-    uint32_t number = weir__git_set_find(&repo->suspects, id);
-    if (number != WEIR__GIT_SET_NONE) {
-        struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
-        suspect->flags |= flags;
-    }
-    weir_lock_release(&repo->lock);
 }
 
 /* --- the first look --- */
 
-/* The steps that copy. False: there are too many, or no memory. */
+/* The steps that copy, and whether a NUL is among the other bytes. False: there are too many, or no
+ * memory. */
 static bool read_copies(struct weir__scan_hand *hand, const struct weir__git_object *object,
-                        size_t *ret_count)
+                        size_t *ret_count, bool *ret_has_nul)
 {
     struct weir__git_delta delta;
     struct weir__git_delta_step step;
     size_t count = 0, at = 0;
+    *ret_has_nul = false;
     if (weir__git_delta_init(&delta, object->delta, object->delta_length) < 0)
         return false;
     while (weir__git_delta_next(&delta, &step) > 0) {
@@ -185,6 +134,8 @@ static bool read_copies(struct weir__scan_hand *hand, const struct weir__git_obj
             }
             hand->copies[count++] = (struct weir__copied){
                 .to = (uint32_t)at, .from = (uint32_t)step.from, .length = (uint32_t)step.length};
+        } else {
+            *ret_has_nul = *ret_has_nul || memchr(step.bytes, '\0', step.length);
         }
         at += step.length;
     }
@@ -210,25 +161,39 @@ static bool is_same_path(const char *a, const char *b)
     return a != no_path && (a == b || (a && b && strcmp(a, b) == 0));
 }
 
-/* path: in the repository, which outlives the walk; or NULL. */
-static int look_at_text(struct weir__scan_worker *w, const struct weir__git_object *object,
-                        const struct weir__object *what, const char *path,
-                        struct weir__scan_result *ret_result)
+/* How the text was made, if what it was made from was scanned with the same path. That one has no
+ * NUL, so this one has one only in what is new. */
+static bool find_edit(struct weir__scan_worker *w, const struct weir__git_object *object,
+                      const char *path, struct weir__edit *ret_edit, bool *ret_has_nul)
 {
     struct weir__scan_hand *hand = w->hand;
-    struct weir__text text = {.bytes = (const char *)object->bytes, .length = object->length};
-    struct weir__edit edit;
-    struct kept_trace *own = forget(hand, object->depth);
     const struct kept_trace *base = &hand->traces[(object->depth + TRACES - 1) % TRACES];
+    if (w->run->options->is_full || !object->has_base || base->depth + 1 != object->depth ||
+        !base->trace.is_known || !is_same_path(base->path, path) ||
+        base->trace.length != object->base_length ||
+        !read_copies(hand, object, &ret_edit->count, ret_has_nul))
+        return false;
+    ret_edit->base = &base->trace;
+    ret_edit->copies = hand->copies;
+    return true;
+}
+
+static bool has_nul_anywhere(const struct weir__git_object *object)
+{
+    return memchr(object->bytes, '\0', object->length) != NULL;
+}
+
+/* path: in the repository, which outlives the walk; or NULL. edit: or NULL. */
+static int look_at_text(struct weir__scan_worker *w, const struct weir__git_object *object,
+                        const struct weir__object *what, const char *path,
+                        const struct weir__edit *edit, struct weir__scan_result *ret_result)
+{
+    struct kept_trace *own = forget(w->hand, object->depth);
+    struct weir__text text = {.bytes = (const char *)object->bytes,
+                              .length = object->length,
+                              .edit = edit,
+                              .trace = &own->trace};
     own->path = path;
-    if (!w->run->options->is_full && object->has_base && base->depth + 1 == object->depth &&
-        base->trace.is_known && is_same_path(base->path, path) &&
-        base->trace.length == object->base_length && read_copies(hand, object, &edit.count)) {
-        edit.base = &base->trace;
-        edit.copies = hand->copies;
-        text.edit = &edit;
-    }
-    text.trace = &own->trace;
     int result = weir__scanner_text(w->scanner, what, &text, ret_result);
     if (w->run->options->history_bytes > 0 && weir__trace_bytes(&own->trace) > TRACE_BYTES) {
         weir__trace_fini(&own->trace);
@@ -281,12 +246,14 @@ static int look_at_blob(struct weir__scan_worker *w, const struct weir__git_obje
                         const struct weir__object *what, struct weir__scan_result *ret_result,
                         bool *ret_is_file)
 {
-    bool is_binary = memchr(object->bytes, '\0', object->length) != NULL;
+    struct weir__edit edit;
+    bool has_new_nul, is_made = find_edit(w, object, NULL, &edit, &has_new_nul);
+    bool is_binary = is_made ? has_new_nul : has_nul_anywhere(object);
     *ret_is_file = is_archive(object, is_binary);
     if (*ret_is_file)
         return 0; /* all of it comes later */
     if (!is_binary && object->length <= WEIR__TEXT_MAX)
-        return look_at_text(w, object, what, NULL, ret_result);
+        return look_at_text(w, object, what, NULL, is_made ? &edit : NULL, ret_result);
     return scan_bytes(w, what, object->bytes, object->length, ret_result);
 }
 
@@ -313,7 +280,8 @@ static int look_at_tree(struct weir__scan_worker *w, struct weir__scan_repo *rep
                         const struct weir__git_object *object)
 {
     struct weir__edit edit = {.copies = NULL};
-    bool is_known = object->has_base && read_copies(w->hand, object, &edit.count);
+    bool has_nul; /* of no interest: ids are full of them */
+    bool is_known = object->has_base && read_copies(w->hand, object, &edit.count, &has_nul);
     edit.copies = w->hand->copies;
     uint64_t gaps = w->gaps;
     int result = weir__scan_look_at_tree(w, repo, object, &w->hand->judged, w->hand->mentions,
@@ -321,19 +289,6 @@ static int look_at_tree(struct weir__scan_worker *w, struct weir__scan_repo *rep
     if (result == 0 && w->gaps == gaps)
         note_seen(w, repo, &object->id);
     return result;
-}
-
-/* Whether nobody has looked at it yet, in a pack or loose. */
-static bool is_first(struct weir__scan_repo *repo, const struct weir__git_id *id)
-{
-    uint32_t number;
-    weir_lock_acquire(&repo->lock);
-    bool is_it = repo->is_repeated
-                     ? weir__git_set_add(&repo->looked, id, &number) != 0
-                     : weir__git_set_count(&repo->looked) == 0 ||
-                           weir__git_set_find(&repo->looked, id) == WEIR__GIT_SET_NONE;
-    weir_lock_release(&repo->lock);
-    return is_it;
 }
 
 int weir__scan_look_first(struct weir__scan_worker *w, struct weir__scan_repo *repo,
@@ -351,7 +306,8 @@ int weir__scan_look_first(struct weir__scan_worker *w, struct weir__scan_repo *r
     if (object->type == WEIR__GIT_TREE)
         return look_at_tree(w, repo, object);
     if ((repo->wanted && !weir__git_wanted_is(repo->wanted, &object->id, object->type)) ||
-        !is_first(repo, &object->id))
+        weir__scan_state_spares(repo, &object->id, object->type) ||
+        !weir__scan_look_is_first(repo, &object->id))
         return 0;
     bool is_whole =
         kind == WEIR__SUSPECT_BLOB || weir__scan_mention_links(w, repo, hand->mentions, object);
@@ -367,8 +323,7 @@ int weir__scan_look_first(struct weir__scan_worker *w, struct weir__scan_repo *r
                              weir_error_text(error));
     else if (is_file || result.findings > 0 || has_doubt(&result))
         weir__scan_suspect(w, repo, &object->id,
-                           kind | (is_file ? WEIR__SUSPECT_FILE : WEIR__SUSPECT_FOUND),
-                           result.findings);
+                           kind | (is_file ? WEIR__SUSPECT_FILE : WEIR__SUSPECT_FOUND));
     /* One that could not be noted is to be met again, and one whose parents may come. */
     if (error == 0 && w->gaps == gaps && is_whole)
         note_seen(w, repo, &object->id);
@@ -425,7 +380,9 @@ static void scan_text(struct weir__scan_worker *w, const struct weir__git_object
 {
     struct weir__object what = weir__scan_object_of(w);
     struct weir__scan_result result;
-    int error = look_at_text(w, object, &what, path, &result);
+    struct weir__edit edit;
+    bool has_nul, is_made = find_edit(w, object, path, &edit, &has_nul);
+    int error = look_at_text(w, object, &what, path, is_made ? &edit : NULL, &result);
     if (error < 0)
         weir__scan_tell(w, what.path, "cannot scan", weir_error_text(error));
     else
@@ -442,7 +399,7 @@ static void scan_blob(struct weir__scan_worker *w, const struct weir__git_object
         weir__scan_open(w, object->file);
     else if (flags & WEIR__SUSPECT_FILE)
         scan_as_file(w, object);
-    else if (object->length <= WEIR__TEXT_MAX && !memchr(object->bytes, '\0', object->length))
+    else if (object->length <= WEIR__TEXT_MAX && !has_nul_anywhere(object))
         scan_text(w, object, path);
     else if (weir__scan_object_begin(w) &&
              weir__scan_object_feed(w, (const char *)object->bytes, object->length))
@@ -461,37 +418,22 @@ static void scan_message(struct weir__scan_worker *w, const struct weir__git_obj
             (void)weir__scan_object_end(w);
 }
 
-/* At its first path, and at others as long as not all that was seen has been found. */
 static void scan_at_paths(struct weir__scan_worker *w, const struct weir__scan_repo *repo,
                           const struct weir__git_object *object,
-                          const struct weir__suspect *suspect,
-                          const struct weir__scan_origin *origin)
+                          const struct weir__suspect *suspect, uint32_t number)
 {
-    const struct weir__brought *brought = &origin->brought;
-    uint64_t before = w->told;
-    if (set_path(w, repo, &object->id, origin->path))
-        scan_blob(w, object, suspect->flags, origin->path == origin->name ? no_path : origin->path);
-    for (size_t i = 0; i < brought->paths_count && w->told - before < suspect->found; i++)
-        if (strcmp(brought->paths[i], origin->path) != 0 &&
-            set_path(w, repo, &object->id, brought->paths[i]))
-            scan_blob(w, object, suspect->flags, brought->paths[i]);
-}
-
-/* The suspect, if nobody has looked at it again; from now on somebody has. */
-static bool take_suspect(struct weir__scan_repo *repo, const struct weir__git_id *id,
-                         uint32_t *ret_number, struct weir__suspect *ret_suspect)
-{
-    bool is_taken = false;
-    weir_lock_acquire(&repo->lock);
-    *ret_number = weir__git_set_find(&repo->suspects, id);
-    if (*ret_number != WEIR__GIT_SET_NONE) {
-        struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, *ret_number);
-        is_taken = !(suspect->flags & WEIR__SUSPECT_DONE);
-        *ret_suspect = *suspect;
-        suspect->flags |= WEIR__SUSPECT_DONE;
+    struct weir__git_attribution where;
+    struct weir__scan_origin origin;
+    weir__scan_origin_where(repo, number, suspect, &where);
+    size_t count = where.looks_count > 0 ? where.looks_count : 1;
+    for (size_t i = 0; i < count && !weir__scan_is_stopped(w); i++) {
+        weir__scan_origin_of_blob(repo, number, &where, i, &origin);
+        w->brought = &origin.brought;
+        weir__scan_name_forget(w); /* what is in it is told for each object, whoever scans them */
+        if (set_path(w, repo, &object->id, origin.path))
+            scan_blob(w, object, suspect->flags,
+                      origin.path == origin.name ? no_path : origin.path);
     }
-    weir_lock_release(&repo->lock);
-    return is_taken;
 }
 
 int weir__scan_look_second(struct weir__scan_worker *w, struct weir__scan_repo *repo,
@@ -505,21 +447,17 @@ int weir__scan_look_second(struct weir__scan_worker *w, struct weir__scan_repo *
         return -WEIR_E_NO_MEMORY;
     forget(hand, object->depth);
     uint64_t told = w->told, gaps = w->gaps;
-    if (!take_suspect(repo, &object->id, &number, &suspect))
+    if (!weir__scan_suspect_take(repo, &object->id, &number, &suspect))
         return 0;
     if (object->type == WEIR__GIT_BLOB) {
         if (suspect.flags & WEIR__SUSPECT_LARGE && !object->is_file &&
-            is_archive(object, memchr(object->bytes, '\0', object->length) != NULL))
+            is_archive(object, has_nul_anywhere(object)))
             suspect.flags |= WEIR__SUSPECT_FILE; /* nobody could ask before */
-        weir__scan_origin_of_blob(repo, number, &origin);
-        w->brought = &origin.brought;
-        scan_at_paths(w, repo, object, &suspect, &origin);
+        scan_at_paths(w, repo, object, &suspect, number);
     } else if (object->is_file) {
-        weir__scan_repo_tell(w, repo, &object->id, "cannot scan all of the history of",
-                             "a message that is larger than what is kept in memory: raise "
-                             "--delta-cache");
+        weir__scan_large_message(w, repo, &object->id, object->length);
     } else {
-        weir__scan_origin_of_message(repo, object, &origin);
+        weir__scan_origin_of_message(repo, object, number, &suspect, &origin);
         w->brought = &origin.brought;
         if (set_path(w, repo, &object->id, origin.path))
             scan_message(w, object);

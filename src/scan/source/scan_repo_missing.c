@@ -26,6 +26,7 @@
 #include "git/tag_object.h"
 #include "git/tree_entry.h"
 #include "sys.h"
+#include "text.h"
 
 #include "banned.h"
 
@@ -94,7 +95,7 @@ static void suspect_missing(struct weir__scan_worker *w, struct weir__scan_repo 
                             const struct weir__git_id *id, uint32_t marks)
 {
     uint32_t kind = marks & KINDS ? marks : marks | WEIR__SUSPECT_BLOB;
-    weir__scan_suspect(w, repo, id, kind | WEIR__SUSPECT_MISSING | WEIR__SUSPECT_DONE, 0);
+    weir__scan_suspect(w, repo, id, kind | WEIR__SUSPECT_MISSING | WEIR__SUSPECT_DONE);
 }
 
 static bool is_always_there(const struct weir__git_id *id, size_t id_size)
@@ -265,7 +266,7 @@ static void look_for_named(struct weir__scan_repo *repo)
 
 int weir__scan_missing_find(struct weir__scan_repo *repo)
 {
-    if (!repo->wanted && !weir__scan_state_is_of_now(repo))
+    if (!repo->wanted && (repo->is_wary || !weir__scan_state_is_of_now(repo)))
         look_for_named(repo);
     for (uint32_t i = 0; i < weir__git_set_count(&repo->named); i++) {
         struct weir__git_id id = weir__git_set_id(&repo->named, i);
@@ -279,9 +280,28 @@ int weir__scan_missing_find(struct weir__scan_repo *repo)
     return 0;
 }
 
+/* A file that is missing has a name, which is looked at as those of others are. Returns its path
+ * in the repository as it may be shown. */
+static const char *name_of(struct weir__scan_repo *repo, uint32_t number,
+                           const struct weir__git_attribution *where)
+{
+    struct weir__scan_worker *w = repo->w;
+    struct weir__scan_origin origin;
+    weir__scan_origin_of_blob(repo, number, where, 0, &origin);
+    weir__buffer_truncate(&w->path, 0);
+    if (weir__buffer_append(&w->path, repo->path, repo->path_length) < 0 ||
+        weir__buffer_puts(&w->path, origin.path) < 0)
+        return "(a name for which there was no memory)";
+    w->brought = &origin.brought;
+    const char *shown = weir__scan_name(w, weir__buffer_text(&w->path));
+    w->brought = NULL;
+    /* Its length stays, but where there was no memory to look at it. */
+    bool is_path = strlen(shown) == weir__buffer_length(&w->path);
+    return is_path ? shown + repo->path_length : shown;
+}
+
 /* Whether a ref leads to it; and where it should be. */
-static bool is_reached(const struct weir__scan_repo *repo, uint32_t number, char *ret_where,
-                       size_t size)
+static bool is_reached(struct weir__scan_repo *repo, uint32_t number, char *ret_where, size_t size)
 {
     const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
     struct weir__git_attribution where = {.path = NULL};
@@ -292,12 +312,13 @@ static bool is_reached(const struct weir__scan_repo *repo, uint32_t number, char
     if (suspect->flags & WEIR__SUSPECT_COMMIT)
         return weir__scan_origin_is_hidden(repo, number);
     if (suspect->flags & WEIR__SUSPECT_BLOB)
-        weir__scan_origin_where(repo, number, &where);
+        weir__scan_origin_where(repo, number, suspect, &where);
     if (where.path && where.has_commit)
-        snprintf(ret_where, size, ": '%.120s' of commit %s", where.path,
+        snprintf(ret_where, size, ": '%s' of commit %s",
+                 WEIR__CLIPPED(name_of(repo, number, &where)),
                  weir__git_id_hex(&where.commit, repo->id_size, hex));
-    return suspect->flags & WEIR__SUSPECT_REACHED || where.has_commit || where.ref ||
-           where.is_staged;
+    return suspect->flags & WEIR__SUSPECT_REACHED ||
+           (where.has_commit && where.kind != WEIR__GIT_START_LOST) || where.ref || where.is_staged;
 }
 
 static bool is_marked(const struct weir__scan_repo *repo, uint32_t number, uint32_t marks)

@@ -217,7 +217,7 @@ int weir__scan_look_at_tree(struct weir__scan_worker *w, struct weir__scan_repo 
         if (is_tree)
             note_folder(w, repo, &entry.id);
         else
-            weir__scan_suspect(w, repo, &entry.id, NAMED, 1);
+            weir__scan_suspect(w, repo, &entry.id, NAMED);
     }
     if (result == -WEIR_E_NO_MEMORY)
         return result;
@@ -247,7 +247,7 @@ static int take_file(struct weir__scan_repo *repo, const struct weir__buffer *by
             result = weir__git_set_add(below, &entry.id, &number);
         } else if (!weir__git_mode_is_submodule(entry.mode) && is_wanted(repo, &entry.id) &&
                    weir__git_store_has(repo->store, &entry.id) == 0) {
-            weir__scan_suspect(repo->w, repo, &entry.id, NAMED, 1);
+            weir__scan_suspect(repo->w, repo, &entry.id, NAMED);
             return 1;
         }
     }

@@ -23,15 +23,80 @@ struct commit_texts {
     uint32_t time[2]; /* records are aligned to 4 bytes */
 };
 
+/* --- where --- */
+
+/* Most have one, which is not kept by itself. */
+static struct weir__git_look look_of(const struct weir__git_attribution *a, size_t at)
+{
+    if (at < a->looks_count)
+        return a->looks[at];
+    return (struct weir__git_look){.path = a->path,
+                                   .has_commit = a->has_commit,
+                                   .commit = a->commit,
+                                   .time = a->time,
+                                   .kind = a->kind};
+}
+
+/* What no commit is known to have is unreachable, or staged and no more, only if all that refs lead
+ * to was read. */
+static const char *kind_of(const struct weir__scan_repo *repo,
+                           const struct weir__git_attribution *a, const struct weir__git_look *look)
+{
+    if (!look->has_commit || look->kind == WEIR__GIT_START_LOST)
+        return a->ref && !look->is_staged ? a->ref
+               : repo->is_untraced        ? "unknown"
+               : a->is_staged             ? "staged"
+                                          : "unreachable";
+    return look->kind == WEIR__GIT_START_STASH   ? "stash"
+           : look->kind == WEIR__GIT_START_NOTES ? "notes"
+           : look->kind == WEIR__GIT_START_LOG   ? "reflog"
+                                                 : NULL;
+}
+
+/* Of a commit, which is its own origin. */
+static void find_commit(const struct weir__scan_repo *repo, const struct weir__git_id *id,
+                        struct weir__git_attribution *ret_where)
+{
+    const struct weir__git_history *history = repo->origins->history;
+    uint32_t at = history ? weir__git_history_find(history, id) : WEIR__GIT_SET_NONE;
+    bool is_there = at != WEIR__GIT_SET_NONE && weir__git_history_has(history, at);
+    *ret_where = (struct weir__git_attribution){
+        .has_commit = true,
+        .commit = *id,
+        .kind = is_there ? weir__git_history_kind(history, at) : WEIR__GIT_START_LOST,
+    };
+}
+
+void weir__scan_origin_where(const struct weir__scan_repo *repo, uint32_t number,
+                             const struct weir__suspect *suspect,
+                             struct weir__git_attribution *ret_where)
+{
+    struct weir__git_id id = weir__git_set_id(&repo->suspects, number);
+    const struct weir__git_suspect *known =
+        repo->is_unchanged ? weir__git_state_suspect(repo->state, &id) : NULL;
+    if (repo->is_unattributed || suspect->flags & WEIR__SUSPECT_PROMISED)
+        *ret_where = (struct weir__git_attribution){.path = NULL}; /* nobody has asked, or could */
+    else if (known)
+        *ret_where = known->where;
+    else if (suspect->flags & WEIR__SUSPECT_COMMIT)
+        find_commit(repo, &id, ret_where);
+    else
+        weir__git_attribute_result(repo->origins->attribute, suspect->wanted, ret_where);
+}
+
 /* --- messages --- */
 
 void weir__scan_origin_of_message(const struct weir__scan_repo *repo,
-                                  const struct weir__git_object *object,
-                                  struct weir__scan_origin *o)
+                                  const struct weir__git_object *object, uint32_t number,
+                                  const struct weir__suspect *suspect, struct weir__scan_origin *o)
 {
     const char *bytes = (const char *)object->bytes;
     bool is_commit = object->type == WEIR__GIT_COMMIT;
     char why[WEIR__GIT_FLAW_MAX];
+    struct weir__git_attribution where = {.has_commit = false};
+    if (is_commit && number != WEIR__GIT_SET_NONE)
+        weir__scan_origin_where(repo, number, suspect, &where);
+    struct weir__git_look look = look_of(&where, 0);
     *o = (struct weir__scan_origin){.path = o->name};
     weir__git_message_name(object->type, &object->id, repo->id_size, bytes, object->length,
                            o->name);
@@ -47,6 +112,7 @@ void weir__scan_origin_of_message(const struct weir__scan_repo *repo,
         .date = o->about.date,
         .subject = o->about.subject,
         .time = o->about.time,
+        .by = where.has_commit ? kind_of(repo, &where, &look) : NULL,
     };
 }
 
@@ -57,48 +123,24 @@ static const char *text_at(const struct weir__scan_origins *origins, uint32_t at
     return weir__buffer_text(&origins->texts) + at;
 }
 
-static const char *kind_of(const struct weir__git_attribution *a)
-{
-    if (!a->has_commit)
-        return a->ref ? a->ref : a->is_staged ? "staged" : "unreachable";
-    return a->kind == WEIR__GIT_START_STASH   ? "stash"
-           : a->kind == WEIR__GIT_START_NOTES ? "notes"
-           : a->kind == WEIR__GIT_START_LOG   ? "reflog"
-                                              : NULL;
-}
-
-void weir__scan_origin_where(const struct weir__scan_repo *repo, uint32_t number,
-                             struct weir__git_attribution *ret_where)
-{
-    struct weir__git_id id = weir__git_set_id(&repo->suspects, number);
-    const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
-    const struct weir__git_suspect *known =
-        repo->is_unchanged ? weir__git_state_suspect(repo->state, &id) : NULL;
-    if (repo->is_unattributed || suspect->flags & WEIR__SUSPECT_PROMISED)
-        *ret_where = (struct weir__git_attribution){.path = NULL}; /* nobody has asked, or could */
-    else if (known)
-        *ret_where = known->where;
-    else
-        weir__git_attribute_result(repo->origins->attribute, suspect->wanted, ret_where);
-}
-
 bool weir__scan_origin_is_hidden(const struct weir__scan_repo *repo, uint32_t number)
 {
     const struct weir__git_history *history = repo->origins->history;
     struct weir__git_id id = weir__git_set_id(&repo->suspects, number), tree;
     uint32_t at = history ? weir__git_history_find(history, &id) : WEIR__GIT_SET_NONE;
     return at != WEIR__GIT_SET_NONE && weir__git_history_has(history, at) &&
+           weir__git_history_kind(history, at) != WEIR__GIT_START_LOST &&
            weir__git_history_tree(history, at, &tree);
 }
 
 void weir__scan_origin_of_blob(const struct weir__scan_repo *repo, uint32_t number,
+                               const struct weir__git_attribution *a, size_t at,
                                struct weir__scan_origin *o)
 {
     const struct weir__scan_origins *origins = repo->origins;
     struct weir__git_id id = weir__git_set_id(&repo->suspects, number);
-    struct weir__git_attribution a;
-    weir__scan_origin_where(repo, number, &a);
-    *o = (struct weir__scan_origin){.path = a.path};
+    struct weir__git_look look = look_of(a, at);
+    *o = (struct weir__scan_origin){.path = look.path};
     weir__git_id_hex(&id, repo->id_size, o->object);
     if (!o->path) {
         snprintf(o->name, sizeof(o->name), "blob:%s", o->object);
@@ -111,17 +153,18 @@ void weir__scan_origin_of_blob(const struct weir__scan_repo *repo, uint32_t numb
         .mail = none,
         .date = none,
         .subject = none,
-        .by = repo->is_unattributed ? "unknown" : kind_of(&a),
-        .paths = a.paths,
-        .paths_count = a.paths_count,
-        .paths_total = a.paths_total,
-        .has_more_paths = a.has_more,
+        .by = repo->is_unattributed ? "unknown" : kind_of(repo, a, &look),
+        .root = repo->path,
+        .paths = a->paths,
+        .paths_count = a->paths_count,
+        .paths_total = a->paths_total,
+        .has_more_paths = a->has_more,
     };
-    uint32_t at =
-        a.has_commit ? weir__git_set_find(&origins->commits, &a.commit) : WEIR__GIT_SET_NONE;
-    if (at == WEIR__GIT_SET_NONE)
+    uint32_t commit =
+        look.has_commit ? weir__git_set_find(&origins->commits, &look.commit) : WEIR__GIT_SET_NONE;
+    if (commit == WEIR__GIT_SET_NONE)
         return;
-    const struct commit_texts *texts = weir__git_set_extra(&origins->commits, at);
+    const struct commit_texts *texts = weir__git_set_extra(&origins->commits, commit);
     o->brought.commit = text_at(origins, texts->hex);
     o->brought.author = text_at(origins, texts->author);
     o->brought.mail = text_at(origins, texts->mail);
@@ -154,6 +197,12 @@ static int on_other(void *arg, const char *ref, const struct weir__git_id *id,
     return result;
 }
 
+static void on_history_problem(void *arg, const char *text)
+{
+    weir__scan_untraced(arg);
+    weir__scan_repo_problem(arg, text);
+}
+
 static int walk_history(struct weir__scan_origins *origins)
 {
     struct weir__scan_repo *repo = origins->repo;
@@ -167,7 +216,7 @@ static int walk_history(struct weir__scan_origins *origins)
         .shallow_count = refs->shallow_count,
         .bytes_max = repo->share.history,
         .has_trees = true,
-        .problem = weir__scan_repo_problem,
+        .problem = on_history_problem,
         .problem_arg = repo,
         .stop = &repo->run->stop,
     };
@@ -199,8 +248,10 @@ static int read_index(struct weir__scan_origins *origins)
 static int attribute(struct weir__scan_origins *origins)
 {
     struct weir__scan_repo *repo = origins->repo;
-    uint64_t walkers = repo->at_once > 1 ? repo->at_once + UINT64_C(1) : 1; /* and the leader */
-    origins->trace = (struct weir__scan_trace){repo, repo->w, repo->store};
+    uint64_t walkers =
+        weir__scan_share_has_slices(repo) ? repo->at_once + UINT64_C(1) : 1; /* and the leader */
+    weir__scan_share_exceeded(repo, "its trees", repo->share.trees / walkers, origins->exceeded);
+    origins->trace = (struct weir__scan_trace){.repo = repo, .w = repo->w, .store = repo->store};
     const struct weir__git_attribute_options options = {
         .id_size = repo->id_size,
         .get = weir__scan_trace_get,
@@ -210,9 +261,12 @@ static int attribute(struct weir__scan_origins *origins)
         .order_count = origins->order_count,
         .lineage = &repo->lineage,
         .bytes_max = repo->share.trees / walkers,
+        .exceeded = origins->exceeded,
         .problem = weir__scan_trace_problem,
         .problem_arg = &origins->trace,
         .stop = &repo->run->stop,
+        .verdict = weir__scan_trace_verdict,
+        .mark = weir__engine_has_commits(repo->run->options->engine) ? weir__scan_trace_mark : NULL,
     };
     int result = weir__git_attribute_new(&origins->attribute, &options);
     uint32_t count = weir__git_set_count(&repo->suspects);
@@ -225,6 +279,8 @@ static int attribute(struct weir__scan_origins *origins)
             result = weir__git_attribute_want(origins->attribute, &id, &suspect->wanted);
     }
     if (result == 0)
+        result = weir__scan_verdicts_begin(origins);
+    if (result == 0)
         result = weir__git_lineage_find(&repo->lineage, &repo->suspects, &repo->run->stop);
     if (result == 0)
         result = weir__scan_trace_all(origins);
@@ -232,8 +288,14 @@ static int attribute(struct weir__scan_origins *origins)
         result = weir__git_attribute_ref(origins->attribute,
                                          text_at(origins, (uint32_t)origins->others[i].name),
                                          &origins->others[i].id, origins->others[i].type);
+    if (result == 0)
+        result = read_index(origins);
+    if (result == 0)
+        result = weir__scan_lost_find(origins);
     weir__git_lineage_give_up(&repo->lineage); /* its memory is for others now */
-    return result < 0 ? result : read_index(origins);
+    if (result == 0)
+        weir__scan_verdicts_tell(origins);
+    return result;
 }
 
 static int keep_commit(struct weir__scan_origins *origins, const struct weir__git_id *id)
@@ -251,7 +313,7 @@ static int keep_commit(struct weir__scan_origins *origins, const struct weir__gi
         object.bytes = (const uint8_t *)weir__buffer_text(&origins->bytes);
         object.length = weir__buffer_length(&origins->bytes);
     }
-    weir__scan_origin_of_message(repo, &object, &o);
+    weir__scan_origin_of_message(repo, &object, WEIR__GIT_SET_NONE, NULL, &o);
     memcpy(texts->time, &o.brought.time, sizeof(texts->time));
     result = keep_text(origins, o.object, &texts->hex);
     if (result == 0)
@@ -263,6 +325,15 @@ static int keep_commit(struct weir__scan_origins *origins, const struct weir__gi
     return result < 0 ? result : keep_text(origins, o.about.subject, &texts->subject);
 }
 
+/* Whether something will be told of it: of what is missing, the name that it had. */
+static bool is_to_be_told(const struct weir__scan_repo *repo, const struct weir__suspect *suspect,
+                          const struct weir__git_attribution *where)
+{
+    return !(suspect->flags & WEIR__SUSPECT_DONE) ||
+           (suspect->flags & WEIR__SUSPECT_MISSING && where->path &&
+            weir__scan_name_has(repo->w, where->path));
+}
+
 static int keep_commits(struct weir__scan_origins *origins)
 {
     const struct weir__scan_repo *repo = origins->repo;
@@ -272,9 +343,14 @@ static int keep_commits(struct weir__scan_origins *origins)
         struct weir__git_attribution a;
         if (!(suspect->flags & WEIR__SUSPECT_BLOB))
             continue;
-        weir__scan_origin_where(repo, i, &a);
-        if (a.has_commit && !(suspect->flags & WEIR__SUSPECT_DONE))
-            result = keep_commit(origins, &a.commit);
+        weir__scan_origin_where(repo, i, suspect, &a);
+        if (!is_to_be_told(repo, suspect, &a))
+            continue;
+        for (size_t k = 0; result >= 0 && (k == 0 || k < a.looks_count); k++) {
+            struct weir__git_look look = look_of(&a, k);
+            if (look.has_commit)
+                result = keep_commit(origins, &look.commit);
+        }
     }
     return result < 0 ? result : 0;
 }
@@ -334,5 +410,7 @@ void weir__scan_origins_free(struct weir__scan_origins *origins)
     weir__buffer_fini(&origins->texts);
     weir__buffer_fini(&origins->bytes);
     weir__base_free(origins->others);
+    weir__base_free(origins->is_opened);
+    weir__scan_trace_fini(&origins->trace);
     weir__base_free(origins);
 }

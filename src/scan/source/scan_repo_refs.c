@@ -19,13 +19,20 @@ static int read_refs(struct weir__scan_repo *repo)
         .has_logs = true,
         .has_pseudo = true,
         .bytes_max = repo->share.refs,
+        .reading_max = repo->share.refs_read,
         .problem = weir__scan_repo_problem,
         .problem_arg = repo,
     };
     weir__git_refs_init(&repo->refs->refs, &options);
     int result = weir__git_refs_read(&repo->refs->refs, why);
-    if (result < 0)
+    if (result == -WEIR_E_TOO_LARGE) {
+        char cure[WEIR__SCAN_WHY_MAX];
+        weir__scan_share_exceeded(repo, "its refs", repo->share.refs, cure);
+        weir__scan_repo_problem(repo, cure);
+    } else if (result < 0) {
         weir__scan_repo_problem(repo, why[0] ? why : weir_error_text(result));
+    }
+    repo->is_untraced = result < 0;
     return result == -WEIR_E_NO_MEMORY ? result : 0;
 }
 

@@ -37,6 +37,7 @@ void weir__scan_pack_drop(struct weir__scan *run, struct weir__scan_pack *pack)
         return;
     weir_lock_acquire(&run->lock);
     bool is_last = --pack->users == 0;
+    run->repos.plans -= is_last && pack->is_planned;
     weir_lock_release(&run->lock);
     if (is_last)
         weir__scan_pack_free(pack);
@@ -59,7 +60,8 @@ static void release_shard(struct weir__job *job)
 static int admit(struct weir__scan_repo *repo, struct weir__scan_shard *shard)
 {
     struct weir_deadline deadline = weir_deadline_until(&repo->run->stop);
-    uint64_t bytes = repo->shard_bytes * (repo->is_alone ? repo->at_once : 1);
+    bool has_all = repo->is_alone && !WEIR__JOB_MUTANT(SHARD_ALONE_HAS_ONE_PART);
+    uint64_t bytes = repo->shard_bytes * (has_all ? repo->at_once : 1);
     return weir_frontier_acquire(&repo->shards, bytes, &shard->permit, &deadline);
 }
 

@@ -19,10 +19,12 @@
 #include "banned.h"
 
 #define RELISTS 8u
-/* Shards of a pack for each thread: who is done early takes another. */
-#define SHARDS_EACH 4u
-/* A pack of fewer bytes is one. */
-#define SHARD_MIN (UINT64_C(256) << 10)
+/* A pack is cut into so many pieces for each thread. Each shard is a part of those that are left,
+ * so that the last ones are small: all threads end at about the same time, and shards are few. */
+#define PIECES_EACH  32u
+#define SHARDS_AHEAD 2u /* for each thread, of what is left */
+/* A pack of fewer bytes is one piece. */
+#define PIECE_MIN (UINT64_C(256) << 10)
 /* Largest object that is built at all, if memory allows. */
 #define OBJECT_MAX (UINT64_C(1) << 30)
 /* Of the objects of a pack: if fewer are wanted, they are followed one by one. */
@@ -35,14 +37,46 @@ void weir__scan_pack_free(struct weir__scan_pack *pack)
     weir__base_free(pack);
 }
 
+/* --- stores that are kept from one shard to the next --- */
+
+/* NULL: there is none. */
+static struct weir__git_store *take_store(struct weir__scan_repo *repo)
+{
+    weir_lock_acquire(&repo->lock);
+    struct weir__git_store *store = repo->idle_count > 0 ? repo->idle[--repo->idle_count] : NULL;
+    weir_lock_release(&repo->lock);
+    return store;
+}
+
+/* Accepts NULL. */
+static void give_store(struct weir__scan_repo *repo, struct weir__git_store *store)
+{
+    weir_lock_acquire(&repo->lock);
+    bool is_kept = store && repo->idle_count < repo->at_once;
+    if (is_kept)
+        repo->idle[repo->idle_count++] = store;
+    weir_lock_release(&repo->lock);
+    if (!is_kept)
+        weir__git_store_close(store);
+}
+
+static void close_stores(struct weir__scan_repo *repo)
+{
+    struct weir__git_store *store;
+    while ((store = take_store(repo)))
+        weir__git_store_close(store);
+}
+
 /* --- packs --- */
 
 static bool is_wanted(void *arg, const struct weir__git_id *id, enum weir__git_type type)
 {
     struct weir__scan_repo *repo = arg;
+    if (repo->is_for_trees)
+        return weir__git_set_find(&repo->trees, id) != WEIR__GIT_SET_NONE;
     if (repo->is_second)
         return weir__scan_suspect_flags(repo, id) != 0;
-    if (weir__git_state_has(repo->state, id))
+    if (weir__scan_state_spares(repo, id, type))
         return false;
     /* Names are looked at in all trees; of loose objects the type is not known yet. */
     return !repo->wanted || type == 0 || type == WEIR__GIT_TREE ||
@@ -52,10 +86,12 @@ static bool is_wanted(void *arg, const struct weir__git_id *id, enum weir__git_t
 static struct weir__git_wish wish_of(struct weir__scan_repo *repo)
 {
     /* Where everything is wanted nobody need be asked, by one thread while the others wait. */
-    bool is_all = !repo->is_second && !repo->state && !repo->wanted;
+    bool is_all = !repo->is_second && !repo->is_for_trees && !repo->state && !repo->wanted;
+    const unsigned trees = 1u << WEIR__GIT_TREE;
     return (struct weir__git_wish){
-        .types =
-            repo->is_second ? WEIR__GIT_ALL_TYPES & ~(1u << WEIR__GIT_TREE) : WEIR__GIT_ALL_TYPES,
+        .types = repo->is_for_trees ? trees
+                 : repo->is_second  ? WEIR__GIT_ALL_TYPES & ~trees
+                                    : WEIR__GIT_ALL_TYPES,
         .is_wanted = is_all ? NULL : is_wanted,
         .arg = repo,
     };
@@ -91,17 +127,32 @@ static int plan_pack(struct weir__scan_repo *repo, struct weir__scan_pack *pack)
     return result;
 }
 
+static void note_plan(struct weir__scan *run, struct weir__scan_pack *pack)
+{
+    struct weir__scan_repos *repos = &run->repos;
+    pack->is_planned = true;
+    weir_lock_acquire(&run->lock);
+    repos->plans++;
+    if (repos->plans_most < repos->plans)
+        repos->plans_most = repos->plans;
+    weir_lock_release(&run->lock);
+}
+
 static int send_pack(struct weir__scan_repo *repo, struct weir__scan_pack *pack)
 {
-    uint32_t bounds[SHARDS_EACH * WEIR__SCAN_THREADS_MAX + 1];
-    uint64_t parts = pack->pack.length / SHARD_MIN + 1;
-    unsigned most = SHARDS_EACH * repo->run->threads;
+    uint32_t bounds[PIECES_EACH * WEIR__SCAN_THREADS_MAX + 1];
+    uint64_t parts = pack->pack.length / PIECE_MIN + 1;
+    unsigned most = PIECES_EACH * repo->run->threads, take;
     unsigned count = parts < most ? (unsigned)parts : most;
     int result = 0;
     weir__git_plan_cut(&pack->plan, count, bounds);
-    for (unsigned i = 0; i < count && result == 0; i++)
-        if (bounds[i] < bounds[i + 1])
-            result = weir__scan_shard_send(repo, pack, WEIR__PART_PACK, bounds[i], bounds[i + 1]);
+    for (unsigned i = 0; i < count && result == 0; i += take) {
+        take = (count - i) / (SHARDS_AHEAD * repo->run->threads);
+        take = take > 0 ? take : 1;
+        if (bounds[i] < bounds[i + take])
+            result =
+                weir__scan_shard_send(repo, pack, WEIR__PART_PACK, bounds[i], bounds[i + take]);
+    }
     return result;
 }
 
@@ -123,8 +174,13 @@ static int do_pack(struct weir__scan_repo *repo, uint32_t i)
         tell_doubt(repo, about.stem, weir__git_store_problem(repo->store));
         return 0;
     }
-    if (!weir__scan_again_knows(repo, &pack->pack) && plan_pack(repo, pack) == 0)
+    bool is_known = weir__scan_again_knows(repo, &pack->pack);
+    if (!is_known && repo->has_one_plan) /* those of the pack before it have theirs */
+        result = weir__scan_shards_wait(repo);
+    if (result == 0 && !is_known && plan_pack(repo, pack) == 0) {
+        note_plan(repo->run, pack);
         result = send_pack(repo, pack);
+    }
     weir__scan_pack_drop(repo->run, pack);
     return result;
 }
@@ -174,6 +230,7 @@ static int do_packs(struct weir__scan_repo *repo, struct weir__git_set *listed,
                                  weir__git_store_problem(repo->store));
         else
             result = note_packs(repo->store, listed);
+        weir__scan_gone_relisted(repo);
         set_repeated(repo, weir__git_store_packs(repo->store) > 1);
         is_over = true;
         for (uint32_t i = 0; result == 0 && i < weir__git_store_packs(repo->store); i++) {
@@ -230,6 +287,7 @@ int weir__scan_repo_pass(struct weir__scan_repo *repo)
     weir__git_set_fini(&done);
     /* Also after an error: those who are at work use what the leader has. */
     int waited = weir__scan_shards_wait(repo);
+    close_stores(repo);
     return result < 0 ? result : waited;
 }
 
@@ -241,6 +299,7 @@ int weir__scan_repo_slices(struct weir__scan_repo *repo, uint32_t commits, uint3
                                        (uint32_t)((uint64_t)commits * i / count),
                                        (uint32_t)((uint64_t)commits * (i + 1) / count));
     int waited = weir__scan_shards_wait(repo);
+    close_stores(repo);
     return result < 0 ? result : waited;
 }
 
@@ -276,6 +335,7 @@ struct visit {
     struct weir__scan_repo *repo;
     const struct weir__scan_shard *shard;
     struct weir__git_store *store; /* for bases that are elsewhere; opened when one is asked for */
+    char problem[WEIR__GIT_PROBLEM_SIZE]; /* why it was not; empty: it was */
 };
 
 static int on_enter(void *arg, const struct weir__git_object *object)
@@ -294,15 +354,18 @@ static int on_too_large(void *arg, const struct weir__git_id *id, enum weir__git
 {
     struct visit *visit = arg;
     struct weir__scan_repo *repo = visit->repo;
+    if (!repo->is_second && weir__scan_state_spares(repo, id, type))
+        return 0; /* a loose one, of which nobody knew what it is */
     if (type == WEIR__GIT_TREE)
-        weir__scan_repo_tell(visit->w, repo, id, "cannot read all of the history of",
-                             "a tree that is larger than what is kept in memory");
+        weir__scan_large_tree(visit->w, repo, id, size);
+    else if (repo->is_last && type != WEIR__GIT_BLOB)
+        weir__scan_large_message(visit->w, repo, id, size);
     else if (repo->is_last)
         weir__scan_large_refuse(visit->w, repo, id, size);
     else if (repo->is_second) /* it may be known of a scan that had more memory */
         weir__scan_suspect_mark(repo, id, WEIR__SUSPECT_LARGE);
     else
-        weir__scan_suspect(visit->w, repo, id, WEIR__SUSPECT_LARGE | weir__scan_kind(type), 1);
+        weir__scan_suspect(visit->w, repo, id, WEIR__SUSPECT_LARGE | weir__scan_kind(type));
     return 0;
 }
 
@@ -328,11 +391,15 @@ static int on_trouble(void *arg, const struct weir__git_trouble *trouble)
 static struct weir__git_store *store_of(void *arg)
 {
     struct visit *visit = arg;
-    char problem[WEIR__GIT_PROBLEM_SIZE];
     struct weir__git_store_options options;
     const char *path = visit->repo->path_length > 0 ? visit->repo->path : ".";
-    weir__scan_share_lookups(&visit->repo->share.each, &options);
-    if (!visit->store && weir__git_store_open(&visit->store, path, &options, problem) < 0)
+    bool is_walking =
+        visit->shard->part == WEIR__PART_PACK || visit->shard->part == WEIR__PART_LOOSE;
+    const struct weir__scan_share *share = &visit->repo->share;
+    if (!visit->store)
+        visit->store = take_store(visit->repo);
+    weir__scan_share_lookups(is_walking ? &share->each : &share->alone, &options);
+    if (!visit->store && weir__git_store_open(&visit->store, path, &options, visit->problem) < 0)
         visit->store = NULL;
     return visit->store;
 }
@@ -389,7 +456,7 @@ static int walk_shard(struct visit *visit)
         wish.arg = visit;
         struct weir__git_store *store = store_of(visit);
         if (store)
-            result = weir__git_loose_each(store, &wish, &visitor, options.delta_bytes / 2,
+            result = weir__git_loose_each(store, &wish, &visitor, options.delta_bytes,
                                           options.spill, &totals, &deadline);
     }
     note_cost(repo->run, &totals);
@@ -413,8 +480,9 @@ void weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shar
         if (shard->pack && !repo->is_second)
             weir__scan_again_note(repo, shard->pack, seen);
     }
-    weir__git_store_close(visit.store);
+    weir__scan_repo_doubt(w, repo, visit.store);
+    give_store(repo, visit.store);
     if (result < 0 && !weir__scan_is_stopped(w))
         weir__scan_repo_tell(w, repo, NULL, "cannot scan all of the history of",
-                             weir_error_text(result));
+                             visit.problem[0] ? visit.problem : weir_error_text(result));
 }

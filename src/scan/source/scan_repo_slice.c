@@ -5,11 +5,15 @@
  * not depend on that. A slice reads the trees of its first commit in full, which its neighbour has
  * read too, so slices are not short.
  *
+ * A short history is one slice: who walks has to judge paths, for which a leader has a scanner only
+ * where memory is too small for slices, or commits are lost.
+ *
  * A slice is a shard of the frontier, so no more are in work than it lets in; memory for trees is
  * divided among these and the leader.
  */
 #include "scan_repo_trace.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "hash.h"
@@ -21,14 +25,33 @@
 /* Slices for each thread: who is done early takes another. */
 #define SLICES_EACH 2u
 
+void weir__scan_untraced(struct weir__scan_repo *repo)
+{
+    weir_lock_acquire(&repo->lock);
+    repo->is_untraced = repo->is_doubtful = true;
+    weir_lock_release(&repo->lock);
+}
+
+static void tell_large(struct weir__scan_trace *trace, const struct weir__git_id *id)
+{
+    const struct weir__scan_repo *repo = trace->repo;
+    char text[WEIR__SCAN_WHY_MAX], what[WEIR__GIT_HEX_SIZE + 32], hex[WEIR__GIT_HEX_SIZE];
+    snprintf(what, sizeof(what), "tree %s: its bytes", weir__git_id_hex(id, repo->id_size, hex));
+    bool is_leader = trace->store == repo->store;
+    weir__scan_share_exceeded(repo, what,
+                              is_leader ? repo->share.led.build : repo->share.alone.build, text);
+    weir__scan_trace_problem(trace, text);
+}
+
 int weir__scan_trace_get(void *arg, const struct weir__git_id *id, enum weir__git_type *ret_type,
                          struct weir__buffer *bytes)
 {
     struct weir__scan_trace *trace = arg;
     struct weir__scan_repo *repo = trace->repo;
     int result = weir__git_store_get(trace->store, id, ret_type, bytes);
-    bool is_known = result == -WEIR_E_CORRUPT;
-    if (result == -WEIR_E_NOT_FOUND) {
+    bool is_known = result == -WEIR_E_CORRUPT || result == -WEIR_E_TOO_LARGE ||
+                    (result == -WEIR_E_NOT_FOUND && trace->is_lost);
+    if (result == -WEIR_E_NOT_FOUND && !trace->is_lost) {
         weir_lock_acquire(&repo->lock);
         uint32_t number = weir__git_set_find(&repo->suspects, id);
         struct weir__suspect *suspect =
@@ -40,6 +63,10 @@ int weir__scan_trace_get(void *arg, const struct weir__git_id *id, enum weir__gi
     }
     if (!is_known)
         return result;
+    if (result == -WEIR_E_TOO_LARGE)
+        tell_large(trace, id);
+    if (result < 0 && !trace->is_lost)
+        weir__scan_untraced(repo);
     weir__buffer_truncate(bytes, 0);
     *ret_type = WEIR__GIT_TREE;
     return 0;
@@ -57,7 +84,7 @@ void weir__scan_trace_problem(void *arg, const char *text)
     weir__hash_final(&hash, id.bytes);
     weir_lock_acquire(&repo->lock);
     bool was_told = weir__git_set_add(&repo->origins->told, &id, &number) == 0;
-    repo->is_doubtful = true;
+    repo->is_doubtful = repo->is_untraced = true;
     weir_lock_release(&repo->lock);
     if (!was_told)
         weir__scan_tell_partial(trace->w, repo->path_length > 0 ? repo->path : "./",
@@ -68,7 +95,7 @@ void weir__scan_origins_slice(struct weir__scan_worker *w, struct weir__scan_rep
                               struct weir__git_store *store, uint32_t from, uint32_t until)
 {
     struct weir__scan_origins *origins = repo->origins;
-    struct weir__scan_trace trace = {repo, w, store};
+    struct weir__scan_trace trace = {.repo = repo, .w = w, .store = store};
     struct weir__git_attribute *fork = NULL;
     int result = store ? weir__git_attribute_fork(&fork, origins->attribute, &trace, &trace)
                        : -WEIR_E_NO_MEMORY;
@@ -81,14 +108,18 @@ void weir__scan_origins_slice(struct weir__scan_worker *w, struct weir__scan_rep
         origins->error = result;
     weir_lock_release(&repo->lock);
     weir__git_attribute_free(fork);
+    weir__scan_trace_fini(&trace);
 }
 
 int weir__scan_trace_all(struct weir__scan_origins *origins)
 {
     struct weir__scan_repo *repo = origins->repo;
     uint32_t most = SLICES_EACH * repo->at_once, count = origins->order_count / SLICE_MIN;
-    if (repo->at_once == 1 || count < 2)
+    if (origins->order_count == 0)
+        return 0;
+    if (!weir__scan_share_has_slices(repo))
         return weir__git_attribute_run(origins->attribute, 0, origins->order_count);
-    int result = weir__scan_repo_slices(repo, origins->order_count, count < most ? count : most);
+    count = count < most ? count : most;
+    int result = weir__scan_repo_slices(repo, origins->order_count, count > 0 ? count : 1);
     return result < 0 ? result : origins->error;
 }

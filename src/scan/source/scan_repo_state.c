@@ -7,7 +7,8 @@
  * which something was found, or that could not be scanned in full.
  *
  * Objects that could not be read or scanned are not remembered, so they are tried again and told
- * again. A scan that was stopped, failed or narrowed remembers nothing.
+ * again. Ids that do not fit into memory are not either: each scan remembers as many as fit beside
+ * those that are in the file. A scan that was stopped, failed or narrowed remembers nothing.
  */
 #include "scan_repo.h"
 
@@ -22,7 +23,7 @@
 #include "banned.h"
 
 /* Goes into the key: to be changed when what is looked at in a repository changes. */
-#define LOOKS "looks 2"
+#define LOOKS "looks 3"
 
 static void put(struct weir__hash *hash, const void *bytes, size_t length)
 {
@@ -36,9 +37,10 @@ static void make_key(const struct weir__scan_options *options, uint8_t key[WEIR_
 {
     const char *identity = weir__engine_identity(options->engine);
     const struct weir__archive_options *a = &options->archives;
-    const uint64_t numbers[] = {options->decode_depth, a->depth_max,         a->entries_max,
-                                a->entry_bytes_max,    a->archive_bytes_max, a->ratio_max,
-                                a->memory_max,         options->spills_max};
+    const uint64_t numbers[] = {
+        options->decode_depth, a->depth_max,          a->entries_max,
+        a->entry_bytes_max,    a->archive_bytes_max,  a->ratio_max,
+        a->memory_max,         options->has_no_spill, weir__engine_heeds_comments(options->engine)};
     struct weir__hash hash;
     weir__hash_init(&hash);
     put(&hash, LOOKS, sizeof(LOOKS));
@@ -47,7 +49,8 @@ static void make_key(const struct weir__scan_options *options, uint8_t key[WEIR_
     weir__hash_final(&hash, key);
 }
 
-/* All that decides where it comes from. */
+/* All that decides where it comes from, and at which of its paths it has to be looked at: rules may
+ * ask for a path as it is shown. */
 static void make_digest(const struct weir__scan_repo *repo, uint8_t digest[WEIR__HASH_SIZE])
 {
     const struct weir__git_refs *refs = &repo->refs->refs;
@@ -62,6 +65,8 @@ static void make_digest(const struct weir__scan_repo *repo, uint8_t digest[WEIR_
     }
     for (size_t i = 0; i < refs->logs_count; i++)
         put(&hash, refs->logs[i].id.bytes, repo->id_size);
+    put(&hash, repo->path, repo->path_length);
+    weir__engine_hash_origin(repo->run->options->engine, repo->path, &hash);
     put(&hash, repo->refs->shallow, repo->refs->shallow_count * sizeof(*repo->refs->shallow));
     snprintf(path, sizeof(path), "%s/index", weir__git_store_gitdir(repo->store));
     if (weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0) {
@@ -96,13 +101,19 @@ void weir__scan_state_load(struct weir__scan_repo *repo)
         repo->state = NULL;
 }
 
+bool weir__scan_state_spares(const struct weir__scan_repo *repo, const struct weir__git_id *id,
+                             enum weir__git_type type)
+{
+    return (!repo->is_wary || type == WEIR__GIT_BLOB) && weir__git_state_has(repo->state, id);
+}
+
 void weir__scan_state_seen(struct weir__scan_repo *repo, const struct weir__git_id *ids,
                            size_t count)
 {
     if (!repo->has_state || count == 0)
         return;
     weir_lock_acquire(&repo->lock);
-    /* Without memory saving says so, and all is looked at again next time. */
+    /* Those that do not fit are looked at again next time, and may fit then. */
     (void)!weir__git_state_ids_add(&repo->seen, ids, count);
     weir_lock_release(&repo->lock);
 }
@@ -117,6 +128,7 @@ static uint32_t flags_of(const struct weir__git_suspect *known)
            (known->flags & WEIR__GIT_SUSPECT_ARCHIVE ? WEIR__SUSPECT_FILE : 0) |
            (known->flags & WEIR__GIT_SUSPECT_LARGE ? WEIR__SUSPECT_LARGE : 0) |
            (known->flags & WEIR__GIT_SUSPECT_TEXT ? WEIR__SUSPECT_FOUND : 0) |
+           (known->flags & WEIR__GIT_SUSPECT_NAMED ? WEIR__SUSPECT_NAMED : 0) |
            (known->flags & WEIR__GIT_SUSPECT_PROMISED ? WEIR__SUSPECT_PROMISED : 0) |
            (known->flags & WEIR__GIT_SUSPECT_MISSING ? WEIR__SUSPECT_MISSING | WEIR__SUSPECT_DONE
                                                      : 0);
@@ -139,9 +151,31 @@ static bool has_fresh(const struct weir__scan_repo *repo)
     return false;
 }
 
-/* Adds those that are remembered, but for what was missing and is there by now: the first look has
- * seen it. Whether all that is known of them still holds: then who need not be scanned again is
- * done. */
+/* Whether where it comes from may depend on commits that nothing leads to. */
+static bool is_of_lost(const struct weir__git_suspect *known)
+{
+    bool is_it = !known->where.path || known->where.kind == WEIR__GIT_START_LOST;
+    for (size_t i = 0; i < known->where.looks_count; i++)
+        is_it |= known->where.looks[i].kind == WEIR__GIT_START_LOST;
+    return is_it && known->type == WEIR__GIT_BLOB;
+}
+
+/* Whether where all of them come from is what it was, if refs and index are: unless one is there
+ * again that was missing, or others came that nothing leads to. */
+static bool has_held(const struct weir__scan_repo *repo, const struct weir__git_suspect *known,
+                     size_t count)
+{
+    bool holds = true;
+    for (size_t i = 0; i < count && holds; i++)
+        holds = known[i].flags & WEIR__GIT_SUSPECT_MISSING
+                    ? weir__git_store_has(repo->store, &known[i].id) == -WEIR_E_NOT_FOUND
+                    : repo->is_same || !is_of_lost(&known[i]);
+    return holds;
+}
+
+/* Adds those that are remembered, but for what was missing and is there by now, since the first
+ * look has seen it, and for what is gone. Whether all that is known of them still holds: then who
+ * need not be scanned again is done. */
 int weir__scan_state_recall(struct weir__scan_repo *repo)
 {
     size_t count;
@@ -149,7 +183,8 @@ int weir__scan_state_recall(struct weir__scan_repo *repo)
         repo->state ? weir__git_state_suspects(repo->state, &count) : NULL;
     if (!repo->state)
         return 0;
-    repo->is_unchanged = weir__scan_state_is_of_now(repo) && !has_fresh(repo);
+    repo->is_unchanged = weir__scan_state_is_of_now(repo) && !has_fresh(repo) &&
+                         (!known || has_held(repo, known, count));
     for (size_t i = 0; known && i < count; i++) {
         uint32_t number;
         uint32_t flags = flags_of(&known[i]);
@@ -157,16 +192,18 @@ int weir__scan_state_recall(struct weir__scan_repo *repo)
             weir__git_store_has(repo->store, &known[i].id) != -WEIR_E_NOT_FOUND) {
             flags &=
                 ~(uint32_t)(WEIR__SUSPECT_MISSING | WEIR__SUSPECT_PROMISED | WEIR__SUSPECT_DONE);
-            if (!(flags & (WEIR__SUSPECT_FOUND | WEIR__SUSPECT_FILE | WEIR__SUSPECT_LARGE)))
+            if (!(flags & (WEIR__SUSPECT_FOUND | WEIR__SUSPECT_FILE | WEIR__SUSPECT_LARGE |
+                           WEIR__SUSPECT_NAMED)))
                 continue;
         }
+        if (!(flags & WEIR__SUSPECT_MISSING) && weir__scan_gone_is(repo, &known[i].id))
+            continue;
         int result = weir__git_set_add(&repo->suspects, &known[i].id, &number);
         if (result < 0)
             return result;
         bool has_more = known[i].flags & WEIR__GIT_SUSPECT_FINDINGS;
         struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
         suspect->flags |= flags;
-        suspect->found = suspect->found ? suspect->found : 1;
         if (repo->is_unchanged && !has_more)
             suspect->flags |= WEIR__SUSPECT_DONE;
     }
@@ -181,6 +218,7 @@ static unsigned kept_flags(uint32_t flags)
     bool has_more =
         flags & (WEIR__SUSPECT_TOLD | WEIR__SUSPECT_MISSING) || !(flags & WEIR__SUSPECT_DONE);
     return (flags & WEIR__SUSPECT_FOUND ? WEIR__GIT_SUSPECT_TEXT : 0u) |
+           (flags & WEIR__SUSPECT_NAMED ? WEIR__GIT_SUSPECT_NAMED : 0u) |
            (flags & WEIR__SUSPECT_FILE ? WEIR__GIT_SUSPECT_ARCHIVE : 0u) |
            (flags & WEIR__SUSPECT_LARGE ? WEIR__GIT_SUSPECT_LARGE : 0u) |
            (flags & WEIR__SUSPECT_MISSING ? WEIR__GIT_SUSPECT_MISSING : 0u) |
@@ -188,7 +226,7 @@ static unsigned kept_flags(uint32_t flags)
            (has_more ? WEIR__GIT_SUSPECT_FINDINGS : 0u);
 }
 
-static void save(struct weir__scan_repo *repo)
+static void save(struct weir__scan_repo *repo, const uint8_t held[WEIR__HASH_SIZE])
 {
     struct weir__git_state_about about;
     char why[WEIR__GIT_FLAW_MAX];
@@ -204,11 +242,15 @@ static void save(struct weir__scan_repo *repo)
                                                           : WEIR__GIT_BLOB,
             .flags = kept_flags(suspect->flags),
         };
-        if (list[i].type == WEIR__GIT_BLOB)
-            weir__scan_origin_where(repo, i, &list[i].where);
+        if (list[i].type == WEIR__GIT_BLOB || list[i].type == WEIR__GIT_COMMIT)
+            weir__scan_origin_where(repo, i, suspect, &list[i].where);
     }
-    struct weir__git_state_new made = {
-        .old = repo->state, .ids = &repo->seen, .suspects = list, .suspects_count = count};
+    struct weir__git_state_new made = {.old = repo->state,
+                                       .there = repo->has_there ? &repo->there : NULL,
+                                       .ids = &repo->seen,
+                                       .suspects = list,
+                                       .suspects_count = count};
+    memcpy(made.held, held, sizeof(made.held));
     /* What was told about origins is told until it is mended: no digest is the one of now then. */
     if (!repo->is_doubtful)
         memcpy(made.digest, repo->digest, sizeof(made.digest));
@@ -221,16 +263,23 @@ static void save(struct weir__scan_repo *repo)
 
 void weir__scan_state_keep(struct weir__scan_repo *repo)
 {
-    if (!repo->has_state || repo->is_unattributed)
+    uint8_t held[WEIR__HASH_SIZE];
+    if (!repo->has_state)
         return;
-    if (repo->is_forgetful)
+    weir__scan_gone_held(repo, held);
+    bool is_kept = repo->is_unchanged && repo->seen._count == 0 && !repo->is_wary &&
+                   memcmp(held, weir__git_state_held(repo->state), sizeof(held)) == 0;
+    if (repo->is_forgetful || weir__git_state_ids_is_full(&repo->seen))
         repo->w->counts.unremembered++;
-    else if (!(repo->is_unchanged && repo->seen._count == 0))
-        save(repo);
+    if (repo->is_forgetful)
+        return;
+    if (!is_kept)
+        save(repo, held);
 }
 
 void weir__scan_state_drop(struct weir__scan_repo *repo)
 {
+    weir__scan_gone_drop(repo);
     weir__git_state_free(repo->state);
     if (repo->has_state)
         weir__git_state_ids_fini(&repo->seen);

@@ -79,19 +79,22 @@ void weir__scan_worker_free(struct weir__scan_worker *w)
     weir__base_free(w);
 }
 
+int weir__scan_worker_scanner(struct weir__scan_worker *w)
+{
+    struct weir__sink sink = {.finding = take_finding, .arg = w};
+    return w->scanner ? 0 : weir__scanner_new(&w->scanner, w->run->options->engine, &sink);
+}
+
 /* What only a thread that has something to do needs. */
 static int equip(struct weir__scan_worker *w)
 {
-    struct weir__sink sink = {.finding = take_finding, .arg = w};
     if (!w->block)
         w->block = weir__base_alloc(1, WEIR__SCAN_READ_SIZE);
     if (!w->window)
         w->window = weir__base_alloc(1, WEIR__SCAN_WINDOW);
     if (!w->block || !w->window)
         return -WEIR_E_NO_MEMORY;
-    return w->scanner || w->counting
-               ? 0
-               : weir__scanner_new(&w->scanner, w->run->options->engine, &sink);
+    return w->counting ? 0 : weir__scan_worker_scanner(w);
 }
 
 /* --- what a path of the user is --- */

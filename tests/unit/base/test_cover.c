@@ -28,6 +28,44 @@ static void check(const struct row *row)
     CHECK_STR(text, row->typed ? row->typed : row->text);
 }
 
+static void check_source(const char *text, const char *hidden)
+{
+    char line[256];
+    snprintf(line, sizeof(line), "%s", text);
+    weir__cover_source(line);
+    CHECK_STR(line, hidden);
+    weir__cover_source(line);
+    CHECK_STR(line, hidden);
+}
+
+TEST(lines_of_programs)
+{
+    check_source("api_key = \"6Zj4\"; password: \"hunter2\"; t = x",
+                 "api_key = \"****\"; password: \"*******\"; t = x");
+    check_source("password := hunter2", "password := *******");
+    check_source("password := \"hun\\\"ter\" end", "password := \"********\" end");
+    check_source("['password' => 'hunter2', 'user' => 'bob']",
+                 "['password' => '*******', 'user' => 'bob']");
+    check_source("#define PASSWORD \"hunter2\"", "#define PASSWORD \"*******\"");
+    check_source("#define PASSWORD 1234", "#define PASSWORD ****");
+    check_source("curl -u bob:hunter2 https://h", "curl -u bob:******* https://h");
+    check_source("{\\\"secret\\\": \\\"a b\\\", 1}", "{\\\"secret\\\": \\\"***\\\", 1}");
+    check_source("password = \"cut", "password = \"***");
+    check_source("author = \"bob\"; monkey: banana", "author = \"bob\"; monkey: banana");
+    check_source("passwords = [\"a1\", null, 'b2c'] # \"x\"",
+                 "passwords = [\"**\", null, '***'] # \"x\"");
+    check_source("secret: (\"a1\"), \"x\"", "secret: (\"**\"), \"x\"");
+    check_source("token: [\\\"a1\\\", \\\"b2\\\"]", "token: [\\\"**\\\", \\\"**\\\"]");
+    check_source("password = [\"cut", "password = [\"***");
+    check_source("password == other", "password == other");
+    check_source("token = get_token(1); secret = $SECRET",
+                 "token = get_token(1); secret = $SECRET");
+    check_source("password = null; std::token::x", "password = null; std::token::x");
+    check_source("the password is lost, -u bob", "the password is lost, -u bob");
+    check_source("password", "password");
+    check_source("password=", "password=");
+}
+
 #define CHECK_ROWS(...)                                                                            \
     do {                                                                                           \
         static const struct row rows[] = {__VA_ARGS__};                                            \

@@ -56,6 +56,11 @@ TEST(literals_are_what_no_match_is_without)
     expect("\\Qa.b\\E[a-z]", 4, "=a.b");
     expect("(?x) zeb ra # a comment\n [0-9]", 6, "=zebra");
     expect("abc|[a-z]+", WEIR__WIDTH_ANY, "");
+    /* As often as it must be there, up to the length of a literal. */
+    expect("(?:zeb){2,5}[0-9]", 16, "=zebzeb");
+    expect("(?i)Q{3,}", WEIR__WIDTH_ANY, "qqq");
+    expect("Q{40,50}", 50, "=QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ");
+    expect("Q{0,50}", 50, "");
     /* A rare one before a common one, however long that is. */
     expect("snyk[a-z]{0,9}password", 21, "=snyk");
 }
@@ -182,6 +187,7 @@ TEST(how_far_from_the_beginning_a_literal_ends)
     CHECK_EQ(reach_of("[a-c]{0,20}zebra[0-9]{100}"), 25);
     CHECK_EQ(reach_of("(?:[0-9]{3}quartz|zebra)[0-9]{100}"), 9);
     CHECK_EQ(reach_of("(?:[0-9]zebra){3,9}"), 6);
+    CHECK_EQ(reach_of("[0-9]{2}(?:zeb){2,9}"), 8);
     CHECK_EQ(reach_of("[0-9]*zebra"), WEIR__WIDTH_ANY);
     /* Characters that may have four bytes each. */
     CHECK_EQ(reach_of("[\\p{L}]zebra"), 24);

@@ -162,10 +162,16 @@ TEST(a_late_helper_holds_nothing)
     weir_pool_read(&run.archives.pool, &stats);
     CHECK_EQ(stats.scan_ring_in_use, stats.scan_ring_total);
     CHECK_EQ(stats.spill_slots_in_use, 1);
+    CHECK_EQ(run.archives.held.now, 1);
+    CHECK_EQ(run.archives.held.ring_most, stats.scan_ring_total);
+    CHECK_EQ(run.archives.held.spills_most, 1);
     weir__scan_archive_over(walker, archive);
+    CHECK_EQ(run.archives.held.now, 0);
     weir_pool_read(&run.archives.pool, &stats);
     CHECK_EQ(stats.scan_ring_in_use + stats.spill_slots_in_use, 0);
     CHECK_EQ(weir__scan_archive_new(&run, &next), 0);
+    CHECK_EQ(run.archives.held.all, 2);
+    CHECK_EQ(run.archives.held.most, 1);
     struct weir__job *job = take_job();
     CHECK(job);
     weir__scan_help(helper, job);
@@ -228,7 +234,7 @@ TEST(what_is_not_allowed)
     CHECK_EQ(weir__scan_archives_init(&run), 0);
     CHECK(!run.archives.has_pool);
     options.archives.depth_max = 1;
-    options.spills_max = 2;
+    options.spill_slots = 2;
     run.threads = 4;
     CHECK_EQ(weir__scan_archives_init(&run), 0);
     CHECK(run.archives.has_pool && run.archives.is_child_kept);

@@ -429,6 +429,32 @@ TEST(every_change_of_a_byte)
     help_stop();
 }
 
+static void put_times(struct text *text, const char *bytes, size_t length, unsigned times)
+{
+    for (; times > 0; times--)
+        text_put(text, bytes, length);
+}
+
+/* A string, and another one that is joined to it if a byte goes, behind many blanks. */
+/* What a rule near stretches is found by may stand as far behind a change as its matches are wide.
+ */
+TEST(every_change_before_a_hit)
+{
+    static const char bytes[] = {'<', 'a', ' '};
+    struct text *from = &texts[0];
+    help_start(WHOLE_RULES, strlen(WHOLE_RULES), NULL, take);
+    found = 0;
+    text_clear(from);
+    put_times(from, "some words ", 11, 40);
+    text_put(from, "(", 1);
+    put_times(from, "0123456789abcdef9", 17, 10);
+    text_put(from, "-MARKEND\n", 9);
+    put_times(from, "some words ", 11, 40);
+    CHECK(check_every_change(bytes, sizeof(bytes), 1));
+    CHECK(found >= 1);
+    help_stop();
+}
+
 /* Lines of base64 and of digits, with every gap: changes in the gap, in an empty line, in the line
  * behind and the sign behind that decide what is one text. */
 TEST(every_change_of_lines_with_gaps)
@@ -501,13 +527,6 @@ static void put_base64(struct text *text, const char *bytes, size_t length, cons
     text_put(text, out, encode_base64(bytes, length, alphabet, false, out));
 }
 
-static void put_times(struct text *text, const char *bytes, size_t length, unsigned times)
-{
-    for (; times > 0; times--)
-        text_put(text, bytes, length);
-}
-
-/* A string, and another one that is joined to it if a byte goes, behind many blanks. */
 static void make_joined(struct text *text)
 {
     text_put(text, "\"", 1);

@@ -12,8 +12,9 @@
 #include "engine/whole.h"
 #include "engine_help.h"
 
-/* Besides those of engine_help.h: matches that are wide, look behind or ahead, follow each other
- * without a gap, are looked for as expressions, give way, and lack a keyword. */
+/* Besides those of engine_help.h: matches that are wide, are found by what they end with, look
+ * behind or ahead, follow each other without a gap, are looked for as expressions, give way, and
+ * lack a keyword. */
 #define WHOLE_RULES                                                                                \
     HELP_ALLOW HELP_RULES                                                                          \
         "[[rules]]\nid = 'wide'\nregex = 'WIDE<[\\s\\S]{1,1500}?>WIDE'\n"                          \
@@ -23,6 +24,7 @@
         "[[rules]]\nid = 'edge'\nregex = 'edge[0-9]{4}\\B'\n"                                      \
         "[[rules]]\nid = 'shadow'\nregex = 'q[a-z]{0,9}-KEY[a-z]{0,80}'\n"                         \
         "[[rules]]\nid = 'span'\nregex = 'sp_[a-z_ ]{1,400}_ps'\n"                                 \
+        "[[rules]]\nid = 'late'\nregex = '<[a-f0-9]{170}-MARKEND'\n"                               \
         "[[rules]]\nid = 'letters'\nregex = '[xyz]{3}[0-9][xyz]{3}'\n"                             \
         "[[rules]]\nid = 'own'\nregex = 'pass=([a-f0-9]{12})'\n"                                   \
         "[[rules.allowlists]]\nstopwords = ['0000']\n"                                             \

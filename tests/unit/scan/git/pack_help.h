@@ -211,6 +211,35 @@ static inline void delta_insert(struct bytes *delta, const void *bytes, size_t l
     }
 }
 
+/* Seven from a base of that length, none of which is what it says. */
+static inline void put_lies(struct writer *writer, uint32_t base, uint32_t length)
+{
+    const struct {
+        uint64_t base, result; /* as they say */
+        uint32_t from, length; /* of what they copy */
+        const char *tail;
+    } lies[] = {
+        {length - 1, length, 0, length - 1, ""},    /* for another base */
+        {length, length + 1, 0, length, ""},        /* makes less */
+        {length, length - 1, 0, length, ""},        /* makes more */
+        {length, length, 1, length, ""},            /* from behind the base */
+        {length, length + 9, 0, length, "\tab"},    /* its end is cut off */
+        {length, length, 0, 0, NULL},               /* a step that there is not */
+        {length, UINT64_C(1) << 60, 0, length, ""}, /* an exabyte */
+    };
+    struct bytes delta = {0};
+    for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+        delta_start(&delta, lies[i].base, lies[i].result);
+        delta_copy(&delta, lies[i].from, lies[i].length);
+        if (lies[i].tail)
+            put_bytes(&delta, lies[i].tail, strlen(lies[i].tail));
+        else
+            put_byte(&delta, 0);
+        put_offset_delta(writer, base, &delta);
+    }
+    free(delta.at);
+}
+
 /* --- the index --- */
 
 static inline int compare_written(const void *a, const void *b)

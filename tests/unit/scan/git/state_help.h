@@ -90,6 +90,28 @@ static inline void help_add(struct weir__git_state_ids *ids, uint64_t from, uint
 
 static const char *const help_paths[] = {"a", "b/c", "d e\xff", "", "e", "f", "g", "h"};
 
+/* None, or several. */
+static inline const struct weir__git_look *help_looks(uint64_t number, size_t id_size,
+                                                      size_t *ret_count)
+{
+    static struct weir__git_look looks[40][4];
+    number %= 40;
+    size_t count = number % 5 == 1 ? 0 : number % 5;
+    struct weir__git_look *list = looks[number];
+    for (size_t i = 0; i < count; i++) {
+        list[i] = (struct weir__git_look){.path = help_paths[(number + i) % 8],
+                                          .has_commit = (number + i) % 2,
+                                          .is_staged = (number + i) % 4 == 0,
+                                          .time = (int64_t)(number * 7 + i)};
+        if (list[i].has_commit) {
+            list[i].commit = help_id(number * 10 + i, id_size);
+            list[i].kind = (enum weir__git_start)(1u << i % 4);
+        }
+    }
+    *ret_count = count;
+    return count ? list : NULL;
+}
+
 static inline struct weir__git_suspect help_suspect(uint64_t number, size_t id_size)
 {
     struct weir__git_suspect suspect = {
@@ -111,6 +133,7 @@ static inline struct weir__git_suspect help_suspect(uint64_t number, size_t id_s
         suspect.where.commit = help_id(number + 1000000, id_size);
         suspect.where.kind = (enum weir__git_start)(1u << number % 4);
     }
+    suspect.where.looks = help_looks(number, id_size, &suspect.where.looks_count);
     return suspect;
 }
 
@@ -133,6 +156,14 @@ static inline void help_check_suspect(const struct weir__git_suspect *is,
     CHECK(help_same(is->author, wanted->author) && help_same(is->mail, wanted->mail));
     for (size_t i = 0; i < a->paths_count; i++)
         CHECK_STR(a->paths[i], b->paths[i]);
+    CHECK_EQ(a->looks_count, b->looks_count);
+    for (size_t i = 0; i < a->looks_count; i++) {
+        const struct weir__git_look *left = &a->looks[i], *right = &b->looks[i];
+        CHECK_STR(left->path, right->path);
+        CHECK(left->has_commit == right->has_commit && left->is_staged == right->is_staged);
+        CHECK(left->kind == right->kind && left->time == right->time);
+        CHECK(weir__git_id_is_equal(&left->commit, &right->commit));
+    }
 }
 
 /* --- whole states --- */
@@ -152,6 +183,7 @@ static inline int help_save(struct weir__git_states *states,
     struct weir__git_state_new made = {
         .old = old, .ids = &ids, .suspects = list, .suspects_count = suspects};
     memset(made.digest, 'd', sizeof(made.digest));
+    memset(made.held, 'h', sizeof(made.held));
     int error = weir__git_state_save(states, about, &made, why);
     weir__git_state_ids_fini(&ids);
     free(list);

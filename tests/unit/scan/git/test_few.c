@@ -1,4 +1,5 @@
-/* test_few.c - what spares a plan: a walk for a few objects, and packs of which all is known. */
+/* test_few.c - what spares a plan: a walk for a few objects, packs of which all is known, and what
+ * of a state is still there. */
 #include "state_help.h"
 
 #include "pack_help.h"
@@ -196,6 +197,62 @@ TEST(a_pack_is_known_if_all_of_it_is)
                 weir__git_state_free(state);
                 weir__git_states_close(&states);
             }
+}
+
+/* --- what is still there --- */
+
+/* All of the pack and every third of the others, and nothing else. */
+static void check_kept(const struct weir__git_state *state, uint32_t without, uint64_t others)
+{
+    CHECK_EQ(weir__git_state_count(state), NODES - (without < NODES) + (others + 2) / 3);
+    for (uint32_t n = 0; n < NODES; n++) {
+        struct weir__git_id id = id_of(n);
+        CHECK_EQ(weir__git_state_has(state, &id), n != without);
+    }
+    for (uint64_t n = 0; n < others; n++) {
+        struct weir__git_id id = help_id(n, WEIR__GIT_SHA1_SIZE);
+        CHECK_EQ(weir__git_state_has(state, &id), n % 3 == 0);
+    }
+}
+
+static void check_there(struct weir__git_states *states, uint32_t without, uint64_t others)
+{
+    struct weir__git_state_about about = help_about("r", WEIR__GIT_SHA1_SIZE);
+    struct weir__git_state *state = remember(states, without, others);
+    uint64_t known = NODES - (without < NODES);
+    struct weir__git_there there;
+    CHECK_EQ(weir__git_there_init(&there, state), 0);
+    CHECK_EQ(weir__git_there_gone(&there), known + others);
+    weir__git_there_add_pack(&there, &pack);
+    weir__git_there_add_pack(&there, &pack);
+    CHECK_EQ(weir__git_there_gone(&there), others);
+    for (uint64_t n = 0; n < others + 300; n += 3) { /* some of which it does not know */
+        struct weir__git_id id = help_id(n, WEIR__GIT_SHA1_SIZE);
+        CHECK(!weir__git_there_has(&there, &id));
+        weir__git_there_add(&there, &id);
+        CHECK_EQ(weir__git_there_has(&there, &id), n < others);
+    }
+    CHECK_EQ(weir__git_there_gone(&there), others - (others + 2) / 3);
+    struct weir__git_state_new made = {.old = state, .there = &there};
+    CHECK_EQ(weir__git_state_save(states, &about, &made, why), 0);
+    weir__git_there_fini(&there);
+    weir__git_state_free(state);
+    state = help_load(states, &about);
+    check_kept(state, without, others);
+    weir__git_state_free(state);
+}
+
+TEST(what_is_gone_is_not_kept)
+{
+    static const uint64_t others[] = {0, 1, 100, 5000, 20000}; /* the last: one by one */
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        for (uint32_t without = 0; without <= NODES; without += NODES / 2) {
+            struct weir__git_states states = help_states(0);
+            write_pack(2);
+            check_there(&states, without, others[i]);
+            drop_pack();
+            weir__git_states_close(&states);
+        }
 }
 
 TAP_MAIN()

@@ -35,7 +35,8 @@ TEST(all_comes_back)
             struct weir__git_state *state = help_load(&states, &about);
             help_check(state, sizes[i], counts[k], (size_t)counts[k] / 3);
             for (size_t at = 0; at < WEIR__HASH_SIZE; at++)
-                CHECK_EQ(weir__git_state_digest(state)[at], 'd');
+                CHECK(weir__git_state_digest(state)[at] == 'd' &&
+                      weir__git_state_held(state)[at] == 'h');
             weir__git_state_free(state);
             weir__git_states_close(&states);
         }
@@ -374,18 +375,36 @@ TEST(too_many_ids)
     struct weir__git_state_about about = help_about("r", 20);
     struct weir__git_state_ids ids;
     CHECK_EQ(help_save(&states, &about, NULL, 50, 0), 0);
-    weir__git_state_ids_init(&ids, 20, 2000 * 20 + 19);
-    help_add(&ids, 0, 2000);
-    struct weir__git_id id = help_id(2000, 20);
-    CHECK_EQ(weir__git_state_ids_add(&ids, &id, 1), -WEIR_E_TOO_LARGE);
-    CHECK_EQ(weir__git_state_ids_add(&ids, &id, 0), -WEIR_E_TOO_LARGE);
-    struct weir__git_state_new made = {.ids = &ids};
-    CHECK_EQ(weir__git_state_save(&states, &about, &made, why), -WEIR_E_TOO_LARGE);
-    CHECK_HAS(why, "more memory than is allowed");
-    weir__git_state_ids_fini(&ids);
     struct weir__git_state *state = help_load(&states, &about);
-    help_check(state, 20, 50, 0);
+    weir__git_state_ids_init(&ids, 20, 2000 * 20 + 19);
+    help_add(&ids, 50, 2048);
+    CHECK(!weir__git_state_ids_is_full(&ids));
+    /* Two of three fit. */
+    const struct weir__git_id list[] = {help_id(2048, 20), help_id(2049, 20), help_id(2050, 20)};
+    CHECK_EQ(weir__git_state_ids_add(&ids, list, 3), -WEIR_E_TOO_LARGE);
+    CHECK_EQ(weir__git_state_ids_add(&ids, list + 2, 1), -WEIR_E_TOO_LARGE);
+    CHECK(weir__git_state_ids_is_full(&ids));
+    struct weir__git_state_new made = {.old = state, .ids = &ids};
+    CHECK_EQ(weir__git_state_save(&states, &about, &made, why), 0);
+    weir__git_state_ids_fini(&ids);
     weir__git_state_free(state);
+    state = help_load(&states, &about);
+    help_check(state, 20, 2050, 0);
+    weir__git_state_free(state);
+    weir__git_states_close(&states);
+}
+
+/* A bit for each id is a part of what a loaded one may take. */
+TEST(too_many_ids_to_be_asked_for)
+{
+    struct weir__git_states states = help_states(0);
+    struct weir__git_state_about about = help_about("r", 20);
+    CHECK_EQ(help_save(&states, &about, NULL, 8000, 0), 0);
+    about.memory_max = 1000;
+    CHECK_EQ(help_refused(&states, &about), -WEIR_E_TOO_LARGE);
+    CHECK_HAS(why, "more memory than is allowed");
+    about.memory_max = 1001;
+    weir__git_state_free(help_load(&states, &about));
     weir__git_states_close(&states);
 }
 
@@ -402,15 +421,30 @@ TEST(suspects_that_are_none)
     CHECK_EQ(weir__git_state_save(&states, &about, &made, why), -WEIR_E_INVALID);
     CHECK_HAS(why, "is none");
     list[0].type = WEIR__GIT_BLOB;
-    list[0].flags = 64;
+    list[0].flags = 128;
     CHECK_EQ(weir__git_state_save(&states, &about, &made, why), -WEIR_E_INVALID);
     list[0].flags = 1;
     list[0].where.has_commit = true;
     list[0].where.kind = (enum weir__git_start)0;
     CHECK_EQ(weir__git_state_save(&states, &about, &made, why), -WEIR_E_INVALID);
+    list[0] = help_suspect(2, 20);
+    struct weir__git_look looks[WEIR__GIT_LOOKS_MAX + 1];
+    for (size_t i = 0; i <= WEIR__GIT_LOOKS_MAX; i++)
+        looks[i] = (struct weir__git_look){.path = "a"};
+    list[0].where.looks = looks;
+    list[0].where.looks_count = WEIR__GIT_LOOKS_MAX;
+    CHECK_EQ(weir__git_state_save(&states, &about, &made, why), 0);
+    list[0].where.looks_count = WEIR__GIT_LOOKS_MAX + 1;
+    CHECK_EQ(weir__git_state_save(&states, &about, &made, why), -WEIR_E_INVALID);
+    list[0].where.looks_count = 1;
+    CHECK_EQ(weir__git_state_save(&states, &about, &made, why), -WEIR_E_INVALID);
+    list[0].where.looks_count = 2;
+    looks[1].has_commit = true; /* and no kind */
+    CHECK_EQ(weir__git_state_save(&states, &about, &made, why), -WEIR_E_INVALID);
+    looks[1] = (struct weir__git_look){.path = NULL};
+    CHECK_EQ(weir__git_state_save(&states, &about, &made, why), -WEIR_E_INVALID);
     made.suspects_count = WEIR__GIT_STATE_SUSPECTS_MAX + 1;
     CHECK_EQ(weir__git_state_save(&states, &about, &made, why), -WEIR_E_TOO_LARGE);
-    CHECK_EQ(help_refused(&states, &about), -WEIR_E_NOT_FOUND);
     weir__git_states_close(&states);
 }
 

@@ -351,6 +351,57 @@ TEST(repacked_while_it_is_read)
     weir__git_store_close(store);
 }
 
+/* Git removes folders of loose objects that were packed. */
+static int remove_folder(void *arg, const struct weir__git_object *object)
+{
+    (void)object;
+    ++*(unsigned *)arg;
+    CHECK(help_run("rm -r removed/.git/objects/[0-9a-f][0-9a-f]"));
+    return 0;
+}
+
+static int on_any_trouble(void *arg, const struct weir__git_trouble *trouble)
+{
+    (void)arg;
+    tap_fail(__FILE__, __LINE__, "told: %s", trouble->why);
+    return 0;
+}
+
+TEST(folder_removed_while_it_is_listed)
+{
+    CHECK(help_run("git init -q removed && cd removed && echo x | git hash-object -w --stdin"));
+    unsigned count = 0;
+    struct weir__git_store *store = open_store("removed");
+    struct weir__git_wish wish = {.types = WEIR__GIT_ALL_TYPES};
+    struct weir__git_visitor visitor = {
+        .enter = remove_folder, .trouble = on_any_trouble, .arg = &count};
+    CHECK_EQ(weir__git_loose_each(store, &wish, &visitor, 1 << 20, NULL, &totals, NULL), 0);
+    CHECK_EQ(count, 1);
+    weir__git_store_close(store);
+}
+
+TEST(packs_without_an_index)
+{
+    struct weir__git_store_facts facts;
+    make("bare-packs", "git config gc.auto 0; git repack -dq; cd .git/objects/pack; "
+                       "mv $(ls *.idx) ../kept; cp $(ls *.pack) a.pack; cp a.pack z.pack");
+    struct weir__git_store *store = open_store("bare-packs");
+    weir__git_store_facts(store, &facts);
+    CHECK_EQ(facts.packs_unindexed, 3);
+    /* Its index came; another pack came, whose index is to come. */
+    CHECK(help_run("cd bare-packs/.git/objects/pack && cp a.pack m.pack && "
+                   "mv ../kept $(ls pack-*.pack | sed 's/pack$/idx/')"));
+    CHECK_EQ(weir__git_store_relist(store), 0);
+    weir__git_store_facts(store, &facts);
+    CHECK_EQ(facts.packs, 1);
+    CHECK_EQ(facts.packs_unindexed, 2);
+    CHECK(help_run("rm bare-packs/.git/objects/pack/a.pack"));
+    CHECK_EQ(weir__git_store_relist(store), 0);
+    weir__git_store_facts(store, &facts);
+    CHECK_EQ(facts.packs_unindexed, 1);
+    weir__git_store_close(store);
+}
+
 /* While another process repacks again and again, nothing is lost. */
 TEST(repacked_all_the_time)
 {
@@ -446,6 +497,10 @@ TEST(refuses_what_it_cannot_read)
     refuses("hash", WEIR_E_UNSUPPORTED, "object format 'md5'");
     refuses("early", WEIR_E_UNSUPPORTED, "needs repository format version 1");
     refuses("ptr", WEIR_E_NOT_FOUND, "../gone");
+    CHECK(help_run("git init -q headless && rm headless/.git/HEAD && git init -q heady && "
+                   "rm -r heady/.git/objects"));
+    refuses("headless", WEIR_E_NOT_FOUND, "has no HEAD;");
+    refuses("heady", WEIR_E_NOT_FOUND, "has no folder 'objects';");
     refuses("odd", WEIR_E_CORRUPT, "'odd/.git' does not name a folder");
 }
 

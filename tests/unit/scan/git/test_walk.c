@@ -307,29 +307,8 @@ TEST(lying_sizes)
     put_head(&writer, 5, 4); /* 3: a kind that there is not */
     put_packed(&writer, "four", 4);
     put_whole(&writer, WEIR__GIT_BLOB, "base", 4); /* 4 */
-    delta_start(&delta, 5, 4);                     /* 5: for a base of 5 bytes */
-    delta_copy(&delta, 0, 4);
-    put_offset_delta(&writer, 4, &delta);
-    delta_start(&delta, 4, 5); /* 6: less than it says */
-    delta_copy(&delta, 0, 4);
-    put_offset_delta(&writer, 4, &delta);
-    delta_start(&delta, 4, 3); /* 7: more */
-    delta_copy(&delta, 0, 4);
-    put_offset_delta(&writer, 4, &delta);
-    delta_start(&delta, 4, 4); /* 8: from behind the base */
-    delta_copy(&delta, 1, 4);
-    put_offset_delta(&writer, 4, &delta);
-    delta_start(&delta, 4, 4); /* 9: its end is cut off */
-    put_byte(&delta, 4);
-    put_bytes(&delta, "ab", 2);
-    put_offset_delta(&writer, 4, &delta);
-    delta_start(&delta, 4, 4); /* 10: a step that there is not */
-    put_byte(&delta, 0);
-    put_offset_delta(&writer, 4, &delta);
-    delta_start(&delta, 4, UINT64_C(1) << 60); /* 11: an exabyte */
-    delta_copy(&delta, 0, 4);
-    put_offset_delta(&writer, 4, &delta);
-    put_head(&writer, WEIR__GIT_BLOB, 4); /* 12: not packed */
+    put_lies(&writer, 4, 4);                       /* 5 to 11 */
+    put_head(&writer, WEIR__GIT_BLOB, 4);          /* 12: not packed */
     put_bytes(&writer.pack, "what is this", 12);
     put_whole(&writer, WEIR__GIT_BLOB, zeros, sizeof(zeros)); /* 13 */
     walk_written(&writer);

@@ -238,6 +238,79 @@ static void check_one(const struct attributed *t, const struct naive *naive, con
     lines_free(&firsts);
 }
 
+/* --- looks --- */
+
+static int by_length(void *arg, uint32_t number, const char *path, uint64_t *ret_verdict)
+{
+    (void)arg;
+    *ret_verdict = 100 + number + strlen(path) % 3;
+    return 0;
+}
+
+/* Half of the commits have none. */
+static uint64_t by_commit(void *arg, const struct weir__git_id *commit)
+{
+    (void)arg;
+    return commit->bytes[0] & 1 ? 8192 : 0;
+}
+
+static uint64_t naive_verdict(uint32_t number, const struct naive_commit *commit, const char *path)
+{
+    bool is_odd = (strchr("0123456789abcdef", commit->hex[1]) - "0123456789abcdef") & 1;
+    return (100 + number + strlen(path) % 3) ^ (is_odd ? 8192 : 0);
+}
+
+/* Of each verdict, the time of who brought it first; and whether the look is one of these. */
+static void check_looks(const struct attributed *t, const struct naive *naive, const char *blob,
+                        uint32_t number)
+{
+    struct {
+        uint64_t verdict;
+        long long time;
+        bool is_seen;
+    } wanted[6];
+    struct weir__git_attribution found;
+    size_t count = 0, blob_length = strlen(blob);
+    weir__git_attribute_result(t->attribute, number, &found);
+    for (size_t i = 0; i < naive->count; i++)
+        for (size_t k = 0; k < naive->commits[i].tree.count; k++) {
+            const struct naive_commit *commit = &naive->commits[i];
+            const char *line = commit->tree.list[k];
+            bool is_new = strncmp(line, blob, blob_length) == 0;
+            for (size_t p = 0; is_new && p < commit->parents_count; p++)
+                is_new = !has_line(&naive->commits[commit->parents[p]].tree, line);
+            if (!is_new)
+                continue;
+            uint64_t verdict = naive_verdict(number, commit, line + blob_length + 1);
+            size_t at = 0;
+            while (at < count && wanted[at].verdict != verdict)
+                at++;
+            if (at == count) {
+                wanted[count].time = commit->time;
+                wanted[count].is_seen = false;
+                wanted[count++].verdict = verdict;
+            }
+            if (commit->time < wanted[at].time)
+                wanted[at].time = commit->time;
+        }
+    CHECK_EQ(found.looks_count, count > 1 ? count : 0);
+    CHECK(!found.is_cut);
+    for (size_t i = 0; i < found.looks_count; i++) {
+        const struct weir__git_look *look = &found.looks[i];
+        char hex[WEIR__GIT_HEX_SIZE], line[1024];
+        const struct naive_commit *commit =
+            &naive->commits[naive_find(naive, weir__git_id_hex(&look->commit, t->id_size, hex))];
+        uint64_t verdict = naive_verdict(number, commit, look->path);
+        size_t at = 0;
+        while (at < count && wanted[at].verdict != verdict)
+            at++;
+        CHECK(at < count && !wanted[at].is_seen && look->time == wanted[at].time);
+        wanted[at].is_seen = true;
+        snprintf(line, sizeof(line), "%s %s", blob, look->path);
+        CHECK(look->has_commit && commit->time == look->time && has_line(&commit->tree, line));
+    }
+}
+
 /* git names the same commit. It compares no merges, so what merges bring is left to the check
  * above; and what only a merge brought can come before what git names. */
 static unsigned check_with_log(const struct attributed *t, const char *blob, uint32_t number)
@@ -287,10 +360,15 @@ static void check_made(const char *dir, const char *format, size_t id_size, uint
     for (unsigned first_only = 0; first_only < 2; first_only++) {
         begin(&t, dir, true, id_size, how & GRAPH, NULL);
         t.options.is_first_only = first_only;
+        t.options.verdict = by_length;
+        t.options.mark = by_commit;
         for (unsigned slices = 1; slices < 90; slices = slices * 4 + 1) {
             run(&t, &blobs, slices);
-            for (size_t i = 0; i < blobs.count; i++)
+            for (size_t i = 0; i < blobs.count; i++) {
                 check_one(&t, &naive, blobs.list[i], (uint32_t)i);
+                if (!first_only)
+                    check_looks(&t, &naive, blobs.list[i], (uint32_t)i);
+            }
         }
         if (how & WITH_LOG)
             for (size_t i = 0; i < blobs.count; i++)

@@ -326,7 +326,8 @@ static void tell_list(void *arg, const char *list, const char *what, const char 
 
 static bool read_list(const char *list, bool from0, bool can_stop)
 {
-    const struct weir__scan_names names = {take, can_stop ? is_stopped : NULL, tell_list, NULL};
+    const struct weir__scan_names names = {take, can_stop ? is_stopped : NULL, tell_list, NULL,
+                                           false};
     told = (struct told){0};
     lines_free(&given);
     return weir__scan_names_each(list, from0, &names);
@@ -357,7 +358,8 @@ TEST(lists_of_names)
     CHECK(strstr(told.last, "--from0"));
     CHECK(!read_list("lists/long", false, false) && strstr(told.last, "longer than 1 MiB"));
     CHECK(!read_list("lists/not there", false, false) && strstr(told.last, "No such file"));
-    CHECK(read_list("lists/empty", false, false) && given.count == 0);
+    CHECK(!read_list("lists/empty", false, false) && given.count == 0);
+    CHECK(strstr(told.last, "the list is empty"));
     taken_max = 2;
     CHECK(read_list("lists/l", false, false) && given.count == 2);
     answer = 1;

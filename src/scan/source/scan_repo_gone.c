@@ -1,0 +1,142 @@
+/* scan_repo_gone.c - what was seen once and is not there any more.
+ *
+ * A tree that was looked at before is not looked at again, so nobody asks for what it names. That
+ * is right as long as all that was seen is still there. So what the store holds is remembered as a
+ * hash: its packs by name, size and time, its loose objects by their ids. If it is the same,
+ * nothing is gone. If not, all remembered ids are looked for, packs by their sorted indexes: who
+ * has repacked finds all of them, and the scan goes on as ever. If one is gone the scan is wary:
+ * it looks at all trees, commits and tags once more, and at refs and the index, for what they name.
+ * Whether it may be gone (git prune) is then found out as in a first scan. Blobs that were seen are
+ * not scanned for this.
+ *
+ * Ids that are gone are not kept, so that nobody is wary of them again.
+ */
+#include "scan_repo.h"
+
+#include <string.h>
+
+#include "git/loose.h"
+
+#include "banned.h"
+
+/* Listed in any order, so what is kept of them is a sum. */
+static bool on_loose(void *arg, const struct weir__git_id *id, enum weir__git_type type)
+{
+    struct weir__scan_repo *repo = arg;
+    uint64_t words[sizeof(id->bytes) / sizeof(uint64_t)];
+    (void)type;
+    memcpy(words, id->bytes, sizeof(words));
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        repo->loose[i] += words[i];
+    repo->loose[WEIR__SCAN_LOOSE_SUMS - 1]++;
+    if (repo->has_there)
+        weir__git_there_add(&repo->there, id);
+    return false;
+}
+_Static_assert(sizeof(((struct weir__git_id *)NULL)->bytes) / sizeof(uint64_t) + 1 ==
+                   WEIR__SCAN_LOOSE_SUMS,
+               "each word of an id has a sum, and their number");
+
+/* A folder that cannot be listed: what is in it is taken for gone, and who reads it tells. */
+static int on_trouble(void *arg, const struct weir__git_trouble *trouble)
+{
+    (void)arg, (void)trouble;
+    return 0;
+}
+
+static int list_loose(struct weir__scan_repo *repo)
+{
+    const struct weir__git_wish wish = {
+        .types = WEIR__GIT_ALL_TYPES, .is_wanted = on_loose, .arg = repo};
+    const struct weir__git_visitor visitor = {.trouble = on_trouble};
+    struct weir__git_walk_totals totals = {0};
+    struct weir_deadline deadline = weir_deadline_until(&repo->run->stop);
+    return weir__git_loose_each(repo->store, &wish, &visitor, 0, NULL, &totals, &deadline);
+}
+
+/* By the list of now. */
+static void make_held(const struct weir__scan_repo *repo, uint8_t held[WEIR__HASH_SIZE])
+{
+    struct weir__hash hash;
+    weir__hash_init(&hash);
+    for (uint32_t i = 0; i < weir__git_store_packs(repo->store); i++) {
+        struct weir__git_store_pack pack;
+        weir__git_store_pack(repo->store, i, &pack);
+        const uint64_t facts[] = {strlen(pack.stem), pack.folder,       pack.pack_bytes,
+                                  pack.idx_bytes,    pack.pack_time_ns, pack.idx_time_ns};
+        weir__hash_update(&hash, facts, sizeof(facts));
+        weir__hash_update(&hash, pack.stem, strlen(pack.stem));
+    }
+    weir__hash_update(&hash, repo->loose, sizeof(repo->loose));
+    weir__hash_final(&hash, held);
+}
+
+/* A pack that is gone by now was replaced: then its objects are taken for gone, and that is all. */
+static void look_for_all(struct weir__scan_repo *repo)
+{
+    for (uint32_t i = 0; i < weir__git_store_packs(repo->store); i++) {
+        struct weir__git_pack pack;
+        if (weir__git_store_pack_open(repo->store, i, &pack) < 0)
+            continue;
+        weir__git_there_add_pack(&repo->there, &pack);
+        weir__git_pack_close(&pack);
+    }
+}
+
+int weir__scan_gone_find(struct weir__scan_repo *repo)
+{
+    if (!repo->has_state)
+        return 0;
+    repo->has_there = repo->state && weir__git_there_init(&repo->there, repo->state) == 0;
+    repo->is_wary = repo->state && !repo->has_there; /* nobody can know */
+    int result = list_loose(repo);
+    if (result < 0)
+        return result;
+    make_held(repo, repo->held);
+    repo->is_steady = true;
+    if (!repo->has_there)
+        return 0;
+    repo->is_same = memcmp(repo->held, weir__git_state_held(repo->state), sizeof(repo->held)) == 0;
+    if (repo->is_same) {
+        weir__scan_gone_drop(repo);
+        return 0;
+    }
+    /* What was loose when packs were listed may be in one of them by now. When they cannot be
+     * listed that is told by who reads them. */
+    if (weir__git_store_relist(repo->store) == 0)
+        make_held(repo, repo->held);
+    look_for_all(repo);
+    repo->is_wary = weir__git_there_gone(&repo->there) > 0;
+    return 0;
+}
+
+void weir__scan_gone_relisted(struct weir__scan_repo *repo)
+{
+    uint8_t held[WEIR__HASH_SIZE];
+    if (!repo->has_state)
+        return;
+    make_held(repo, held);
+    repo->is_steady = repo->is_steady && memcmp(held, repo->held, sizeof(held)) == 0;
+    repo->is_same = repo->is_same && repo->is_steady;
+}
+
+bool weir__scan_gone_is(struct weir__scan_repo *repo, const struct weir__git_id *id)
+{
+    return repo->has_there && !weir__git_there_has(&repo->there, id) &&
+           weir__git_store_has(repo->store, id) == -WEIR_E_NOT_FOUND;
+}
+
+void weir__scan_gone_held(const struct weir__scan_repo *repo, uint8_t ret_held[WEIR__HASH_SIZE])
+{
+    static const uint8_t never[WEIR__HASH_SIZE];
+    bool is_all = repo->is_steady && repo->whole == weir__git_store_packs(repo->store) &&
+                  !weir__git_state_ids_is_full(&repo->seen);
+    memcpy(ret_held, is_all ? repo->held : never, WEIR__HASH_SIZE);
+}
+
+void weir__scan_gone_drop(struct weir__scan_repo *repo)
+{
+    if (repo->has_there)
+        weir__git_there_fini(&repo->there);
+    repo->has_there = false;
+}
