@@ -17,6 +17,9 @@ import sys
 import tempfile
 import zipfile
 
+sys.dont_write_bytecode = True
+from tap import Tap  # noqa: E402
+
 WEIR = os.environ["WEIR"]
 SEED = int(os.environ.get("WEIR_SEED", "1"))
 HISTORIES = 4
@@ -26,19 +29,6 @@ NAMES = ["p", "q", "c.txt", "d.env", "e.p12", "key_%016d", "key_%016d.txt"]
 WORDS = ["one", "two", "three", "four", "five", "six"]
 ENVIRONMENT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null",
                "PATH": os.environ["PATH"], "TMPDIR": os.environ.get("TMPDIR", "/tmp")}
-
-
-class Tap:
-    def __init__(self):
-        self.number = self.failed = 0
-
-    def tell(self, is_good, name, why=""):
-        self.number += 1
-        self.failed += not is_good
-        print(("ok" if is_good else "not ok"), self.number, "-", name)
-        if not is_good and self.failed <= 5:
-            print("\n".join("# " + line for line in why.splitlines()[:30]))
-        sys.stdout.flush()
 
 
 def git(folder, *words, given=None):
@@ -257,8 +247,7 @@ def main():
             check_history(tap, f"{folder}/{number}", SEED * 1000 + number)
     finally:
         shutil.rmtree(folder)
-    print("1..%d" % tap.number)
-    return 1 if tap.failed else 0
+    return tap.end()
 
 
 sys.exit(main())
