@@ -468,7 +468,32 @@ static int replace(const struct target *target, bool with_name, const struct ask
     return weir__sys_close_written(fresh.fd) < 0 ? errno : 0;
 }
 
-/* Where nothing may take its place: a report that is cut off is then all that is there. */
+static int count_bytes(void *arg, const char *bytes, size_t length)
+{
+    (void)bytes;
+    *(off_t *)arg += (off_t)length;
+    return 0;
+}
+
+/* The disk has room for the whole of it before the first byte of the old one is lost. 0, or an
+ * errno. */
+static int reserve(int fd, const struct target *target, const struct asked *asked)
+{
+    off_t size = 0;
+    struct weir__report_out out = {.write = count_bytes, .arg = &size};
+    int result = weir__report(asked->findings, asked->summary, asked->options, &out);
+    if (result < 0)
+        return error_of(result, 0);
+    if (size == 0 || weir__sys_fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, size) == 0)
+        return 0;
+    int error = errno;
+    if (error != ENOSPC && error != EDQUOT && error != EFBIG)
+        return 0; /* a file system that cannot, say: it is tried all the same */
+    weir__sys_ftruncate(fd, target->st.st_size); /* gives back the part that there was */
+    return error;
+}
+
+/* Where nothing may take its place: what is cut off by a kill is then all that is there. */
 static int overwrite(const struct target *target, const struct asked *asked)
 {
     int fd = weir__sys_openat(AT_FDCWD, target->path, O_WRONLY | O_NOFOLLOW | O_NOCTTY, 0);
@@ -477,6 +502,8 @@ static int overwrite(const struct target *target, const struct asked *asked)
     mode_t mode = target->st.st_mode & 0777;
     bool is_open = asked->is_private && (mode & (S_IRWXG | S_IRWXO));
     int error = is_open && weir__sys_fchmod(fd, mode & S_IRWXU) < 0 ? OTHERS_MAY : 0;
+    if (!error)
+        error = reserve(fd, target, asked);
     if (!error && weir__sys_ftruncate(fd, 0) < 0)
         error = errno;
     if (!error)

@@ -301,6 +301,21 @@ else
         nobody scan --json -o kept f
         expect 'and so is one that may not be written' 3 '' "weir scan: cannot write 'kept': permission denied; *"
     fi
+    mkdir tight
+    if mount -t tmpfs -o size=16k,mode=755 tmpfs tight 2>/dev/null; then
+        echo old >tight/report
+        chmod 666 tight/report
+        for i in {1..200}; do echo "password = \"kT9#vLq2$i-xW\""; done >many
+        nobody scan --json -o tight/report many
+        expect 'one that the disk has no room for is not begun' 1 '' \
+            "weir scan: cannot write 'tight/report': no space left on device; *200 secrets are in no report"
+        is 'and the old one stays' "$(cat tight/report)" old
+        nobody scan --json -o tight/report f
+        is 'one that has room takes its place' "$status $(jq -r '.findings | length' tight/report)" '1 1'
+        umount tight
+    else
+        skip 'a report without room' 'cannot mount here'
+    fi
     echo old >mounted
     echo old >under
     if mount --bind under mounted 2>/dev/null; then
