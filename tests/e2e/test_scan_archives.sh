@@ -358,6 +358,28 @@ run "$WEIR" scan --format=jsonl
 is 'and each secret once as lines' "$(jq -r 'select(.type == "found") | .id' "$dir/out")" 1
 is 'with all its places' "$(jq -r 'select(.type == "finding") | .places_total' "$dir/out")" "$(wc -l <"$dir/wanted")"
 
+# --- a further part whose first bytes are damaged ---
+
+tree
+seq 3000 >f.txt
+for packer in gzip xz bzip2 zstd lz4 lzip; do
+    command -v "$packer" >/dev/null || continue
+    "$packer" -c f.txt >good 2>/dev/null
+    for at in 0 1 2 3; do
+        python3 -c 'import sys; b = bytearray(open("good", "rb").read()); b[int(sys.argv[1])] ^= 0x21
+sys.stdout.buffer.write(b)' "$at" >bad
+        cat good bad good >"$at.$packer"
+        run "$WEIR" scan --json "$at.$packer"
+        is "$packer: byte $at of the second part" "$status $(gaps | cut -d: -f1,3 | sort -u)" "3 $at.$packer: broken"
+        tar -cf in.tar "$at.$packer"
+        run "$WEIR" scan --json in.tar
+        is "and within a tar" "$status $(gaps | cut -d: -f1,3 | sort -u)" "3 in.tar!$at.$packer: broken"
+    done
+    { cat good && printf 'as written \xc3\xa4\n' && head -c 100 /dev/zero; } >"text.$packer"
+    run "$WEIR" scan --json "text.$packer"
+    is "$packer: text and zeros behind it" "$status $(gaps)" '0 '
+done
+
 # --- encrypted ---
 
 tree

@@ -27,6 +27,9 @@ static void look(struct weir__archive_own *own)
     if (!own->is_after_known)
         own->begins_archive =
             weir__archive_format_of(bytes + own->after_zeros, length - own->after_zeros) != NULL;
+    if (!own->is_after_known)
+        own->has_packed =
+            !weir__archive_is_plain(bytes + own->after_zeros, length - own->after_zeros);
     own->is_after_known = true;
     own->has_archive = own->has_archive || weir__archive_hidden_between(bytes, length);
 }
@@ -71,6 +74,8 @@ void weir__archive_after_end(struct weir__archive_level *level)
         look(own);
     /* Where nobody knows the end, only what cannot be anything else counts. */
     own->has_behind = own->has_after && weir__archive_is_end_known(level);
+    own->has_packed =
+        own->has_packed && own->has_behind && level->format->way == WEIR__ARCHIVE_PACKED;
     own->has_archive = own->has_archive || (own->has_behind && own->begins_archive) ||
                        (own->blocks.has_zstd && own->blocks.has_lz4);
 }

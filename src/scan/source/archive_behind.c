@@ -276,6 +276,15 @@ bool weir__archive_behind(struct weir__archive_level *level, uint64_t *ret_end, 
     return false;
 }
 
+bool weir__archive_is_plain_between(struct weir__archive_level *level, uint64_t from,
+                                    uint64_t until)
+{
+    const char *bytes = NULL;
+    size_t length = weir__archive_look(&level->input, from, &bytes);
+    uint64_t wanted = until > from ? until - from : 0;
+    return weir__archive_is_plain(bytes, length < wanted ? length : (size_t)wanted);
+}
+
 /* Whether such a thing follows in a member, which is read to find out. */
 static bool has_more(struct weir__archive_level *level)
 {

@@ -53,6 +53,9 @@ struct weir__archive_text {
     bool is_in_text;
 };
 
+/* Whether they are text, in whatever encoding that has ASCII in it, and zeros behind it. */
+bool weir__archive_is_plain(const char *bytes, size_t length);
+
 struct weir__archive_text_sink {
     void (*put)(void *arg, uint64_t at, const struct weir__archive_lines *before, const char *bytes,
                 size_t length);
@@ -119,6 +122,7 @@ struct weir__archive_own {
     bool begins_archive;       /* which may be the beginning of one */
     bool has_archive;          /* there is one behind the end of an input that has passed by */
     bool has_behind;           /* or anything but zeros */
+    bool has_packed;           /* behind a compressed stream, what is no text: a damaged part? */
 };
 
 /* --- archive_extents.c --- */

@@ -168,11 +168,15 @@ static uint64_t walk_behind(struct weir__archive_level *level, bool is_more, uin
 {
     uint64_t passed = 0;
     for (unsigned unlisted = 0; can_go_on(level);) {
-        passed = is_more ? at : level->input.size;
+        uint64_t from = is_more ? at : level->input.size;
+        passed = from;
         const struct weir__archive_format *format =
             is_more ? weir__archive_find_at(level, end, at, &at) : NULL;
         /* What is no archive is the container's own. */
         level->own.has_behind = is_more;
+        if (level->format->way == WEIR__ARCHIVE_PACKED &&
+            !weir__archive_is_plain_between(level, from, format ? at : level->input.size))
+            level->own.has_packed = true;
         if (!format || at <= level->start)
             break;
         if (format->id != WEIR__ARCHIVE_ZIP || weir__archive_zip_has_end(level, at)) {
@@ -224,6 +228,10 @@ bool weir__archive_parts_walk(struct weir__archive_level *level)
             /* It has no mark at its end: this may be the half of a member. */
             snprintf(level->reason, sizeof(level->reason),
                      "broken: it is cut off, or ends with bytes that are no member");
+        else if (level->own.has_packed)
+            snprintf(
+                level->reason, sizeof(level->reason),
+                "broken: what stands behind its end is no text: a damaged part of it, perhaps");
         else if (level->own.is_lost)
             snprintf(level->reason, sizeof(level->reason),
                      "there is more text beside its members than is looked at");

@@ -286,6 +286,9 @@ bool weir__archive_find_frames(struct weir__archive_level *level);
 /* Where the archive ends that was read and closed, by what it says or by what was read of it;
  * UINT64_MAX: nobody knows. */
 uint64_t weir__archive_end_of(struct weir__archive_level *level);
+/* Whether what stands there is text, or nothing: its first block. */
+bool weir__archive_is_plain_between(struct weir__archive_level *level, uint64_t from,
+                                    uint64_t until);
 /* What begins at that place of the level's input, which only zeros are between and the end of what
  * is before it, or somewhere behind that; *ret_at is where. */
 const struct weir__archive_format *weir__archive_find_at(struct weir__archive_level *level,

@@ -41,6 +41,14 @@ static size_t zeros_from(const char *bytes, size_t at, size_t length)
     return at;
 }
 
+bool weir__archive_is_plain(const char *bytes, size_t length)
+{
+    size_t i = 0;
+    while (i < length && ((unsigned char)bytes[i] >= 0x80 || is_text(bytes[i])))
+        i++;
+    return zeros_from(bytes, i, length) == length;
+}
+
 /* Where the next text may begin: the last byte that it must have is looked at first, and what is
  * not one of it is stepped over. */
 static size_t next_text(const char *bytes, size_t at, size_t length)
