@@ -43,9 +43,11 @@
  * it. */
 #define BEFORE (MARGIN_MAX + 8u)
 
-/* Nine bytes, each text or the NUL of UTF-16. */
+/* Nine bytes, each text or a NUL of UTF-16 and UTF-32, where two of nine are text at least: long rows
+ * of zeros are looked at no further. */
 static bool is_quick_text(const char *characters)
 {
+    unsigned texts = 0;
     for (size_t i = 0; i < QUICK; i += 4) {
         const uint8_t *c = (const uint8_t *)characters + i;
         unsigned group = (unsigned)weir__base64_value[c[0]] << 18 |
@@ -53,11 +55,13 @@ static bool is_quick_text(const char *characters)
                          (unsigned)weir__base64_value[c[2]] << 6 | weir__base64_value[c[3]];
         for (unsigned shift = 0; shift < 24; shift += 8) {
             char byte = (char)(group >> shift);
-            if (byte != '\0' && !weir__decode_is(byte, WEIR__IS_TEXT))
+            bool is_text = weir__decode_is(byte, WEIR__IS_TEXT);
+            if (byte != '\0' && !is_text)
                 return false;
+            texts += is_text;
         }
     }
-    return true;
+    return texts >= 2;
 }
 
 /* Where the characters of one alphabet end. *kind is 0 while neither is certain. */
