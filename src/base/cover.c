@@ -1,8 +1,7 @@
-/* cover.c - asterisks for what has the shape of a secret. */
+/* cover.c - asterisks for words as machines make them. */
 #include "cover.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "banned.h"
 
@@ -15,8 +14,6 @@
 #define DIGITS_MAX   14u /* of a date and a time */
 /* How much of an argument is looked at: of what is longer, less is known and less is shown. */
 #define LOOK_MAX 4096u
-
-enum form { LINE, PATH, TYPED };
 
 static bool is_small(char c)
 {
@@ -42,198 +39,6 @@ static void cover(char *text, size_t length)
 {
     memset(text, '*', length);
 }
-
-/* --- what is named --- */
-
-/* How far what begins there may reach. */
-static size_t reach_of(const char *text, enum form form, bool is_quoted)
-{
-    static const char *const ends[] = {[LINE] = " \t\n'\"&", [PATH] = "/", [TYPED] = ""};
-    return strcspn(text, form == LINE && is_quoted ? "'\n" : ends[form]);
-}
-
-static bool is_name_byte(char c)
-{
-    return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
-}
-
-static bool has_inside(const char *name, size_t length, const char *word)
-{
-    size_t word_length = strlen(word);
-    for (size_t i = 0; i + word_length <= length; i++)
-        if (strncasecmp(name + i, word, word_length) == 0)
-            return true;
-    return false;
-}
-
-static bool has_end(const char *name, size_t length, const char *word)
-{
-    size_t word_length = strlen(word);
-    return length >= word_length &&
-           strncasecmp(name + length - word_length, word, word_length) == 0;
-}
-
-static bool is_one_of(const char *word, size_t length, const char *const *words)
-{
-    for (; *words; words++)
-        if (length == strlen(*words) && strncasecmp(word, *words, length) == 0)
-            return true;
-    return false;
-}
-
-/* One word of a name; of several its plural says the same. */
-static bool is_word_of_secrets(const char *word, size_t length)
-{
-    static const char *const others[] = {"monkey", "donkey",  "turkey", "hockey", "jockey",
-                                         "hotkey", "compass", "bypass", "sacred", NULL};
-    static const char *const ends[] = {"pass", "pwd", "token", "key", "cred", "auth"};
-    bool is_plural = length > 1 && (word[length - 1] | 0x20) == 's';
-    if (is_one_of(word, length, others) || is_one_of(word, length - is_plural, others))
-        return false;
-    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-        if (has_end(word, length, ends[i]) || (is_plural && has_end(word, length - 1, ends[i])))
-            return true;
-    return false;
-}
-
-/* The name of how many there are, or how large one is. */
-static bool is_name_of_measure(const char *name, size_t length)
-{
-    static const char *const measures[] = {"count",  "counts", "size",  "length", "limit",
-                                           "limits", "type",   "types", "index",  NULL};
-    size_t from = length;
-    while (from > 0 && is_letter(name[from - 1]) &&
-           (from == length || !is_capital(name[from]) || !is_small(name[from - 1])))
-        from--;
-    return is_one_of(name + from, length - from, measures);
-}
-
-bool weir__cover_is_name(const char *name, size_t length)
-{
-    if (is_name_of_measure(name, length))
-        return false;
-    static const char *const insides[] = {"passw",  "passphrase", "secret", "credential",
-                                          "apikey", "authoriz",   "bearer"};
-    for (size_t i = 0; i < sizeof(insides) / sizeof(*insides); i++)
-        if (has_inside(name, length, insides[i]))
-            return true;
-    for (size_t from = 0, i = 1; i <= length; i++) {
-        bool is_end =
-            i == length || !is_letter(name[i]) || (is_capital(name[i]) && is_small(name[i - 1]));
-        if (is_end && is_word_of_secrets(name + from, i - from))
-            return true;
-        from = is_end ? i : from;
-    }
-    return false;
-}
-
-/* Where the name before at begins; at itself, if there is none. What may close it is passed over:
- * "password": in JSON, and spaces. */
-static const char *name_before(const char *text, const char *at, size_t *ret_length)
-{
-    while (at > text && strchr(" \t\"'])", at[-1]))
-        at--;
-    const char *name = at;
-    while (name > text && is_name_byte(name[-1]))
-        name--;
-    *ret_length = (size_t)(at - name);
-    return name;
-}
-
-/* The byte at at parts a name from what it names. */
-static bool is_naming(const char *text, const char *at, enum form form)
-{
-    size_t length;
-    if (*at == ' ' || *at == '\t') { /* an option and its value in one argument */
-        const char *name = name_before(text, at, &length);
-        bool is_option = (length > 0 && *name == '-') || memmem(name, length, "--", 2);
-        return form == TYPED && is_option && weir__cover_is_name(name, length);
-    }
-    if (*at != '=' && *at != ':')
-        return false;
-    if (form == LINE && (!is_name_byte(at > text ? at[-1] : ' ') || (*at == ':' && at[1] == ' ')))
-        return false;
-    const char *name = name_before(text, at, &length);
-    return weir__cover_is_name(name, length);
-}
-
-/* user:password@host, where at is the colon: how long the password is. */
-static size_t password_before_host(const char *text, const char *at, size_t reach)
-{
-    size_t user = 0;
-    const char *sign = memrchr(at, '@', reach);
-    while (at - user > text && !strchr(" \t'\"/@", at[-1 - (long)user]))
-        user++;
-    bool is_behind_host = at - user > text && at[-1 - (long)user] == '@';
-    if (!sign || user == 0 || is_behind_host || at[1] == '/' || at[1] == ' ')
-        return 0;
-    return (size_t)(sign - at) - 1;
-}
-
-/* How many bytes at at are a separator and what goes with it, and how many behind it are named. */
-static size_t named_at(const char *text, const char *at, enum form form, bool is_quoted,
-                       size_t *ret_length)
-{
-    *ret_length = 0;
-    if (strncmp(at, "://", 3) == 0) {
-        const char *host = at + 3;
-        size_t reach = reach_of(host, form, is_quoted), from = strcspn(host, "/?#"), until = from;
-        from = until = from < reach ? from : reach; /* with its port */
-        weir__text_find_user_before_path(host, reach, &from, &until);
-        *ret_length = until - from;
-        return 3 + from;
-    }
-    size_t reach = reach_of(at, form, is_quoted);
-    if (is_naming(text, at, form)) {
-        size_t spaces = form == LINE ? 1 : strspn(at, " \t=:");
-        reach = reach_of(at + spaces, form, is_quoted);
-        *ret_length = reach;
-        return spaces;
-    }
-    if (*at == ':')
-        *ret_length = password_before_host(text, at, reach);
-    return 1;
-}
-
-/* What a program has where there is no secret, and the marks behind it. */
-bool weir__cover_is_nothing(const char *value, size_t length)
-{
-    static const char *const nothings[] = {"none",  "null",      "nil",    "true",
-                                           "false", "undefined", "lambda", NULL};
-    while (length > 0 && strchr(",;)]}", value[length - 1]))
-        length--;
-    return is_one_of(value, length, nothings);
-}
-
-static bool cover_named(char *text, enum form form)
-{
-    bool is_quoted = false, is_hidden = false;
-    for (char *at = text; *at;) {
-        size_t length = 0, step = 1;
-        if (form == LINE && *at == '\'')
-            is_quoted = !is_quoted;
-        else if (strchr("=: \t", *at))
-            step = named_at(text, at, form, is_quoted, &length);
-        if (length > 0 && !weir__cover_is_nothing(at + step, length)) {
-            cover(at + step, length);
-            is_hidden = true;
-        }
-        at += step + length;
-    }
-    return is_hidden;
-}
-
-void weir__cover_line(char *line)
-{
-    cover_named(line, LINE);
-}
-
-bool weir__cover_path(char *path)
-{
-    return strpbrk(path, "=:") && cover_named(path, PATH);
-}
-
-/* --- words of machines --- */
 
 static bool is_joint(char c)
 {
@@ -387,12 +192,6 @@ void weir__cover_id(char *id)
         weir__cover_words(at);
         *end = mark;
     }
-}
-
-void weir__cover_typed(char *text)
-{
-    cover_named(text, TYPED);
-    weir__cover_words(text);
 }
 
 const char *weir__cover_clip(char *text, size_t size, const char *given, size_t length)

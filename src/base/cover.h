@@ -4,13 +4,13 @@
  * URL with its password for that of a file. A message that quotes it would keep it in the logs of
  * others. These need no rules and no memory, so that they serve before there is anything else.
  *
- * What is named as a secret is hidden whatever its length:
- * - who asks in a URL, with the password, up to the '@';
- * - a password as in user:password@host;
- * - what follows the name of a secret and '=' or ':'. It is one if a word of it, as '_', '-', '.'
- *   and capitals part them, ends with pass, pwd, token, key, cred or auth, or has passw, secret,
- *   credential or another that says so in it: PGPASSWORD, api_key, authToken, but not author, nor
- *   monkey, nor token_count, whose last word is a measure. None, null, false and the like stay.
+ * What is named as a secret is hidden whatever its length: who asks in a URL, with the password,
+ * the password of user:password@host and of options, and what stands behind the name of a secret.
+ * In which forms that is, and how far it reaches, is in cover_named.c, for all texts alike. A name
+ * is one if a word of it, as '_', '-', '.' and capitals part them, ends with pass, pwd, token, key,
+ * cred or auth, or has passw, secret, credential or another that says so in it: PGPASSWORD,
+ * api_key, authToken, but not author, nor monkey, nor token_count, whose last word is a measure.
+ * None, null, false and the like stay.
  *
  * Words as machines make them are hidden by how they look: 16 bytes and more of letters, digits and
  * "_-+=" of which ten are in parts that nobody could have put together of words and numbers, as
@@ -29,22 +29,19 @@
 
 #include "text.h"
 
-/* A message: what is named. In quotes it reaches up to the closing one, elsewhere up to a space;
- * a ':' with a space behind it is one of the message. */
+/* A message: what is named, in what it quotes as in what it says itself. */
 void weir__cover_line(char *line);
+
+/* What people wrote about something: a description, a subject. What is named, and words of
+ * machines.
+ */
+void weir__cover_written(char *text);
 
 /* A path of something that is there: what is named, in each part of it. False: nothing is. */
 bool weir__cover_path(char *path);
 
-/* A line of a file, with what stands around what is named in programs: cover_source.c.
- * True: it ends inside of a list of secrets. */
-bool weir__cover_source(char *line);
-/* What stands behind a value of such a list. */
-void weir__cover_listed(char *text);
-
-/* Whether these bytes are the name of a secret, and whether these say that there is none. */
-bool weir__cover_is_name(const char *name, size_t length);
-bool weir__cover_is_nothing(const char *value, size_t length);
+/* A line of a file. */
+void weir__cover_source(char *line);
 
 /* Words of machines in any text. */
 void weir__cover_words(char *text);

@@ -92,7 +92,7 @@ const struct weir__usage usage_rules = {
 static void print_rule_line(struct weir__out *out, const struct weir__rule *rule)
 {
     char id[WEIR__RULE_ID_SHOWN];
-    weir__out_printf(out, "%-40s  ", weir__rules_id(id, rule));
+    weir__out_printf(out, "%-40s  ", weir__rules_id(id, rule->id));
     weir__out_printf(out, "%-24s  ", rule->provider);
     weir__out_escaped(out, rule->description);
     weir__out_puts(out, "\n");
@@ -168,21 +168,25 @@ static void take(void *arg, const struct weir__finding *finding)
 
 static void tell_failure(struct trial *trial, const char *text, bool is_wanted, size_t number)
 {
-    const char *kind = is_wanted ? "example" : "negative";
+    const char *kind = is_wanted ? "example" : "negative", *file = trial->rule->file;
+    char id[WEIR__RULE_ID_SHOWN];
+    weir__rules_id(id, trial->rule->id);
     if (trial->json) {
         weir__json_object(trial->json);
-        weir__rules_put_text(trial->json, "rule", trial->rule->id);
+        weir__rules_put_text(trial->json, "rule", id);
         weir__rules_put_text(trial->json, "kind", kind);
         weir__json_key(trial->json, "number");
         weir__json_u64(trial->json, number);
-        weir__rules_put_text(trial->json, "text", text);
+        weir__rules_put_covered(trial->json, "text", text, file, false);
         weir__json_end(trial->json);
         return;
     }
-    char shown[SHOWN_MAX];
-    weir__out_printf(trial->call->out, "%s: %s %zu is %s: ", trial->rule->id, kind, number,
+    char clipped[SHOWN_MAX], *shown = weir__rules_covered(text, file, false);
+    weir__out_printf(trial->call->out, "%s: %s %zu is %s: ", id, kind, number,
                      is_wanted ? "not found" : "found");
-    weir__out_escaped(trial->call->out, weir__text_clip(shown, sizeof(shown), text, SIZE_MAX));
+    weir__out_escaped(trial->call->out,
+                      weir__text_clip(clipped, sizeof(clipped), shown ? shown : "", SIZE_MAX));
+    weir__base_free(shown);
     weir__out_puts(trial->call->out, "\n");
 }
 
@@ -294,16 +298,19 @@ static void print_problem(void *arg, const struct weir__rule *rule, const char *
 {
     (void)rule;
     struct weir__out *out = arg;
-    weir__out_escaped(out, text);
+    char *shown = weir__rules_covered(text, "", false); /* it quotes what the file has */
+    weir__out_escaped(out, shown ? shown : "");
     weir__out_puts(out, "\n");
+    weir__base_free(shown);
 }
 
 static void put_problem(void *arg, const struct weir__rule *rule, const char *text)
 {
     struct weir__json *json = arg;
     weir__json_object(json);
-    weir__rules_put_text(json, "rule", rule ? rule->id : NULL);
-    weir__rules_put_text(json, "text", text);
+    char id[WEIR__RULE_ID_SHOWN];
+    weir__rules_put_text(json, "rule", rule ? weir__rules_id(id, rule->id) : NULL);
+    weir__rules_put_covered(json, "text", text, "", false);
     weir__json_end(json);
 }
 

@@ -7,11 +7,13 @@
 
 #include <weir/error.h>
 
+#include "alloc.h"
 #include "cover.h"
 #include "engine/engine.h"
 #include "engine/stretch.h"
 #include "log.h"
 #include "print_json.h"
+#include "scan_hush.h"
 #include "scan_setup.h"
 
 #include "banned.h"
@@ -27,35 +29,71 @@ void weir__rules_put_text(struct weir__json *json, const char *key, const char *
         weir__json_null(json);
 }
 
+/* --- what is shown of a text that somebody else wrote --- */
+
+enum cover { AS_IT_IS, WORDS, ALL };
+
+/* The rules that are built in have no secrets in them, though their examples look like some. */
+static enum cover cover_of(const char *file, enum cover cover)
+{
+    return !file || strcmp(file, "built-in") == 0 ? AS_IT_IS : cover;
+}
+
+char *weir__rules_covered(const char *text, const char *file, bool is_expression)
+{
+    enum cover cover = cover_of(file, is_expression ? WORDS : ALL);
+    size_t size = strlen(text) + 1;
+    char *shown = weir__base_alloc(1, size);
+    if (!shown)
+        return NULL;
+    memcpy(shown, text, size);
+    if (cover == ALL)
+        weir__hush_text(shown);
+    if (cover != AS_IT_IS)
+        weir__cover_words(shown);
+    return shown;
+}
+
+void weir__rules_put_covered(struct weir__json *json, const char *key, const char *text,
+                             const char *file, bool is_expression)
+{
+    char *shown = text ? weir__rules_covered(text, file, is_expression) : NULL;
+    weir__rules_put_text(json, key, shown);
+    weir__base_free(shown);
+}
+
 static void put_strings(struct weir__json *json, const char *key,
-                        const struct weir__strings *strings)
+                        const struct weir__strings *strings, const char *file)
 {
     weir__json_key(json, key);
     weir__json_array(json);
-    for (size_t i = 0; i < strings->count; i++)
-        weir__json_string(json, strings->items[i]);
+    for (size_t i = 0; i < strings->count; i++) {
+        char *shown = weir__rules_covered(strings->items[i], file, false);
+        weir__json_string(json, shown ? shown : "");
+        weir__base_free(shown);
+    }
     weir__json_end(json);
 }
 
-const char *weir__rules_id(char id[WEIR__RULE_ID_SHOWN], const struct weir__rule *rule)
+const char *weir__rules_id(char shown[WEIR__RULE_ID_SHOWN], const char *id)
 {
-    snprintf(id, WEIR__RULE_ID_SHOWN, "%s", rule->id);
-    weir__cover_id(id);
-    return id;
+    snprintf(shown, WEIR__RULE_ID_SHOWN, "%s", id);
+    weir__cover_id(shown);
+    return shown;
 }
 
 void weir__rules_put(struct weir__json *json, const struct weir__rule *rule)
 {
     char id[WEIR__RULE_ID_SHOWN];
-    weir__rules_put_text(json, "id", weir__rules_id(id, rule));
+    weir__rules_put_text(json, "id", weir__rules_id(id, rule->id));
     weir__rules_put_text(json, "provider", rule->provider);
     weir__rules_put_text(json, "description", rule->description);
-    put_strings(json, "keywords", &rule->keywords);
-    put_strings(json, "tags", &rule->tags);
-    put_strings(json, "aliases", &rule->aliases);
-    weir__rules_put_text(json, "regex", rule->regex);
-    weir__rules_put_text(json, "path", rule->path);
-    weir__rules_put_text(json, "check", rule->check);
+    put_strings(json, "keywords", &rule->keywords, rule->file);
+    put_strings(json, "tags", &rule->tags, rule->file);
+    put_strings(json, "aliases", &rule->aliases, rule->file);
+    weir__rules_put_covered(json, "regex", rule->regex, rule->file, true);
+    weir__rules_put_covered(json, "path", rule->path, rule->file, true);
+    weir__rules_put_covered(json, "check", rule->check, rule->file, true);
     weir__json_key(json, "entropy");
     weir__json_real(json, rule->entropy);
     weir__json_key(json, "gives_way");
@@ -130,11 +168,29 @@ static void print_field(struct weir__out *out, const char *name, const char *tex
     weir__out_puts(out, "\n");
 }
 
-static void print_strings(struct weir__out *out, const char *name,
-                          const struct weir__strings *strings)
+static void print_expression(struct weir__out *out, const char *name, const char *text,
+                             const char *file)
+{
+    char *shown = text ? weir__rules_covered(text, file, true) : NULL;
+    print_field(out, name, shown);
+    weir__base_free(shown);
+}
+
+static void print_expressions(struct weir__out *out, const char *name,
+                              const struct weir__strings *strings, const char *file)
 {
     for (size_t i = 0; i < strings->count; i++)
-        print_field(out, i == 0 ? name : "", strings->items[i]);
+        print_expression(out, i == 0 ? name : "", strings->items[i], file);
+}
+
+static void print_strings(struct weir__out *out, const char *name,
+                          const struct weir__strings *strings, const char *file)
+{
+    for (size_t i = 0; i < strings->count; i++) {
+        char *shown = weir__rules_covered(strings->items[i], file, false);
+        print_field(out, i == 0 ? name : "", shown);
+        weir__base_free(shown);
+    }
 }
 
 static void print_allow(struct weir__out *out, const struct weir__allow *allow)
@@ -143,16 +199,22 @@ static void print_allow(struct weir__out *out, const struct weir__allow *allow)
     weir__out_printf(out, "  allow list, if %s of these %s; regexes look at %s\n",
                      allow->is_and ? "all" : "any", allow->is_and ? "hold" : "holds",
                      targets[allow->target]);
-    print_field(out, "  for", allow->description);
-    print_strings(out, "  paths", &allow->paths);
-    print_strings(out, "  regexes", &allow->regexes);
-    print_strings(out, "  stop words", &allow->stopwords);
-    print_strings(out, "  commits", &allow->commits);
+    const char *file = allow->file;
+    char *description =
+        allow->description ? weir__rules_covered(allow->description, file, false) : NULL;
+    print_field(out, "  for", description);
+    weir__base_free(description);
+    print_expressions(out, "  paths", &allow->paths, file);
+    print_expressions(out, "  regexes", &allow->regexes, file);
+    print_strings(out, "  stop words", &allow->stopwords, file);
+    for (size_t i = 0; i < allow->commits.count; i++)
+        print_field(out, i == 0 ? "  commits" : "", allow->commits.items[i]);
 }
 
 static void print_required(struct weir__out *out, const struct weir__required *required)
 {
-    weir__out_printf(out, "  %-12s %s", "required", required->rule);
+    char id[WEIR__RULE_ID_SHOWN];
+    weir__out_printf(out, "  %-12s %s", "required", weir__rules_id(id, required->rule));
     if (required->within_lines >= 0)
         weir__out_printf(out, ", within %" PRId64 " lines", required->within_lines);
     if (required->within_columns >= 0)
@@ -160,7 +222,7 @@ static void print_required(struct weir__out *out, const struct weir__required *r
     weir__out_puts(out, "\n");
 }
 
-static void print_look(struct weir__out *out, const struct weir__rule_look *look)
+static void print_look(struct weir__out *out, const struct weir__rule_look *look, const char *file)
 {
     if (look->is_by_expression)
         weir__out_printf(out, "  %-12s the expression itself\n", "looked for");
@@ -169,7 +231,7 @@ static void print_look(struct weir__out *out, const struct weir__rule_look *look
     for (unsigned i = 0; look->is_by_literals && i < look->literals.count; i++) {
         char text[WEIR__EXPRESSION_LITERAL + 1] = "";
         memcpy(text, look->literals.text[i], look->literals.length[i]);
-        print_field(out, i == 0 ? "looked for" : "", text);
+        print_expression(out, i == 0 ? "looked for" : "", text, file);
     }
     if (look->is_near)
         weir__out_printf(out, "  %-12s near %u bytes in a row that tokens are made of\n", "where",
@@ -191,22 +253,22 @@ static void print_rule(struct weir__out *out, const struct weir__rules *rules,
                        const struct weir__rule *rule, const struct weir__rule_look *look)
 {
     char id[WEIR__RULE_ID_SHOWN];
-    weir__out_escaped(out, weir__rules_id(id, rule));
+    weir__out_escaped(out, weir__rules_id(id, rule->id));
     weir__out_puts(out, "\n");
     print_field(out, "description", rule->description);
     print_field(out, "provider", rule->provider);
     weir__out_printf(out, "  %-12s %s, line %u\n", "from", rule->file ? rule->file : "?",
                      rule->line);
-    print_field(out, "regex", rule->regex);
-    print_field(out, "path", rule->path);
+    print_expression(out, "regex", rule->regex, rule->file);
+    print_expression(out, "path", rule->path, rule->file);
     if (rule->has_secret_group)
         weir__out_printf(out, "  %-12s group %u\n", "secret", rule->secret_group);
     if (rule->entropy > 0)
         weir__out_printf(out, "  %-12s at least %g bits for each byte\n", "entropy", rule->entropy);
-    print_field(out, "check", rule->check);
-    print_strings(out, "keywords", &rule->keywords);
-    print_strings(out, "tags", &rule->tags);
-    print_strings(out, "also called", &rule->aliases);
+    print_expression(out, "check", rule->check, rule->file);
+    print_strings(out, "keywords", &rule->keywords, rule->file);
+    print_strings(out, "tags", &rule->tags, rule->file);
+    print_strings(out, "also called", &rule->aliases, rule->file);
     for (size_t i = 0; i < rule->required_count; i++)
         print_required(out, &rule->required[i]);
     if (rule->is_hidden)
@@ -223,9 +285,19 @@ static void print_rule(struct weir__out *out, const struct weir__rules *rules,
     for (size_t i = 0; i < rules->allows_count; i++)
         if (is_shared(&rules->allows[i], rule))
             print_allow(out, &rules->allows[i]);
-    print_look(out, look);
-    print_strings(out, "examples", &rule->examples);
-    print_strings(out, "negatives", &rule->negatives);
+    print_look(out, look, rule->file);
+    print_strings(out, "examples", &rule->examples, rule->file);
+    print_strings(out, "negatives", &rule->negatives, rule->file);
+}
+
+static void put_literal(struct weir__json *json, const char *bytes, size_t length, const char *file)
+{
+    char text[WEIR__EXPRESSION_LITERAL + 1];
+    memcpy(text, bytes, length);
+    text[length] = '\0';
+    if (cover_of(file, WORDS) == WORDS && strlen(text) == length)
+        weir__cover_words(text);
+    weir__json_bytes(json, text, length);
 }
 
 static void put_look(struct weir__json *json, const struct weir__rule *rule,
@@ -245,10 +317,10 @@ static void put_look(struct weir__json *json, const struct weir__rule *rule,
     weir__json_key(json, "literals");
     weir__json_array(json);
     for (unsigned i = 0; look->is_by_literals && i < look->literals.count; i++)
-        weir__json_bytes(json, look->literals.text[i], look->literals.length[i]);
+        put_literal(json, look->literals.text[i], look->literals.length[i], rule->file);
     weir__json_end(json);
-    put_strings(json, "examples", &rule->examples);
-    put_strings(json, "negatives", &rule->negatives);
+    put_strings(json, "examples", &rule->examples, rule->file);
+    put_strings(json, "negatives", &rule->negatives, rule->file);
     weir__json_end(json);
 }
 
@@ -259,13 +331,14 @@ static void print_named(struct weir__out *out, const struct weir__rules *rules, 
                         bool is_doubtful)
 {
     const char *between = "";
+    char id[WEIR__RULE_ID_SHOWN];
     for (size_t i = 0; i < rules->rules_count; i++) {
         const struct weir__rule *rule = &rules->rules[i];
         bool is = is_doubtful ? is_known_as(rule, name) : weir__rule_is_named(rule, name);
         if (!is)
             continue;
         weir__out_puts(out, between);
-        weir__out_escaped(out, rule->id);
+        weir__out_escaped(out, weir__rules_id(id, rule->id));
         between = ", ";
     }
 }
@@ -273,11 +346,12 @@ static void print_named(struct weir__out *out, const struct weir__rules *rules, 
 static void put_named(struct weir__json *json, const struct weir__rules *rules, const char *name,
                       bool is_doubtful)
 {
+    char id[WEIR__RULE_ID_SHOWN];
     weir__json_array(json);
     for (size_t i = 0; i < rules->rules_count; i++) {
         const struct weir__rule *rule = &rules->rules[i];
         if (is_doubtful ? is_known_as(rule, name) : weir__rule_is_named(rule, name))
-            weir__json_string(json, rule->id);
+            weir__json_string(json, weir__rules_id(id, rule->id));
     }
     weir__json_end(json);
 }
@@ -286,9 +360,11 @@ static void put_named(struct weir__json *json, const struct weir__rules *rules, 
 static void tell_name(const struct weir__call *call, const struct weir__rules *rules,
                       const char *name, const struct counts *counts, struct weir__json *json)
 {
+    char shown[WEIR__RULE_ID_SHOWN];
+    weir__rules_id(shown, name);
     if (json) {
         weir__json_object(json);
-        weir__rules_put_text(json, "name", name);
+        weir__rules_put_text(json, "name", shown);
         weir__json_key(json, "stands_for");
         put_named(json, rules, name, false);
         weir__json_key(json, "may_be_found_by");
@@ -296,7 +372,7 @@ static void tell_name(const struct weir__call *call, const struct weir__rules *r
         weir__json_end(json);
         return;
     }
-    weir__out_escaped(call->out, name);
+    weir__out_escaped(call->out, shown);
     if (counts->named > 0) {
         weir__out_puts(call->out, " stands for ");
         print_named(call->out, rules, name, false);

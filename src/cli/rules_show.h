@@ -32,8 +32,14 @@ void weir__rules_put_text(struct weir__json *json, const char *key, const char *
 void weir__rules_put_number(struct weir__json *json, const char *key, uint64_t number);
 /* The members of the rule's object. */
 #define WEIR__RULE_ID_SHOWN (WEIR__RULE_ID_MAX + 1)
-/* The id as it is shown: without what looks like a secret. */
-const char *weir__rules_id(char id[WEIR__RULE_ID_SHOWN], const struct weir__rule *rule);
+/* An id as it is shown: without what looks like a secret. */
+const char *weir__rules_id(char shown[WEIR__RULE_ID_SHOWN], const char *id);
+/* A text of a rule of the file as it is shown; the caller's, or NULL without memory. Of a rule that
+ * is built in all is shown. Of an expression words of machines alone are hidden: what it names are
+ * patterns. */
+char *weir__rules_covered(const char *text, const char *file, bool is_expression);
+void weir__rules_put_covered(struct weir__json *json, const char *key, const char *text,
+                             const char *file, bool is_expression);
 void weir__rules_put(struct weir__json *json, const struct weir__rule *rule);
 
 #endif

@@ -59,13 +59,22 @@ static bool next_word(const char *text, size_t *at, size_t *ret_until)
     return false;
 }
 
+/* A token may be of several words with dots between them. */
+static size_t begin_of(const char *text, size_t at)
+{
+    while (at > 0 && (is_word_byte(text[at - 1]) || text[at - 1] == '.'))
+        at--;
+    return at;
+}
+
 /* Nobody can say what is in them: all of them, or those alone that were cut off. */
 static void hide_words(char *text, bool is_cut_alone)
 {
-    for (size_t at = 0, until; next_word(text, &at, &until); at = until)
-        if (!is_cut_alone || strncmp(text + until, "...", 3) == 0 ||
-            until + 1 >= WEIR__LOG_LINE_MAX)
-            weir__hide(text, at, until);
+    for (size_t at = 0, until; next_word(text, &at, &until); at = until) {
+        bool is_cut = strncmp(text + until, "...", 3) == 0 || until + 1 >= WEIR__LOG_LINE_MAX;
+        if (is_cut || !is_cut_alone)
+            weir__hide(text, is_cut ? begin_of(text, at) : at, until);
+    }
 }
 
 static void take(void *arg, const struct weir__finding *finding)

@@ -190,6 +190,7 @@ int weir__scan_unknown_rule(const struct weir__rules *rules, const char *id)
     struct weir__suggestion suggestion = {.word = ""};
     for (size_t i = 0; i < rules->rules_count; i++)
         weir__suggest_offer(&suggestion, id, rules->rules[i].id);
+    weir__cover_id(suggestion.word); /* it is that of a file, or nearly what was typed */
     if (suggestion.word[0] != '\0')
         weir__log(WEIR__LOG_ERROR, "there is no rule '%s': did you mean '%s'?", WEIR__TYPED(id),
                   suggestion.word);

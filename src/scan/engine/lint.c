@@ -14,6 +14,7 @@
 #include "alloc.h"
 #include "binding.h"
 #include "check.h"
+#include "cover.h"
 #include "expression.h"
 #include "text.h"
 
@@ -60,7 +61,7 @@ __attribute__((format(printf, 2, 3))) static void tell(struct lint *lint, const 
     unsigned line = lint->allow ? lint->allow->line : lint->rule ? lint->rule->line : 0;
     if (lint->rule)
         begin = snprintf(raw, sizeof(raw), "%.300s:%u: rule '%s': ", file ? file : "", line,
-                         WEIR__CLIPPED(lint->rule->id));
+                         WEIR__TYPED(lint->rule->id));
     else if (lint->allow)
         begin = snprintf(raw, sizeof(raw), "%.300s:%u: ", file ? file : "", line);
     va_start(args, format);

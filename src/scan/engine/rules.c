@@ -13,6 +13,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "cover.h"
 #include "text.h"
 
 #include "banned.h"
@@ -69,7 +70,7 @@ static int check_depth(const struct weir__load *load, const struct weir__extend 
     if (load->set->rules.files.count >= WEIR__EXTEND_DEPTH)
         return weir__rules_refuse(load, extend->line,
                                   "[extend]: '%s' would be more than %u files deep",
-                                  WEIR__CLIPPED(name_of(extend)), WEIR__EXTEND_DEPTH);
+                                  WEIR__TYPED(name_of(extend)), WEIR__EXTEND_DEPTH);
     if (!load->reader)
         return weir__rules_refuse(load, extend->line, "[extend]: nothing can be extended here");
     return 0;
@@ -82,7 +83,7 @@ static int fetch(const struct weir__load *load, const struct weir__extend *exten
     int error = load->reader->read(load->reader->arg, extend->path, ret_text, ret_length);
     if (error)
         (void)weir__rules_refuse(load, extend->line, "[extend]: cannot read '%s': %s",
-                                 WEIR__CLIPPED(name_of(extend)), weir_error_text(error));
+                                 WEIR__TYPED(name_of(extend)), weir_error_text(error));
     return error;
 }
 
@@ -166,7 +167,7 @@ static int expand(const struct weir__load *load, struct weir__draft *draft)
     struct weir__buffer buffer;
     const char *problem = weir__context_problem(&draft->context);
     if (problem)
-        return weir__rules_refuse(load, rule->line, "rule '%s': %s", WEIR__CLIPPED(rule->id),
+        return weir__rules_refuse(load, rule->line, "rule '%s': %s", WEIR__TYPED(rule->id),
                                   problem);
     weir__buffer_init(&buffer, WEIR__CONTEXT_BYTES_MAX);
     int error = weir__context_expand(&draft->context, &buffer);
@@ -179,7 +180,7 @@ static int expand(const struct weir__load *load, struct weir__draft *draft)
     if (error == -WEIR_E_OVERFLOW)
         return weir__rules_refuse(load, rule->line,
                                   "rule '%s': its expression has more than %u bytes",
-                                  WEIR__CLIPPED(rule->id), WEIR__CONTEXT_BYTES_MAX);
+                                  WEIR__TYPED(rule->id), WEIR__CONTEXT_BYTES_MAX);
     /* A group that was given is one of the value's. */
     rule->secret_group =
         weir__context_group(&draft->context) +
@@ -204,9 +205,9 @@ static int finish_rule(struct weir__load *load, struct weir__draft *draft)
     if (draft->is_change)
         return weir__rules_note(load, rule->file, rule->line,
                                 "rule '%s' changes a rule that is not there, and was passed over",
-                                WEIR__CLIPPED(rule->id));
+                                WEIR__TYPED(rule->id));
     return weir__rules_refuse(load, rule->line, "rule '%s': has neither 'regex' nor 'path'",
-                              WEIR__CLIPPED(rule->id));
+                              WEIR__TYPED(rule->id));
 }
 
 static bool is_there(const struct weir__drafts *drafts, const char *id)
@@ -237,11 +238,11 @@ static int note_missing(const struct weir__load *load, const struct weir__drafts
         const struct weir__rule *rule = &drafts->items[i].rule;
         for (size_t j = 0; j < rule->required_count && !error && !drafts->items[i].is_dropped; j++)
             if (!is_there(drafts, rule->required[j].rule))
-                error = weir__rules_note(load, rule->file, rule->line,
-                                         "rule '%s' requires '%s', which is not there: it never "
-                                         "reports anything",
-                                         WEIR__CLIPPED(rule->id),
-                                         WEIR__CLIPPED(rule->required[j].rule));
+                error =
+                    weir__rules_note(load, rule->file, rule->line,
+                                     "rule '%s' requires '%s', which is not there: it never "
+                                     "reports anything",
+                                     WEIR__TYPED(rule->id), WEIR__TYPED(rule->required[j].rule));
     }
     for (size_t i = 0; i < drafts->allows_count; i++) {
         const struct weir__allow *allow = &drafts->allows[i];
@@ -250,7 +251,7 @@ static int note_missing(const struct weir__load *load, const struct weir__drafts
                 !is_gone(load->set, allow->rules.items[j]))
                 error = weir__rules_note(load, load->set->rules.files.items[0], 0,
                                          "an allow list is for rule '%s', which is not there",
-                                         WEIR__CLIPPED(allow->rules.items[j]));
+                                         WEIR__TYPED(allow->rules.items[j]));
     }
     return error;
 }

@@ -9,6 +9,7 @@
 
 #include <weir/error.h>
 
+#include "cover.h"
 #include "text.h"
 
 #include "banned.h"
@@ -113,14 +114,14 @@ static int apply(const struct weir__load *load, const struct weir__drafts *draft
     if (!draft)
         return weir__rules_note(load, load->file, alias->line,
                                 "[aliases]: '%s' stands for '%s', which is not there",
-                                WEIR__CLIPPED(alias->name), WEIR__CLIPPED(id + is_doubtful));
+                                WEIR__TYPED(alias->name), WEIR__TYPED(id + is_doubtful));
     struct weir__strings *names = is_doubtful ? &draft->rule.known : &draft->rule.aliases;
     if (strcmp(draft->rule.id, alias->name) == 0 || has_name(names, alias->name))
         return 0;
     if (names->count >= WEIR__NAMES_MAX)
         return weir__rules_refuse(load, alias->line,
                                   "[aliases]: rule '%s' has more than %u other names",
-                                  WEIR__CLIPPED(draft->rule.id), WEIR__NAMES_MAX);
+                                  WEIR__TYPED(draft->rule.id), WEIR__NAMES_MAX);
     return add_name(load->set, names, alias->name);
 }
 

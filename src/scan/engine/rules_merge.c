@@ -15,6 +15,7 @@
 
 #include <weir/error.h>
 
+#include "cover.h"
 #include "text.h"
 
 #include "banned.h"
@@ -72,7 +73,7 @@ int weir__drafts_index(const struct weir__load *load, struct weir__drafts *draft
         struct weir__draft *earlier = &drafts->items[*slot - 1];
         error = weir__rules_note(load, load->file, draft.rule.line,
                                  "rule '%s' replaces the one of the same id in line %u",
-                                 WEIR__CLIPPED(draft.rule.id), earlier->rule.line);
+                                 WEIR__TYPED(draft.rule.id), earlier->rule.line);
         *earlier = draft;
     }
     return error;
@@ -266,7 +267,7 @@ static int disable_named(const struct weir__load *load, const struct weir__draft
                 weir__rules_note(load, load->file, extend->line,
                                  "[extend]: rule '%s' finds '%s', which is disabled, and other "
                                  "things, so it stays; name it in disabledRules to be rid of it",
-                                 WEIR__CLIPPED(rule->id), WEIR__CLIPPED(name));
+                                 WEIR__TYPED(rule->id), WEIR__TYPED(name));
     }
     if (is_known || error)
         return error;
@@ -275,9 +276,9 @@ static int disable_named(const struct weir__load *load, const struct weir__draft
             load, load->file, extend->line,
             "[extend]: there is no rule for '%s' alone to be disabled; '%s' may "
             "find it, and stays",
-            WEIR__CLIPPED(name), WEIR__CLIPPED(finder));
+            WEIR__TYPED(name), WEIR__TYPED(finder));
     return weir__rules_note(load, load->file, extend->line,
-                            "[extend]: there is no rule '%s' to be disabled", WEIR__CLIPPED(name));
+                            "[extend]: there is no rule '%s' to be disabled", WEIR__TYPED(name));
 }
 
 /* Marks the rules of base that are disabled, by their numbers. */

@@ -72,7 +72,7 @@ static int read_condition(const struct weir__load *load, struct raw_allow *raw, 
     else if (condition[0] && strcasecmp(condition, "or") != 0 && strcmp(condition, "||") != 0)
         return weir__rules_refuse(load, raw->allow.line,
                                   "%s'condition' is '%s', and must be AND or OR", where,
-                                  WEIR__CLIPPED(condition));
+                                  WEIR__TYPED(condition));
     return 0;
 }
 
@@ -86,7 +86,7 @@ static int read_target(const struct weir__load *load, struct raw_allow *raw, con
     else if (target[0] && strcmp(target, "secret") != 0)
         return weir__rules_refuse(load, raw->allow.line,
                                   "%s'regexTarget' is '%s', and must be secret, match or line",
-                                  where, WEIR__CLIPPED(target));
+                                  where, WEIR__TYPED(target));
     return 0;
 }
 
@@ -234,14 +234,10 @@ static void lower(struct weir__strings *strings)
 static void cover(struct weir__rule *rule)
 {
     char *const texts[] = {rule->description, rule->provider};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-        weir__cover_line(texts[i]);
-        weir__cover_words(texts[i]);
-    }
-    for (size_t i = 0; i < rule->tags.count; i++) {
-        weir__cover_line(rule->tags.items[i]);
-        weir__cover_words(rule->tags.items[i]);
-    }
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        weir__cover_written(texts[i]);
+    for (size_t i = 0; i < rule->tags.count; i++)
+        weir__cover_written(rule->tags.items[i]);
 }
 
 /* Numbers and texts as the struct wants them. */
@@ -274,7 +270,7 @@ static int read_rule(const struct weir__load *load, const struct weir__toml_node
     struct raw_rule raw = {.draft.rule.line = weir__toml_line(table)};
     struct weir__rule *rule = &raw.draft.rule;
     const char *id = weir__toml_string(weir__rules_get(table, "id"));
-    snprintf(where, sizeof(where), "rule '%s': ", WEIR__CLIPPED(id ? id : ""));
+    snprintf(where, sizeof(where), "rule '%s': ", WEIR__TYPED(id ? id : ""));
     int error =
         weir__rules_read_fields(load, table, where, rule_fields, COUNT_OF(rule_fields), &raw);
     if (error)

@@ -11,6 +11,7 @@
 
 #include <weir/error.h>
 
+#include "cover.h"
 #include "suggest.h"
 #include "text.h"
 
@@ -192,7 +193,7 @@ static int note_unknown(const struct weir__load *load, const struct weir__toml_n
     bool has_one = suggestion.word[0] != '\0';
     return weir__rules_note(load, load->file, weir__toml_line(node),
                             "%s'%s' is not known and was passed over%s%s%s", where,
-                            WEIR__CLIPPED(key), has_one ? "; did you mean '" : "", suggestion.word,
+                            WEIR__TYPED(key), has_one ? "; did you mean '" : "", suggestion.word,
                             has_one ? "'?" : "");
 }
 

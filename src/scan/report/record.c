@@ -147,26 +147,32 @@ static void put_encodings(char *text, const struct weir__finding *finding)
     *text = '\0';
 }
 
-static bool cover_text(char *text)
+/* The rest of a word, or of a text in quotes, that begins before a line which was cut: it may be
+ * that of a secret which is named there. */
+static size_t rest_of_cut(const char *line)
 {
-    weir__cover_line(text);
-    return weir__cover_source(text);
+    size_t word = strcspn(line, " \t\"'`,;&<>(){}[]"), quote = strcspn(line, "\"'`\n");
+    bool is_closing = quote > 0 && line[quote] && line[quote] != '\n' &&
+                      !strchr(" \t=:([{,+", line[quote - 1]) &&
+                      (!line[quote + 1] || strchr(" \t\n\r,;:)]}>", line[quote + 1]));
+    return is_closing ? quote : word;
 }
 
-/* What else a line calls a secret, before the one that was found and behind it: there may be no
- * rule for it. Of a line that was cut, the rest of a word at its beginning may be that of a secret
- * which is named before it. */
+/* What else a line calls a secret: there may be no rule for it. What was found is hidden already,
+ * and keeps its ends. */
 static void cover_beside(struct weir__found_place *place, bool is_cut)
 {
-    char first = place->line[place->line_from];
-    place->line[place->line_from] = '\0';
+    char text[LINE_KEPT + 1];
+    size_t length = place->line_length;
+    for (size_t i = 0; i < length; i++)
+        text[i] = place->line[i] ? place->line[i] : ' ';
+    text[length] = '\0';
+    weir__cover_source(text);
     if (is_cut)
-        weir__hide(place->line, 0, strcspn(place->line, " \t\"'`,;&<>(){}[]"));
-    bool is_listed = cover_text(place->line);
-    place->line[place->line_from] = first;
-    if (is_listed)
-        weir__cover_listed(place->line + place->line_until);
-    (void)cover_text(place->line + place->line_until);
+        weir__hide(text, 0, rest_of_cut(place->line));
+    for (size_t i = 0; i < length; i++)
+        if (text[i] == '*' && (i < place->line_from || i >= place->line_until))
+            place->line[i] = '*';
 }
 
 /* The secret in its line: where the finding says, again elsewhere, and as it is encoded. */
@@ -213,10 +219,8 @@ static size_t brought_length(const struct weir__brought *b)
 static char *put_written(char **at, const char *text, bool is_shown)
 {
     char *written = put(at, text, strlen(text));
-    if (!is_shown) {
-        weir__cover_line(written);
-        weir__cover_words(written);
-    }
+    if (!is_shown)
+        weir__cover_written(written);
     return written;
 }
 

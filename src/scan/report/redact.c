@@ -16,7 +16,7 @@
  * than these are left alone: they say little, and are there by chance too often. */
 #define EDGE_MIN     3u
 #define BLOCK_LENGTH 511u
-#define TAIL_MAX     256u /* behind a password nobody knows where it ends */
+#define TAIL_MAX     1024u /* what a line shows behind a password */
 
 /* How many bytes at the beginning of the secret are in its rule: the longest keyword there. */
 static size_t public_length(const struct weir__finding *finding)
@@ -114,8 +114,15 @@ size_t weir__tail_of(const struct weir__finding *finding)
     size_t length = finding->line_length - until;
     length = length < TAIL_MAX ? length : TAIL_MAX;
     char before = from > 0 ? finding->line[from - 1] : ' ';
-    const char *quote = strchr("\"'`", before) ? memchr(text, before, length) : NULL;
-    return quote ? (size_t)(quote - text) : open_tail(finding->line, until, length);
+    bool is_quoted = strchr("\"'`", before) != NULL;
+    const char *quote = is_quoted ? memchr(text, before, length) : NULL;
+    if (quote)
+        return (size_t)(quote - text);
+    /* Where the line was cut, the quote is beyond what is known of it. */
+    size_t secret = until - from;
+    size_t room = secret < WEIR__LINE_SHOWN_MAX ? (WEIR__LINE_SHOWN_MAX - secret) / 2 : 0;
+    bool is_cut = finding->line_length - until >= room;
+    return is_quoted && is_cut ? length : open_tail(finding->line, until, length);
 }
 
 size_t weir__redact(const char *secret, size_t length, struct weir__ends ends, char *text,

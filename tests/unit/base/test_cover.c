@@ -66,6 +66,159 @@ TEST(lines_of_programs)
     check_source("password=", "password=");
 }
 
+/* '^' stands for what is hidden: the same text with "hunter2 x" there is read. */
+static void check_form(const char *form, const char *value)
+{
+    char text[256] = "", hidden[256] = "";
+    for (const char *at = form; *at; at++) {
+        char one[64];
+        snprintf(one, sizeof(one), "%.*s", *at == '^' ? (int)strlen(value) : 1,
+                 *at == '^' ? value : at);
+        strncat(text, one, sizeof(text) - strlen(text) - 1);
+        if (*at == '^')
+            memset(one, '*', strlen(value));
+        strncat(hidden, one, sizeof(hidden) - strlen(hidden) - 1);
+    }
+    check_source(text, hidden);
+}
+
+TEST(forms_of_programs)
+{
+    static const char *const quoted[] = {
+        "a.password ||= \"^\"; b = \"x\"",
+        "token ?"
+        "?= '^'",
+        "secret &&= `^`",
+        "password <- \"^\"",
+        "let key: String = \"^\";",
+        "let key: &'static str = \"^\";",
+        "pass: str = '^'",
+        "val token: String? = \"^\"",
+        "var password string = \"^\"",
+        "char pass[32] = \"^\";",
+        "password ?= \"^\"",
+        "password += \"^\"",
+        "{ \"token\" -> \"^\" }",
+        "if (password == \"^\") x()",
+        "if (password !== '^')",
+        "password = b\"^\"",
+        "password = \"\"\"^\"\"\"",
+        "<password>^</password>",
+        "user.setPassword(\"^\")",
+        "put(\"password\", \"^\")",
+        "<add key=\"password\" value=\"^\"/>",
+        "name: \"API_TOKEN\", value: \"^\"",
+        "ALTER USER x PASSWORD '^'",
+        "headers[\"Authorization\"] = \"Bearer ^\"",
+        "curl -u \"bob:^\" x",
+        "x --user 'bob:^' y",
+        "sshpass -p '^' ssh h",
+        "password = os.getenv(\"PASSWORD\", \"^\")",
+        "token = a() || \"^\"; x(\"y\")",
+        "pass = x.y() or '^'",
+        "CREATE USER a IDENTIFIED BY '^'",
+        "ENV API_TOKEN \"^\"",
+        "config[:password] = \"^\"",
+        "[\"-u\", \"bob:^\"]",
+    };
+    static const char *const open[] = {
+        "| password | ^ |",
+        "ENV API_TOKEN ^",
+        "password\t^\tx",
+        "machine h login u password ^",
+        "Authorization: Bearer ^",
+        "curl --user=bob:^ https://h",
+        "curl -u bob@h.org:^ x",
+        "mysql -uroot -p^ db",
+        "f(user=bob,password=^,timeout=5)",
+        "x --password ^ y",
+        "export PGPASSWORD=^",
+        "f(token=^);g(x)",
+    };
+    for (size_t i = 0; i < sizeof(quoted) / sizeof(*quoted); i++)
+        check_form(quoted[i], "hunter2 x");
+    for (size_t i = 0; i < sizeof(quoted) / sizeof(*quoted); i++)
+        check_form(quoted[i], "hunter2");
+    for (size_t i = 0; i < sizeof(open) / sizeof(*open); i++)
+        check_form(open[i], "hunter2,a)b");
+}
+
+TEST(what_stays_of_programs)
+{
+    static const char *const lines[] = {
+        "if (key == other) return token;",
+        "password = getpass('Password: ')",
+        "token = self.token; key = os.environ[\"TOKEN\"]",
+        "secret = process.env.SECRET",
+        "password = $PASSWORD; token=${TOKEN}; key = $(cat key)",
+        "echo %PASSWORD%",
+        "docker run -u 1000:1000 x",
+        "password: {{ vault }}",
+        "getPassword(\"main\")",
+        "cat token | base64 | tr -d x",
+        "std::string token;",
+        "<password></password>",
+        "git -u origin main",
+        "use --token to say which",
+        "the password of bob, the key of all",
+        "for (token in tokens) { x(token); }",
+        "public static String token(int i)",
+        "author: \"bob\", name: \"x\"",
+        "fields(\"name\", \"mail\")",
+        "token = get_token(\"main\")",
+        "by 'hunter2'",
+        "password\tof\tbob",
+        "key = os.getenv(\"TOKEN\")",
+        "tokens->next = x",
+        "bool has_key(int x)",
+        "password: ${{ secrets.PASSWORD }}",
+        "keyboard <- \"us\"",
+        "password !~ x",
+        "monkey ||= \"banana\"",
+    };
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+        check_source(lines[i], lines[i]);
+}
+
+/* Messages, descriptions of rules and subjects of commits. */
+TEST(sentences)
+{
+    static const char *const forms[] = {
+        "finds curl -u bob:^ https://h", "as in password=^",
+        "as in 'password = ^'",          "password: \"^\"",
+        "bad value in 'token: ^'",       "Add password = \"^\"",
+        "{\"password\": \"^\"}",         "token ||= \"^\"",
+    };
+    static const char *const stay[] = {
+        "no token: give one",
+        "cannot read the key: /etc/a1b2c3d4",
+        "there is no rule 'token': did you mean it?",
+        "use --show-secrets to see",
+        "'--token' needs a value: which one",
+        "Fix token: use the header",
+        "keys: 12 loaded",
+        "git's token isn't there",
+        "the password = what you typed",
+        "secrets: none",
+        "3 secrets in 2 files; 1 key: see above",
+        "it's the bob's key: not mine",
+    };
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+        char text[256], hidden[256];
+        const char *at = strchr(forms[i], '^');
+        snprintf(text, sizeof(text), "%.*shunter2%s", (int)(at - forms[i]), forms[i], at + 1);
+        snprintf(hidden, sizeof(hidden), "%.*s*******%s", (int)(at - forms[i]), forms[i], at + 1);
+        weir__cover_line(text);
+        CHECK_STR(text, hidden);
+    }
+    for (size_t i = 0; i < sizeof(stay) / sizeof(*stay); i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "%s", stay[i]);
+        weir__cover_line(text);
+        CHECK_STR(text, stay[i]);
+    }
+}
+
 #define CHECK_ROWS(...)                                                                            \
     do {                                                                                           \
         static const struct row rows[] = {__VA_ARGS__};                                            \
@@ -115,7 +268,8 @@ TEST(names_of_secrets)
         {"secret_value=pw", ALL("secret_value=**")}, {"token=a=b", ALL("token=***")},
         {"password: pw", NULL, "password: **", "password: **"},
         {"password = pw", NULL, "password = **", "password = **"},
-        {"{\"password\":\"pw\"}", NULL, "{\"password\":*****", "{\"password\":*****"},
+        {"{\"password\":\"pw\"}", "{\"password\":\"**\"}", "{\"password\":*****",
+         "{\"password\":*****"},
         {"--password pw", NULL, NULL, "--password **"},
         {"a..--password pw", NULL, NULL, "a..--password **"},
         {"a --token pw x", NULL, NULL, "a --token ****"}, {"password pw", NULL, NULL, NULL},

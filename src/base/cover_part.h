@@ -1,0 +1,21 @@
+/* cover_part.h - what the parts of cover.h share. */
+#ifndef WEIR_BASE_COVER_PART_H
+#define WEIR_BASE_COVER_PART_H
+
+#include <weir/defs.h>
+
+bool weir__cover_is_name_byte(char c);
+size_t weir__cover_name_length(const char *text);
+bool weir__cover_has_inside(const char *name, size_t length, const char *word);
+bool weir__cover_is_one_of(const char *word, size_t length, const char *const *words);
+
+/* Whether these bytes are the name of a secret. */
+bool weir__cover_is_name(const char *name, size_t length);
+/* Whether these say that there is none: what a program has there, and the marks behind it. */
+bool weir__cover_is_nothing(const char *value, size_t length);
+/* Whether a program calls or reads something there. */
+bool weir__cover_is_code(const char *value, size_t length);
+/* Whether it is no word of a sentence, nor a path, nor how many there are. */
+bool weir__cover_is_odd(const char *value, size_t length);
+
+#endif
