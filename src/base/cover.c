@@ -12,6 +12,7 @@
 #define MUTE_MAX     6u  /* consonants in a row of a word that can be spoken */
 #define CAPITALS_MAX 16u /* in a row; half of them beside a digit */
 #define DIGITS_MAX   14u /* of a date and a time */
+#define NUMBER_MIN   8u
 /* How much of an argument is looked at: of what is longer, less is known and less is shown. */
 #define LOOK_MAX 4096u
 
@@ -134,11 +135,18 @@ static bool is_plain(const char *word, size_t length)
     return odd_bytes(word, length, &letters) == 0;
 }
 
-static bool is_made_by_machine(const char *word, size_t length)
+/* Whether a text was cut there. */
+static bool is_cut(const char *end)
 {
-    size_t letters;
-    return length >= WORD_MIN && odd_bytes(word, length, &letters) >= ODD_MIN &&
-           letters >= LETTERS_MIN;
+    return strncmp(end, "...", 3) == 0;
+}
+
+/* Of one that was cut, less is enough. */
+static bool is_made_by_machine(const char *word, size_t length, bool is_part)
+{
+    size_t letters, part = is_part ? 2 : 1;
+    return length >= WORD_MIN / part && odd_bytes(word, length, &letters) >= ODD_MIN / part &&
+           letters >= LETTERS_MIN / part;
 }
 
 static size_t word_at(const char *text)
@@ -163,7 +171,7 @@ static void cover_beside(char *text, char *word, size_t length)
     }
     for (char *at = word + length; *at && strchr("/.", *at);) {
         size_t n = word_at(++at);
-        if (n == 0 || is_plain(at, n))
+        if (n == 0 || (is_plain(at, n) && !is_cut(at + n)))
             break;
         cover(at, n);
         at += n;
@@ -175,7 +183,7 @@ void weir__cover_words(char *text)
     for (char *at = text; *at;) {
         at += strspn(at, "-"); /* of an option */
         size_t length = word_at(at);
-        if (is_made_by_machine(at, length)) {
+        if (is_made_by_machine(at, length, is_cut(at + length))) {
             cover_beside(text, at, length);
             cover(at, length);
         }
@@ -183,14 +191,23 @@ void weir__cover_words(char *text)
     }
 }
 
+/* With one, long numbers go: tokens have them as well. */
 void weir__cover_id(char *id)
 {
+    bool is_hidden = false;
     for (char *at = id, *end; *at; at = end + (*end == '-')) {
         end = at + strcspn(at, "-");
         char mark = *end;
         *end = '\0';
         weir__cover_words(at);
         *end = mark;
+        is_hidden = is_hidden || *at == '*';
+    }
+    for (char *at = id; is_hidden && *at; at += *at != '\0') {
+        size_t digits = strspn(at, "0123456789");
+        if (digits >= NUMBER_MIN)
+            cover(at, digits);
+        at += digits;
     }
 }
 

@@ -14,7 +14,7 @@
  *                  else to a blank. A sign with a blank beside it is most often the sentence's own:
  *                  words, numbers and paths behind it stay
  *     a source     in quotes up to the closing one; of a list all that is in quotes; else up to a
- *                  blank, ';', or another mark of the text around it. Calls and variables stay
+ *                  blank, or a mark of the text around it. Calls and variables stay
  *     a path       to the next '/'
  *     an argument  to its end
  */
@@ -125,11 +125,9 @@ static size_t quoted_length(const char *text, char quote)
 /* Whether a mark in a value without quotes is one of the text around it. */
 static bool ends_value(const char *mark)
 {
-    if (*mark == ';')
-        return true;
     if (*mark == '<')
         return mark[1] == '/';
-    if (!strchr(",)]}", *mark))
+    if (!strchr(",;)]}", *mark))
         return false;
     const char *next = mark + 1;
     if (*next == '\0' || strchr(BLANKS QUOTES "\n;,.)]}:{", *next))
@@ -143,7 +141,7 @@ static size_t open_length(const char *text)
     size_t length = 0;
     while (text[length] && !strchr(BLANKS "\n&" QUOTES, text[length]) && !ends_value(text + length))
         length++;
-    while (length > 0 && strchr(",.)]}>\\", text[length - 1]))
+    while (length > 0 && strchr(",;.)]}>\\", text[length - 1]))
         length--;
     return length;
 }
@@ -471,9 +469,10 @@ static char *cover_option(struct reader *r, char *at)
             return NULL;
         value += user + 1;
     }
-    size_t length = quote && quote != '\''  ? quoted_length(value, quote)
-                    : quote || r->is_quoted ? strcspn(value, "'\n")
-                                            : strcspn(value, BLANKS QUOTES "\n");
+    size_t length = r->kind == ARGUMENT      ? strlen(value)
+                    : quote && quote != '\'' ? quoted_length(value, quote)
+                    : quote || r->is_quoted  ? strcspn(value, "'\n")
+                                             : strcspn(value, BLANKS QUOTES "\n");
     if (strspn(value, "0123456789") < length && !weir__cover_is_code(value, length))
         hide(r, value, length);
     return value + length;

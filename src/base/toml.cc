@@ -210,6 +210,9 @@ int refuse(weir__toml_error *ret_error, unsigned line, unsigned column, std::str
            (static_cast<unsigned char>(reason[length]) & 0xc0) == 0x80)
         length--;
     std::memcpy(error.reason, reason.data(), length);
+    // Who reads it has to know that the last word is not whole.
+    if (length < reason.size() && length > 3)
+        std::memcpy(error.reason + length - 3, "...", 3);
     if (error.reason[0] >= 'A' && error.reason[0] <= 'Z')
         error.reason[0] = static_cast<char>(error.reason[0] - 'A' + 'a');
     // A description may quote what it found; it stays one line.

@@ -177,11 +177,11 @@ static void tell_failure(struct trial *trial, const char *text, bool is_wanted, 
         weir__rules_put_text(trial->json, "kind", kind);
         weir__json_key(trial->json, "number");
         weir__json_u64(trial->json, number);
-        weir__rules_put_covered(trial->json, "text", text, file, false);
+        weir__rules_put_covered(trial->json, "text", text, file, WEIR__RULES_EXAMPLE);
         weir__json_end(trial->json);
         return;
     }
-    char clipped[SHOWN_MAX], *shown = weir__rules_covered(text, file, false);
+    char clipped[SHOWN_MAX], *shown = weir__rules_covered(text, file, WEIR__RULES_EXAMPLE);
     weir__out_printf(trial->call->out, "%s: %s %zu is %s: ", id, kind, number,
                      is_wanted ? "not found" : "found");
     weir__out_escaped(trial->call->out,
@@ -298,7 +298,8 @@ static void print_problem(void *arg, const struct weir__rule *rule, const char *
 {
     (void)rule;
     struct weir__out *out = arg;
-    char *shown = weir__rules_covered(text, "", false); /* it quotes what the file has */
+    char *shown =
+        weir__rules_covered(text, "", WEIR__RULES_SENTENCE); /* it quotes what the file has */
     weir__out_escaped(out, shown ? shown : "");
     weir__out_puts(out, "\n");
     weir__base_free(shown);
@@ -310,7 +311,7 @@ static void put_problem(void *arg, const struct weir__rule *rule, const char *te
     weir__json_object(json);
     char id[WEIR__RULE_ID_SHOWN];
     weir__rules_put_text(json, "rule", rule ? weir__rules_id(id, rule->id) : NULL);
-    weir__rules_put_covered(json, "text", text, "", false);
+    weir__rules_put_covered(json, "text", text, "", WEIR__RULES_SENTENCE);
     weir__json_end(json);
 }
 

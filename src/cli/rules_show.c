@@ -31,33 +31,33 @@ void weir__rules_put_text(struct weir__json *json, const char *key, const char *
 
 /* --- what is shown of a text that somebody else wrote --- */
 
-enum cover { AS_IT_IS, WORDS, ALL };
-
 /* The rules that are built in have no secrets in them, though their examples look like some. */
-static enum cover cover_of(const char *file, enum cover cover)
+static bool is_ours(const char *file)
 {
-    return !file || strcmp(file, "built-in") == 0 ? AS_IT_IS : cover;
+    return !file || strcmp(file, "built-in") == 0;
 }
 
-char *weir__rules_covered(const char *text, const char *file, bool is_expression)
+char *weir__rules_covered(const char *text, const char *file, enum weir__rules_text kind)
 {
-    enum cover cover = cover_of(file, is_expression ? WORDS : ALL);
     size_t size = strlen(text) + 1;
     char *shown = weir__base_alloc(1, size);
     if (!shown)
         return NULL;
     memcpy(shown, text, size);
-    if (cover == ALL)
+    if (is_ours(file))
+        return shown;
+    if (kind == WEIR__RULES_EXAMPLE)
+        weir__cover_source(shown);
+    if (kind != WEIR__RULES_EXPRESSION)
         weir__hush_text(shown);
-    if (cover != AS_IT_IS)
-        weir__cover_words(shown);
+    weir__cover_words(shown);
     return shown;
 }
 
 void weir__rules_put_covered(struct weir__json *json, const char *key, const char *text,
-                             const char *file, bool is_expression)
+                             const char *file, enum weir__rules_text kind)
 {
-    char *shown = text ? weir__rules_covered(text, file, is_expression) : NULL;
+    char *shown = text ? weir__rules_covered(text, file, kind) : NULL;
     weir__rules_put_text(json, key, shown);
     weir__base_free(shown);
 }
@@ -68,7 +68,7 @@ static void put_strings(struct weir__json *json, const char *key,
     weir__json_key(json, key);
     weir__json_array(json);
     for (size_t i = 0; i < strings->count; i++) {
-        char *shown = weir__rules_covered(strings->items[i], file, false);
+        char *shown = weir__rules_covered(strings->items[i], file, WEIR__RULES_EXAMPLE);
         weir__json_string(json, shown ? shown : "");
         weir__base_free(shown);
     }
@@ -91,9 +91,9 @@ void weir__rules_put(struct weir__json *json, const struct weir__rule *rule)
     put_strings(json, "keywords", &rule->keywords, rule->file);
     put_strings(json, "tags", &rule->tags, rule->file);
     put_strings(json, "aliases", &rule->aliases, rule->file);
-    weir__rules_put_covered(json, "regex", rule->regex, rule->file, true);
-    weir__rules_put_covered(json, "path", rule->path, rule->file, true);
-    weir__rules_put_covered(json, "check", rule->check, rule->file, true);
+    weir__rules_put_covered(json, "regex", rule->regex, rule->file, WEIR__RULES_EXPRESSION);
+    weir__rules_put_covered(json, "path", rule->path, rule->file, WEIR__RULES_EXPRESSION);
+    weir__rules_put_covered(json, "check", rule->check, rule->file, WEIR__RULES_EXPRESSION);
     weir__json_key(json, "entropy");
     weir__json_real(json, rule->entropy);
     weir__json_key(json, "gives_way");
@@ -171,7 +171,7 @@ static void print_field(struct weir__out *out, const char *name, const char *tex
 static void print_expression(struct weir__out *out, const char *name, const char *text,
                              const char *file)
 {
-    char *shown = text ? weir__rules_covered(text, file, true) : NULL;
+    char *shown = text ? weir__rules_covered(text, file, WEIR__RULES_EXPRESSION) : NULL;
     print_field(out, name, shown);
     weir__base_free(shown);
 }
@@ -187,7 +187,7 @@ static void print_strings(struct weir__out *out, const char *name,
                           const struct weir__strings *strings, const char *file)
 {
     for (size_t i = 0; i < strings->count; i++) {
-        char *shown = weir__rules_covered(strings->items[i], file, false);
+        char *shown = weir__rules_covered(strings->items[i], file, WEIR__RULES_EXAMPLE);
         print_field(out, i == 0 ? name : "", shown);
         weir__base_free(shown);
     }
@@ -200,8 +200,9 @@ static void print_allow(struct weir__out *out, const struct weir__allow *allow)
                      allow->is_and ? "all" : "any", allow->is_and ? "hold" : "holds",
                      targets[allow->target]);
     const char *file = allow->file;
-    char *description =
-        allow->description ? weir__rules_covered(allow->description, file, false) : NULL;
+    char *description = allow->description
+                            ? weir__rules_covered(allow->description, file, WEIR__RULES_SENTENCE)
+                            : NULL;
     print_field(out, "  for", description);
     weir__base_free(description);
     print_expressions(out, "  paths", &allow->paths, file);
@@ -295,7 +296,7 @@ static void put_literal(struct weir__json *json, const char *bytes, size_t lengt
     char text[WEIR__EXPRESSION_LITERAL + 1];
     memcpy(text, bytes, length);
     text[length] = '\0';
-    if (cover_of(file, WORDS) == WORDS && strlen(text) == length)
+    if (!is_ours(file) && strlen(text) == length)
         weir__cover_words(text);
     weir__json_bytes(json, text, length);
 }

@@ -34,12 +34,15 @@ void weir__rules_put_number(struct weir__json *json, const char *key, uint64_t n
 #define WEIR__RULE_ID_SHOWN (WEIR__RULE_ID_MAX + 1)
 /* An id as it is shown: without what looks like a secret. */
 const char *weir__rules_id(char shown[WEIR__RULE_ID_SHOWN], const char *id);
-/* A text of a rule of the file as it is shown; the caller's, or NULL without memory. Of a rule that
- * is built in all is shown. Of an expression words of machines alone are hidden: what it names are
+/* What a text of a rule is. Of an expression words of machines alone are hidden: what it names are
  * patterns. */
-char *weir__rules_covered(const char *text, const char *file, bool is_expression);
+enum weir__rules_text { WEIR__RULES_EXPRESSION, WEIR__RULES_EXAMPLE, WEIR__RULES_SENTENCE };
+
+/* A text of a rule of the file as it is shown; the caller's, or NULL without memory. Of a rule that
+ * is built in all is shown. */
+char *weir__rules_covered(const char *text, const char *file, enum weir__rules_text kind);
 void weir__rules_put_covered(struct weir__json *json, const char *key, const char *text,
-                             const char *file, bool is_expression);
+                             const char *file, enum weir__rules_text kind);
 void weir__rules_put(struct weir__json *json, const struct weir__rule *rule);
 
 #endif

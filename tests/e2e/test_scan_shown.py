@@ -22,6 +22,12 @@ WEIR = os.environ["WEIR"]
 SEED = os.environ.get("WEIR_SEED", "1")
 FORMATS = ["human", "json", "jsonl", "sarif", "csv", "junit", "github", "gitleaks", "html"]
 MARKS = "@:!#$%&*;,.?/+=^~|<>()[]{}-_"
+# Of these nothing is hidden but the token.
+SHOWN = ["if (key == other) return token; // {t}", "token = self.token; x = {t}", "password = $PASSWORD; x = {t}",
+         "docker run -u 1000:1000 {t}", "cat token | base64 | tr -d x {t}", "author: bob, mail: bob@h.org, x = {t}",
+         "for (key in keys) {{ x(key); }} // {t}", "see src/main/java/org/example/Tokens.java {t}",
+         "token = get_token('main'); x = {t}", "std::string token; int keys; // {t}", "<!-- the password of {t} -->",
+         "keyboard ||= 'us'; x = {t}", "use --token to say which: {t}", "secret = ${{{{ secrets.A }}}} {t}"]
 LETTERS = "ghjkmnpqrstuvwxyzGHJKLMNPQRSTUVWXYZ"  # nothing that a hash has
 # Whose lines are shown, for what else is in them.
 TOKEN = "ghp_M0XvqZjxTW3xvboSRt5Mh3dAwVtRMf3" + "LeZiJ"
@@ -189,11 +195,27 @@ def try_named(tap):
     """What a line calls a secret without being found, and the end of a value that is longer than is looked at."""
     word = "hunt" + password("")[:5]
     lines = ['api_key = "{p}"; t = {t}', 'password: "{p}"; t = {t}', "password := {p} ; t = {t}",
-             "['password' => '{p}', 't' => {t}]", '#define PASSWORD "{p}" // {t}', "x -u bob:{p} -H {t}"]
+             "['password' => '{p}', 't' => {t}]", '#define PASSWORD "{p}" // {t}', "x -u bob:{p} -H {t}",
+             'a.password ||= "{p}"; b = "{t}"', 't = "{t}"; secret <- "{p}"', 'let key: String = "{p}"; // {t}',
+             'var token string = "{p}" // {t}', 'setPassword("{p}"); // {t}', 'f("password", "{p}", "{t}")',
+             'if (password == "{p}") x("{t}")', '<password>{p}</password> {t}', 'key = env("K", "{p}"); // {t}',
+             'x --user "bob:{p}" {t}', "ALTER USER x PASSWORD '{p}'; -- {t}", "ENV API_TOKEN {p} {t}",
+             'passwords = ["{t}", "zz9", "{p}"]', 'passwords = ["{p}", "{t}"]', "Authorization: Basic {p} {t}"]
     for line in lines:
         write("named/f", line.format(p=word, t=TOKEN) + "\n")
         said = "".join(scan("-f", report, "named")[1] for report in FORMATS)
         tap.tell("eZiJ" in said and word not in said, f"beside a token: {line}", said)
+    for line in SHOWN:
+        write("named/f", line.format(t=TOKEN) + "\n")
+        said = scan("-f", "csv", "named")[1].replace('""', '"')
+        tap.tell(line.format(t=TOKEN[:4] + "*" * 32 + TOKEN[-4:]) in said, f"it stays: {line}", said)
+    phrase = " ".join("".join(chance.choice(LETTERS) for _ in range(7)) for _ in range(90))
+    for line in ['{{"t":"{t}","password":"{p}"}}', '{{"password":"{p}","t":"{t}"}}',
+                 "passphrase: '{p}' # {t}"]:
+        write("named/f", line.format(p=phrase, t=TOKEN) + "\n")
+        said = "".join(scan("-f", report, "named")[1] for report in FORMATS)
+        shown = [at for at in range(0, len(phrase) - 8) if phrase[at:at + 8] in said]
+        tap.tell("named/f" in said and not shown, f"a long one with blanks: {line}", said[:2000])
     long = "".join(chance.choice(LETTERS) for _ in range(5000))
     write("named/f", '{"client_secret":"' + long + '","t":"' + TOKEN + '"}\n')
     for report in FORMATS:
@@ -204,22 +226,62 @@ def try_named(tap):
 
 
 def try_rules(tap):
-    """A token in what a rule of a configuration is called is hidden, though it is in no file that is scanned."""
+    """A token in what a rule of a configuration has is hidden, though it is in no file that is scanned."""
+    digits = "".join(chance.choice("0123456789abcdef") for _ in range(32))
+    word = password("")[:6] + "7xQ"
     write("called/rules.toml", f"""[[rules]]
 id = "acme-{TOKEN}"
-description = "such as {TOKEN} or password=hunter2x"
+description = "such as {TOKEN} or password={word} or curl -u bob:{word} https://h"
 provider = "{TOKEN}"
 tags = ["a", "{TOKEN}"]
 regex = 'zork_[a-z0-9]{{20}}'
+examples = ["zork_a1b2c3d4e5f6g7h8i9j0", "no {TOKEN} here", "password = {word} no"]
+negatives = ["zork_a1b2c3d4e5f6g7h8i9j0 {digits}"]
+[[rules.allowlists]]
+stopwords = ["{TOKEN}"]
+regexes = ['{digits}']
+[[rules]]
+id = "b-{digits}"
+regex = 'zark_[a-z0-9]{{20}}'
+[[rules.required]]
+id = "acme-{TOKEN}"
 """)
     write("called/tree/f", "a zork_a1b2c3d4e5f6g7h8i9j0\n")
-    for words in [["scan", "-f", report, "called/tree"] for report in FORMATS] + [
-            ["rules", "list"], ["rules", "list", "--json"], ["rules", "show", "acme-" + TOKEN]]:
-        done = subprocess.run([WEIR, *words, "-c", "called/rules.toml"], capture_output=True, check=False)
+    calls = [["scan", "-f", report, "called/tree"] for report in FORMATS] + [
+        ["rules", action, *json] for action in ("list", "test", "lint") for json in ([], ["--json"])] + [
+        ["rules", "show", *json, name] for json in ([], ["--json"])
+        for name in ("acme-" + TOKEN, "b-" + digits, "b-" + digits[1:], "acme-" + TOKEN[:-2])] + [
+        ["scan", "--rule=b-" + digits[1:], "called/tree"]]
+    for words in calls:
+        config = ["-c", "called/rules.toml"] if words[1] != "lint" else ["called/rules.toml"]
+        done = subprocess.run([WEIR, *words, *config], capture_output=True, check=False)
         said = (done.stdout + done.stderr).decode()
-        tap.tell("acme-" in said and TOKEN[4:12] not in said and "hunter2x" not in said,
-                 f"what a rule is called: {' '.join(words[:3])[:20]}", said)
+        tap.tell(said and not leaks(said, [TOKEN[4:-4], digits, word]),
+                 f"what a rule is called: {' '.join(words)[:28]}", said)
+    long = f"key.{digits}." + ".".join(TOKEN for _ in range(9))
+    for number, text in enumerate([f"{long} = 1\n{long} = 2\n", f"[[rules]]\nid = 'a'\nregex = 'x'\ncheck = '{digits}'\n",
+                                   f"[[rules]]\nid = 'a'\npath = '({digits}'\n", f"password = \"{word}\" {word}\n",
+                                   f"[extend]\nuseDefault = true\ndisabledRules = ['{digits}']\n"]):
+        write("called/bad.toml", text)
+        for words in (["scan", "-c", "called/bad.toml", "called/tree"], ["rules", "lint", "called/bad.toml"]):
+            done = subprocess.run([WEIR, *words], capture_output=True, check=False)
+            said = (done.stdout + done.stderr).decode()
+            tap.tell(b"bad.toml" in done.stdout + done.stderr and not leaks(said, [TOKEN[4:-4], digits, word]),
+                     f"what is wrong with a file: {number} {words[0]}", said)
     shutil.rmtree("called")
+
+
+def try_cut(tap):
+    """Where a message cuts a token of several parts, nothing of it is shown."""
+    parts = ["".join(chance.choice(LETTERS + "23456789") for _ in range(n)) for n in (22, 43, 80)]
+    for folder in ("objects", "refs/heads", "logs/refs/heads"):
+        os.makedirs(os.path.join("cut/.git", folder))
+    write("cut/.git/HEAD", "ref: refs/heads/main\n")
+    write("cut/.git/logs/refs/heads/y-SG." + ".".join(parts), "broken\n")
+    for report in FORMATS:
+        status, said = scan("-f", report, "--history=only", "--no-state", "cut")
+        tap.tell("logs/refs/heads/" in said and not leaks(said, parts), f"{report}: a name that is cut", f"{status}\n{said}")
+    shutil.rmtree("cut")
 
 
 def main():
@@ -234,6 +296,7 @@ def main():
         try_beside(tap)
         try_named(tap)
         try_rules(tap)
+        try_cut(tap)
         try_names(tap)
         os.chdir("/")
     return tap.end()

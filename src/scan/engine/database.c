@@ -5,6 +5,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "cover.h"
 #include "parts.h"
 
 #include "banned.h"
@@ -66,10 +67,10 @@ static int check_list(const struct weir__strings *list, const struct owner *owne
     for (size_t i = 0; i < list->count; i++)
         if (!weir__matcher_check(list->items[i], &groups, reason, sizeof(reason))) {
             snprintf(ret_error->text, sizeof(ret_error->text),
-                     "%.120s:%u: %s%.60s%scannot use the %s '%.120s': %.120s",
+                     "%.120s:%u: %s%s%scannot use the %s '%s': %.120s",
                      owner->file ? owner->file : "rules", owner->line, owner->rule ? "rule '" : "",
-                     owner->rule ? owner->rule : "", owner->rule ? "': " : "", owner->what,
-                     list->items[i], reason);
+                     owner->rule ? WEIR__TYPED(owner->rule) : "", owner->rule ? "': " : "",
+                     owner->what, WEIR__TYPED(list->items[i]), reason);
             return -WEIR_E_INVALID;
         }
     return 0;
@@ -99,8 +100,9 @@ static int check_group(const struct weir__rule *rule, struct weir__rules_error *
         rule->secret_group <= groups)
         return 0;
     snprintf(ret_error->text, sizeof(ret_error->text),
-             "%s:%u: rule '%.80s': secretGroup is %u, and its expression has %u groups",
-             rule->file ? rule->file : "rules", rule->line, rule->id, rule->secret_group, groups);
+             "%s:%u: rule '%s': secretGroup is %u, and its expression has %u groups",
+             rule->file ? rule->file : "rules", rule->line, WEIR__TYPED(rule->id),
+             rule->secret_group, groups);
     return -WEIR_E_INVALID;
 }
 

@@ -16,6 +16,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "cover.h"
 #include "parts.h"
 #include "stretch.h"
 
@@ -148,9 +149,9 @@ static int add_expression(struct making *making, uint32_t rule, const char *rege
     if (takes == 0) {
         const struct weir__rule *one = making->engine->prepared[rule].rule;
         snprintf(making->error->text, sizeof(making->error->text),
-                 "%s:%u: rule '%.80s': nothing in its expression can be looked for; give it a "
+                 "%s:%u: rule '%s': nothing in its expression can be looked for; give it a "
                  "literal of at least 3 characters",
-                 one->file ? one->file : "rules", one->line, one->id);
+                 one->file ? one->file : "rules", one->line, WEIR__TYPED(one->id));
         return -WEIR_E_INVALID;
     }
     const struct weir__prepared *prepared = &making->engine->prepared[rule];
@@ -226,8 +227,9 @@ static int choose(struct making *making, uint32_t index)
     const struct weir__rule *rule = prepared->rule;
     if (rule->check && !(prepared->check = weir__check_find(rule->check))) {
         snprintf(making->error->text, sizeof(making->error->text),
-                 "%s:%u: rule '%.80s': there is no check '%.80s'; see weir rules lint",
-                 rule->file ? rule->file : "rules", rule->line, rule->id, rule->check);
+                 "%s:%u: rule '%s': there is no check '%s'; see weir rules lint",
+                 rule->file ? rule->file : "rules", rule->line, WEIR__TYPED(rule->id),
+                 WEIR__TYPED(rule->check));
         return -WEIR_E_INVALID;
     }
     prepared->is_gate = rule->check && weir__check_is_gate(rule->check);

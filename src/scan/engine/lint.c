@@ -460,7 +460,7 @@ static void check_rule(struct lint *lint, const struct weir__rule *rule)
         if (weir__rule_is_named(rule, rule->required[i].rule))
             tell(lint, "requires itself: a match by itself is never reported");
     if (rule->check && !weir__check_find(rule->check))
-        tell(lint, "there is no check '%s'", WEIR__CLIPPED(rule->check));
+        tell(lint, "there is no check '%s'", WEIR__TYPED(rule->check));
     check_allows(lint, rule->allows, rule->allows_count);
 }
 

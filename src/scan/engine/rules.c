@@ -20,6 +20,13 @@
 
 #define BUILT_IN "built-in"
 
+/* The reason quotes what the file has there. */
+static int refuse_toml(const struct weir__load *load, struct weir__toml_error *error)
+{
+    weir__cover_written(error->reason);
+    return weir__rules_refuse(load, error->line, "not TOML: %s", error->reason);
+}
+
 /* --- reading --- */
 
 static int parse(const struct weir__load *load, const char *text, size_t length,
@@ -31,7 +38,7 @@ static int parse(const struct weir__load *load, const char *text, size_t length,
         return weir__rules_refuse(load, 0, "has more than %u MiB or %u values",
                                   WEIR__TOML_BYTES_MAX >> 20, WEIR__TOML_VALUES_MAX);
     if (error == -WEIR_E_INVALID)
-        return weir__rules_refuse(load, toml_error.line, "not TOML: %s", toml_error.reason);
+        return refuse_toml(load, &toml_error);
     return error;
 }
 

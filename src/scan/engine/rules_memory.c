@@ -89,6 +89,8 @@ __attribute__((format(printf, 5, 0))) static void write_line(char *line, size_t 
         length += piece_length;
     }
     line[length] = '\0';
+    if (step > 0 && length > 3) /* who reads it has to know that the last word is not whole */
+        memcpy(line + length - 3, "...", 3);
 }
 
 int weir__rules_refuse(const struct weir__load *load, unsigned line, const char *format, ...)

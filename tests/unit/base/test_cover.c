@@ -140,7 +140,7 @@ TEST(forms_of_programs)
     for (size_t i = 0; i < sizeof(quoted) / sizeof(*quoted); i++)
         check_form(quoted[i], "hunter2");
     for (size_t i = 0; i < sizeof(open) / sizeof(*open); i++)
-        check_form(open[i], "hunter2,a)b");
+        check_form(open[i], "hun;ter2,a)b");
 }
 
 TEST(what_stays_of_programs)
@@ -339,6 +339,33 @@ TEST(words_of_machines)
         check_word(machines[i], true);
     for (size_t i = 0; i < sizeof(people) / sizeof(*people); i++)
         check_word(people[i], false);
+}
+
+static void check_id(const char *id, const char *hidden)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "%s", id);
+    weir__cover_id(text);
+    CHECK_STR(text, hidden);
+}
+
+TEST(ids)
+{
+    check_id("acme-a9f3c07e61b24d58", "acme-****************");
+    check_id("xoxb-231637425695-83510349-a9f3c07e61b24d58",
+             "xoxb-************-********-****************");
+    check_id("generic-api-key-20261116", "generic-api-key-20261116");
+}
+
+/* What was cut may be less of a token. */
+TEST(words_that_were_cut)
+{
+    char text[] = "by ghp_M0XvqZjx... and sometimes...";
+    weir__cover_words(text);
+    CHECK_STR(text, "by ************... and sometimes...");
+    char parts[] = "a9f3c07e61b24d58.cxbm_-SI...";
+    weir__cover_words(parts);
+    CHECK_STR(parts, "****************.********...");
 }
 
 TEST(what_stands_beside_a_word)
