@@ -1,4 +1,7 @@
-/* cover_part.h - what the parts of cover.h share. */
+/* cover_part.h - what the parts of cover.h share: which names and values are those of secrets.
+ *
+ * Ownership: texts are the caller's, and are only read.
+ */
 #ifndef WEIR_BASE_COVER_PART_H
 #define WEIR_BASE_COVER_PART_H
 

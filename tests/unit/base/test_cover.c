@@ -352,8 +352,8 @@ static void check_id(const char *id, const char *hidden)
 TEST(ids)
 {
     check_id("acme-a9f3c07e61b24d58", "acme-****************");
-    check_id("xoxb-231637425695-83510349-a9f3c07e61b24d58",
-             "xoxb-************-********-****************");
+    check_id("acme-231637425695-83510349-a9f3c07e61b24d58",
+             "acme-************-********-****************");
     check_id("generic-api-key-20261116", "generic-api-key-20261116");
 }
 
