@@ -25,6 +25,7 @@ struct weir__archive_zip_reader {
 struct weir__archive_zip_directory {
     uint64_t from, until; /* of itself */
     uint64_t shift;       /* of all places: what stands in front of the zip; it may wrap */
+    bool has_end64;       /* its end has the large form */
     bool is_damaged;      /* entries were passed over */
 };
 

@@ -169,20 +169,22 @@ bool weir__archive_zip_find(struct weir__archive_zip_reader *reader,
         return false;
     uint64_t size = weir__archive_zip_little(bytes + 12, 4);
     uint64_t offset = weir__archive_zip_little(bytes + 16, 4);
-    if (size == LARGE32 || offset == LARGE32 || weir__archive_zip_little(bytes + 10, 2) == 0xffff) {
-        if (end < LOCATOR_BYTES + END64_BYTES)
-            return false;
-        uint64_t end64 = end - LOCATOR_BYTES - END64_BYTES;
-        bytes = weir__archive_zip_get(reader, end64, END64_BYTES);
-        if (weir__archive_zip_has_mark(bytes, "PK\6\6")) {
-            size = weir__archive_zip_little(bytes + 40, 8);
-            offset = weir__archive_zip_little(bytes + 48, 8);
-            end = end64;
-        }
+    bool is_large = size == LARGE32 || offset == LARGE32;
+    uint64_t end64 = end < LOCATOR_BYTES + END64_BYTES ? 0 : end - LOCATOR_BYTES - END64_BYTES;
+    /* The large form may be there for the number of entries alone, or for nothing. */
+    bytes = end64 > 0 ? weir__archive_zip_get(reader, end64, END64_BYTES) : NULL;
+    bool has_end64 = weir__archive_zip_has_mark(bytes, "PK\6\6");
+    if (has_end64) {
+        size = weir__archive_zip_little(bytes + 40, 8);
+        offset = weir__archive_zip_little(bytes + 48, 8);
+        end = end64;
+    } else if (is_large && end64 == 0) {
+        return false;
     }
     if (size > end)
         return false;
-    struct weir__archive_zip_directory directory = {end - size, end, end - size - offset, false};
+    struct weir__archive_zip_directory directory = {
+        .from = end - size, .until = end, .shift = end - size - offset, .has_end64 = has_end64};
     /* What the end says of the place may be damaged, while the entries have theirs. */
     if (directory.shift != 0 && !is_shifted_by(reader, directory, directory.shift) &&
         is_shifted_by(reader, directory, 0))

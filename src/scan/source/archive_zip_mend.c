@@ -4,8 +4,8 @@
  * unzip read what is behind it: the directory says where that lies. So the headers are looked at
  * first. Where one is damaged, its member is told by name, and the reader gets another directory,
  * of the members that can be read, with the places where they really are: those of a zip that has
- * lost its beginning are other than it says. What lies between them is searched afterwards, as
- * always: archive_zip.c.
+ * lost its beginning, or has something else in front of it, are other than it says. What lies
+ * between them is searched afterwards, as always: archive_zip.c.
  *
  * Limits: DIRECTORY_MAX bytes of the new directory, NAMED_MAX members that are named; how many are
  * missing is told in any case.
@@ -124,11 +124,14 @@ static bool is_all_sound(struct mend *mend)
 {
     struct weir__archive_zip_listed listed;
     uint64_t at = mend->directory.from;
-    bool is_cut = mend->directory.shift > mend->directory.from; /* it wraps */
-    while (!is_cut && weir__archive_zip_next(&mend->reader, &mend->directory, &at, &listed))
+    /* It wraps; or something stands before it, which libarchive reckons with in the small form of
+     * an end alone. */
+    bool is_moved = mend->directory.shift > mend->directory.from ||
+                    (mend->directory.has_end64 && mend->directory.shift > 0);
+    while (!is_moved && weir__archive_zip_next(&mend->reader, &mend->directory, &at, &listed))
         if (!is_sound(mend, &listed))
             return false;
-    return !is_cut && !mend->directory.is_damaged;
+    return !is_moved && !mend->directory.is_damaged;
 }
 
 void weir__archive_zip_mend(struct weir__archive_level *level)
