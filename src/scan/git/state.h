@@ -10,9 +10,8 @@
  * One file for each repository in one folder of the user, "weir/scan" in $XDG_STATE_HOME or
  * ~/.local/state. It has the ids of all objects that were looked at and finished, in full and
  * sorted; and the suspects: objects that may hold a secret, or that must be looked at in another
- * way, with the commit, author and paths that were found for them. No content is
- * written, but paths, refs, names and mail addresses are, whatever is in them; files are for the
- * user alone (0600).
+ * way, with the commit and the paths that were found for them. No content is written, but paths
+ * and refs are, whatever is in them; files are for the user alone (0600).
  *
  * Promises: A file appears whole or not at all, whatever ends the process or the machine, and
  * whoever saves at the same time: the last one wins. It is used only if it and its folder belong to
@@ -107,7 +106,6 @@ struct weir__git_suspect {
     unsigned flags; /* of enum weir__git_suspect_flag */
     /* Without a commit, a ref and a place in the index it is unreachable. */
     struct weir__git_attribution where;
-    const char *author, *mail; /* of that commit; or NULL */
 };
 
 /* Whose state, and made under what. */

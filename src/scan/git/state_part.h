@@ -30,7 +30,7 @@
 #include "state.h"
 
 #define WEIR__STATE_MAGIC         "weirgits"
-#define WEIR__STATE_VERSION       3u
+#define WEIR__STATE_VERSION       4u
 #define WEIR__STATE_HEAD_SIZE     200u
 #define WEIR__STATE_AT_VERSION    8u
 #define WEIR__STATE_AT_ID_SIZE    12u

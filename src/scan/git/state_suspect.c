@@ -10,7 +10,7 @@
  *     paths_total    8
  *     paths_count    4
  *     looks_count    4   0, or at least 2
- *     strings            path, ref, author, mail, those that it has; the paths
+ *     strings            path, ref, those that it has; the paths
  *     looks              of each: has 1, kind 1, commit, time 8, path
  *
  * A string is its length (4), its bytes, none of which is 0, and a 0, so that it can be used where
@@ -27,9 +27,7 @@
 #define HAS_MORE   4u
 #define HAS_PATH   8u
 #define HAS_REF    16u
-#define HAS_AUTHOR 32u
-#define HAS_MAIL   64u
-#define HAS_ALL    127u
+#define HAS_ALL    31u
 
 #define FLAGS_ALL  127u
 #define KINDS_ALL  15u
@@ -74,8 +72,7 @@ static int put_fixed(struct weir__buffer *to, const struct weir__git_suspect *su
     bool has_more = where->has_more || paths < where->paths_count;
     unsigned has = (where->has_commit ? HAS_COMMIT : 0) | (where->is_staged ? HAS_STAGED : 0) |
                    (has_more ? HAS_MORE : 0) | (where->path ? HAS_PATH : 0) |
-                   (where->ref ? HAS_REF : 0) | (suspect->author ? HAS_AUTHOR : 0) |
-                   (suspect->mail ? HAS_MAIL : 0);
+                   (where->ref ? HAS_REF : 0);
     uint8_t bytes[4] = {(uint8_t)suspect->type, (uint8_t)suspect->flags, (uint8_t)has,
                         where->has_commit ? (uint8_t)where->kind : 0};
     int error = weir__buffer_append(to, suspect->id.bytes, id_size);
@@ -127,10 +124,6 @@ int weir__state_suspect_put(struct weir__buffer *to, const struct weir__git_susp
         error = put_string(to, where->path);
     if (!error)
         error = put_string(to, where->ref);
-    if (!error)
-        error = put_string(to, suspect->author);
-    if (!error)
-        error = put_string(to, suspect->mail);
     for (size_t i = 0; !error && i < paths; i++)
         error = where->paths[i] ? put_string(to, where->paths[i]) : -WEIR_E_INVALID;
     for (size_t i = 0; !error && i < where->looks_count; i++)
@@ -216,8 +209,6 @@ static void get_suspect(struct reader *reader, struct weir__git_suspect *suspect
         reader->is_short = true;
     where->path = get_string(reader, has & HAS_PATH);
     where->ref = get_string(reader, has & HAS_REF);
-    suspect->author = get_string(reader, has & HAS_AUTHOR);
-    suspect->mail = get_string(reader, has & HAS_MAIL);
     where->paths = paths;
     for (size_t i = 0; !reader->is_short && i < where->paths_count; i++) {
         const char *path = get_string(reader, true);

@@ -246,12 +246,12 @@ TEST(numbers_that_do_not_fit_are_refused)
     CHECK_EQ(weir__git_state_of_bytes(&state, &about, bytes, length, why), -WEIR_E_TOO_LARGE);
     about.memory_max = 0;
     /* A text that ends before its end, a bit that means nothing, a kind without a commit. */
-    uint8_t *text = memmem(bytes, length, "A. U. Thor", 10);
+    uint8_t *text = memmem(bytes, length, "refs/tags/x", 11);
     CHECK(text);
     text[3] = 0;
     seal(bytes, length);
     CHECK_EQ(weir__git_state_of_bytes(&state, &about, bytes, length, why), -WEIR_E_CORRUPT);
-    text[3] = 'U';
+    text[3] = 's';
     uint8_t *first = bytes + WEIR__STATE_HEAD_SIZE + 140;
     for (size_t i = 20; i < 24; i++) {
         uint8_t was = first[i];
@@ -459,7 +459,7 @@ TEST(long_texts_and_many_paths)
     memset(text, 'x', WEIR__GIT_STATE_STRING_MAX);
     for (size_t i = 0; i <= WEIR__GIT_STATE_PATHS_MAX; i++)
         paths[i] = text;
-    suspect.author = suspect.mail = suspect.where.path = suspect.where.ref = text;
+    suspect.where.path = suspect.where.ref = text;
     suspect.where.paths = paths;
     suspect.where.paths_count = WEIR__GIT_STATE_PATHS_MAX;
     suspect.where.has_more = false;
