@@ -21,6 +21,7 @@
 #define DIGITS_MAX  19u
 #define GUESS_MAX   (1u << 18)
 #define GUESS_RATIO 8u
+#define FANS        256u
 
 static const char a_lie[] = "it claims a size that so few bytes cannot unpack to";
 
@@ -331,7 +332,8 @@ struct each {
     uint64_t memory_max;
     const struct weir__git_spill *spill;
     char fan[3];
-    int answer; /* that ends it */
+    bool is_fan[FANS]; /* folders that are there */
+    int answer;        /* that ends it */
 };
 
 static int tell(struct each *each, const struct weir__git_id *id, int code, const char *why)
@@ -459,6 +461,25 @@ static int see(void *arg, const char *name)
     return each->answer;
 }
 
+static int see_fan(void *arg, const char *name)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct each *each = arg;
+    const char *high = strchr(digits, name[0]), *low = name[0] ? strchr(digits, name[1]) : NULL;
+    if (high && low && *high && *low && name[2] == '\0')
+        each->is_fan[(high - digits) * 16 + (low - digits)] = true;
+    return 0;
+}
+
+/* Most repositories have few of these folders, and each shard asks for its own. One that may not be
+ * listed may still be searched: then all of them are tried. */
+static void list_fans(struct each *each)
+{
+    memset(each->is_fan, 0, sizeof(each->is_fan));
+    if (weir__git_list_folder(each->folder->fd, ".", see_fan, each) < 0)
+        memset(each->is_fan, 1, sizeof(each->is_fan));
+}
+
 int weir__git_loose_each(struct weir__git_store *store, const struct weir__git_wish *wish,
                          const struct weir__git_visitor *visitor, uint64_t memory_max,
                          const struct weir__git_spill *spill,
@@ -472,10 +493,14 @@ int weir__git_loose_each(struct weir__git_store *store, const struct weir__git_w
                         .deadline = deadline,
                         .memory_max = memory_max,
                         .spill = spill};
+    unsigned step = wish->parts ? wish->parts : 1;
     int result = 0;
     for (unsigned i = 0; i < store->folders_count && result == 0; i++) {
         each.folder = &store->folders[i];
-        for (unsigned fan = 0; fan < 256 && result == 0; fan++) {
+        list_fans(&each);
+        for (unsigned fan = wish->part; fan < FANS && result == 0; fan += step) {
+            if (!each.is_fan[fan])
+                continue;
             snprintf(each.fan, sizeof(each.fan), "%02x", fan & 0xff);
             result = weir__git_list_folder(each.folder->fd, each.fan, see, &each);
             if (result != 0 && each.answer == 0)

@@ -63,6 +63,8 @@ struct weir__git_wish {
      * inflated. */
     bool (*is_wanted)(void *arg, const struct weir__git_id *id, enum weir__git_type type);
     void *arg;
+    /* Of loose objects: one of so many parts. 0 parts: all of them. Packs have a plan for that. */
+    uint32_t part, parts;
 };
 #define WEIR__GIT_ALL_TYPES 0x1eu
 

@@ -411,14 +411,6 @@ static int get_base(void *arg, const struct weir__git_id *id, enum weir__git_typ
     return store ? weir__git_store_get(store, id, ret_type, bytes) : -WEIR_E_NOT_FOUND;
 }
 
-/* Loose objects: those of this part. */
-static bool is_mine(void *arg, const struct weir__git_id *id, enum weir__git_type type)
-{
-    const struct visit *visit = arg;
-    return id->bytes[0] % visit->shard->until == visit->shard->from &&
-           is_wanted(visit->repo, id, type);
-}
-
 static void note_cost(struct weir__scan *run, const struct weir__git_walk_totals *totals)
 {
     struct weir__scan_cost *cost = &run->repos.cost;
@@ -452,8 +444,8 @@ static int walk_shard(struct visit *visit)
                                 &totals, &deadline);
     } else {
         struct weir__git_wish wish = wish_of(repo);
-        wish.is_wanted = is_mine;
-        wish.arg = visit;
+        wish.part = shard->from;
+        wish.parts = shard->until;
         struct weir__git_store *store = store_of(visit);
         if (store)
             result = weir__git_loose_each(store, &wish, &visitor, options.delta_bytes,
