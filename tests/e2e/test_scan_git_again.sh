@@ -273,6 +273,58 @@ for i in 1 2 3; do
 done
 is 'and is looked at when it is not' "$(found)" 'status 0: true'
 
+# --- what cannot be read in one of two places ---
+
+damage() { # an object in the only pack, where its packed bytes begin: the name of it
+    local pack=(.git/objects/pack/*.pack)
+    local at
+    at=$(git verify-pack -v "${pack[0]%.pack}.idx" | awk -v id="$1" '$1 == id { print $5 }')
+    chmod u+w "${pack[0]}"
+    printf '\377\377\377\377' | dd of="${pack[0]}" bs=1 seek=$((at + 8)) conv=notrunc status=none
+}
+told() { # the same four times, of which this has to say nothing else than the first; name, a pattern, what mends it
+    local wanted i
+    run "$WEIR" scan --history=only --no-state --json .
+    wanted="$status $(gaps)"
+    has_gap "$1" "$2"
+    for i in first second third; do
+        run "$WEIR" scan --history=only --json .
+        is "$1, the $i time with a state" "$status $(gaps)" "$wanted"
+    done
+    $3
+    is "$1, and when it is mended" "$(found)" 'status 0: true'
+}
+begin
+for i in 1 2 3; do seq "$i" "${i}000" >"f$i"; done
+commit
+git repack -qa # and loose ones stay
+damage "$(git rev-parse HEAD:f2)"
+told 'a damaged copy in a pack' '*it cannot be unpacked*' 'rm -f .git/objects/pack/*'
+
+begin
+for i in 1 2 3; do seq "$i" "${i}000" >"f$i"; done
+commit
+git repack -qa
+damaged=$(git rev-parse HEAD:f2)
+damaged=.git/objects/${damaged:0:2}/${damaged:2}
+chmod u+w "$damaged"
+noise 300 >"$damaged"
+told 'a damaged loose copy' '*it is damaged*' "rm -f $damaged"
+
+begin
+mkdir d
+for i in $(seq 50); do echo "$i" >"d/f$i"; done
+commit
+git repack -qad
+gone=$(echo gone | git hash-object -w --stdin)
+is 'all is well, and remembered' "$(found)" 'status 0: true'
+damage "$(git rev-parse HEAD:d)"
+rm -f ".git/objects/${gone:0:2}/${gone:2}"
+run "$WEIR" scan --history=only --json .
+has_gap 'a tree that is damaged is met when something else is gone' '*it cannot be unpacked*'
+run "$WEIR" scan --history=only --json .
+has_gap 'and told again' '*it cannot be unpacked*'
+
 # --- where it is scanned from ---
 
 begin

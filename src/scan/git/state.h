@@ -200,6 +200,7 @@ struct weir__git_state_new {
     const struct weir__git_state *old;        /* whose ids are kept, of the same about; or NULL */
     const struct weir__git_there *there;      /* of these, only those; NULL: all */
     struct weir__git_state_ids *ids;          /* in addition; are sorted; or NULL */
+    const struct weir__git_set *without;      /* of all these, none of them; or NULL */
     const struct weir__git_suspect *suspects; /* all there are, in any order, each once */
     size_t suspects_count;
     uint8_t digest[WEIR__HASH_SIZE];

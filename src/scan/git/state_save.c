@@ -43,12 +43,23 @@ struct saving {
 
 /* --- merging --- */
 
+static bool is_left_out(const struct saving *saving, const uint8_t *bytes, size_t size)
+{
+    const struct weir__git_set *without = saving->made->without;
+    if (!without || weir__git_set_count(without) == 0)
+        return false;
+    struct weir__git_id id = weir__git_id_of(bytes, size);
+    return weir__git_set_find(without, &id) != WEIR__GIT_SET_NONE;
+}
+
 /* Writes an id if it is behind the last one; Corrupt when it should have come before. */
 static int take_id(struct saving *saving, const uint8_t *id, size_t size)
 {
     int order = saving->ids == 0 ? 1 : memcmp(id, saving->last, size);
     if (order <= 0)
         return order == 0 ? 0 : -WEIR_E_CORRUPT;
+    if (is_left_out(saving, id, size))
+        return 0;
     memcpy(saving->last, id, size);
     memcpy(saving->window + saving->used, id, size);
     saving->used += size;

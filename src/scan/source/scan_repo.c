@@ -101,6 +101,7 @@ void weir__scan_repo_free(struct weir__scan_repo *repo)
     weir__scan_wanted_free(repo->wanted);
     weir__scan_refs_free(repo->refs);
     weir__git_set_fini(&repo->suspects);
+    weir__git_set_fini(&repo->unread);
     weir__git_set_fini(&repo->looked);
     weir__git_set_fini(&repo->named);
     weir__git_set_fini(&repo->folders);

@@ -66,6 +66,7 @@ struct weir__scan_share {
     uint64_t suspects;  /* those beyond are told */
     uint64_t looked;    /* objects that may be met again; those beyond are looked at twice */
     uint64_t seen;      /* to be remembered; those beyond come with a later scan */
+    uint64_t unread;    /* told as such; with more nothing is remembered */
     uint64_t recalled;  /* what is remembered of suspects; with more all is scanned */
     uint64_t refs;      /* names and logs */
     uint64_t refs_read; /* while these are read */
@@ -177,9 +178,12 @@ struct weir__scan_repo {
      * bases at hand. As many as shards in work, each in the share of a thread. */
     struct weir__git_store *idle[WEIR__SCAN_THREADS_MAX];
     unsigned idle_count;
+    /* Objects that could not be read in one place: they are not remembered, even if they were read
+     * in another, so that they are told until they are mended. */
+    struct weir__git_set unread;
     struct weir__git_set suspects; /* with a struct weir__suspect each; at the second look only the
                                       marks of who is done change */
-    bool is_forgetful;             /* not all suspects are in there: nothing is to be remembered */
+    bool is_forgetful;             /* not all of both are in there: nothing is to be remembered */
     struct weir__git_lineage lineage;
     /* Objects that may be met again: loose ones, and those of packs where there are several. Those
      * beyond the limit are looked at again. */
@@ -321,6 +325,8 @@ bool weir__scan_state_spares(const struct weir__scan_repo *repo, const struct we
 /* Objects that were looked at to their end. */
 void weir__scan_state_seen(struct weir__scan_repo *repo, const struct weir__git_id *ids,
                            size_t count);
+/* An object that could not be read, which was told: it is not to be remembered as seen. */
+void weir__scan_state_unread(struct weir__scan_repo *repo, const struct weir__git_id *id);
 /* Adds the suspects that are remembered. TooLarge, NoMemory. */
 WEIR_MUST_USE int weir__scan_state_recall(struct weir__scan_repo *repo);
 /* All was done: remembers it. */

@@ -75,6 +75,7 @@ static int open_repo(struct weir__scan_repo *repo)
     repo->has_shards = result == 0;
     weir__git_set_init(&repo->suspects, repo->id_size, sizeof(struct weir__suspect),
                        repo->share.suspects);
+    weir__git_set_init(&repo->unread, repo->id_size, 0, repo->share.unread);
     weir__git_set_init(&repo->looked, repo->id_size, 0, repo->share.looked);
     weir__git_set_init(&repo->folders, repo->id_size, 0, repo->share.folders);
     weir__git_set_init(&repo->trees, repo->id_size, 0, repo->share.folders);

@@ -385,6 +385,8 @@ static int on_trouble(void *arg, const struct weir__git_trouble *trouble)
                          text);
     if (visit->repo->is_second)
         weir__scan_suspect_mark(visit->repo, &trouble->id, WEIR__SUSPECT_DONE | WEIR__SUSPECT_TOLD);
+    else
+        weir__scan_state_unread(visit->repo, &trouble->id);
     return 0;
 }
 

@@ -278,6 +278,7 @@ static const struct weir__scan_share unlimited = {
     .suspects = 64 * MiB,
     .looked = 32 * MiB,
     .seen = WEIR__GIT_STATE_MEMORY,
+    .unread = 32 * MiB,
     .recalled = WEIR__GIT_STATE_MEMORY,
     .graph = 256 * MiB,
     .history = 256 * MiB,
@@ -304,6 +305,7 @@ static void divide(struct weir__scan_share *share, uint64_t bytes)
         .suspects = 3 * part,
         .looked = 3 * part,
         .seen = 5 * part,
+        .unread = part,
         .recalled = 2 * part,
         .refs = 9 * part,
         .index = part, /* 2 */
@@ -315,7 +317,7 @@ static void divide(struct weir__scan_share *share, uint64_t bytes)
         .named = 8 * part,
         .folders = part,
         .told = part,
-        .lineage = 8 * part,
+        .lineage = 7 * part,
         .led = {.cache = 2 * part, .table = part}, /* 3 */
     };
 }

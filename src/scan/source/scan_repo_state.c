@@ -7,8 +7,9 @@
  * which something was found, or that could not be scanned in full.
  *
  * Objects that could not be read or scanned are not remembered, so they are tried again and told
- * again. Ids that do not fit into memory are not either: each scan remembers as many as fit beside
- * those that are in the file. A scan that was stopped, failed or narrowed remembers nothing.
+ * again, also those of which there is another copy that could be. Ids that do not fit into memory
+ * are not either: each scan remembers as many as fit beside those that are in the file. A scan that
+ * was stopped, failed or narrowed remembers nothing.
  */
 #include "scan_repo.h"
 
@@ -115,6 +116,16 @@ void weir__scan_state_seen(struct weir__scan_repo *repo, const struct weir__git_
     weir_lock_acquire(&repo->lock);
     /* Those that do not fit are looked at again next time, and may fit then. */
     (void)!weir__git_state_ids_add(&repo->seen, ids, count);
+    weir_lock_release(&repo->lock);
+}
+
+void weir__scan_state_unread(struct weir__scan_repo *repo, const struct weir__git_id *id)
+{
+    uint32_t number;
+    if (!repo->has_state)
+        return;
+    weir_lock_acquire(&repo->lock);
+    repo->is_forgetful |= weir__git_set_add(&repo->unread, id, &number) < 0;
     weir_lock_release(&repo->lock);
 }
 
@@ -248,6 +259,7 @@ static void save(struct weir__scan_repo *repo, const uint8_t held[WEIR__HASH_SIZ
     struct weir__git_state_new made = {.old = repo->state,
                                        .there = repo->has_there ? &repo->there : NULL,
                                        .ids = &repo->seen,
+                                       .without = &repo->unread,
                                        .suspects = list,
                                        .suspects_count = count};
     memcpy(made.held, held, sizeof(made.held));
