@@ -567,4 +567,40 @@ if command -v 7z >/dev/null; then
     done
 fi
 
+# --- in a history, where a script is scanned by what is known of the one that it was made from ---
+
+# An ar, which has no NUL: so the script is a text. Its mark is in what is new, or only a part of it is, or a seam
+# goes through it. None of the numbers has the mark of another archive in it (0707).
+if command -v git >/dev/null; then
+    export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+    export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@x GIT_COMMITTER_NAME=C GIT_COMMITTER_EMAIL=c@x
+    member=$(printf 'token = %s\n' "$pat")
+    body=$(printf '%-16s%-12s%-6s%-6s%-8s%-10s`\n%s' f.txt/ 0 0 0 100644 $((${#member} + 1)) "$member")
+    for kind in new part seam none; do
+        tree
+        git init -q .
+        case $kind in
+        new) before='' after='!<arch>' ;;
+        part) before='!<ar' after='!<arch>' ;;
+        seam) before='x!<arch> and more' after='!<arch>' ;;
+        none) before='' after='!<march>' ;;
+        esac
+        { printf '#!/bin/sh\nexit\n'; seq 1000 5000; printf '%s' "$before"; seq 5000 9999; } >f.sh
+        git add f.sh
+        git commit -qm first
+        { printf '#!/bin/sh\nexit\n'; seq 1000 5000; printf '%s\n%s\n' "$after" "$body"; } >f.sh
+        git commit -qam second
+        git repack -qadf
+        is "the script with the archive is a delta ($kind)" \
+            "$(git verify-pack -v .git/objects/pack/*.idx | awk -v id="$(git rev-parse HEAD:f.sh)" '$1 == id { print $6 }')" 1
+        wanted=f.sh\!f.txt
+        [[ $kind != none ]] || wanted=f.sh
+        for options in '' --full-scan; do
+            # shellcheck disable=SC2086 # none, or one
+            run "$WEIR" scan --json --history=only --no-state --rule=github-pat $options .
+            is "an archive in a version of a script ($kind) $options" "$(places)" "$wanted"
+        done
+    done
+fi
+
 finish

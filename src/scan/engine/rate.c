@@ -130,11 +130,20 @@ static const struct {
          " "},
 };
 
+/* Of the words above, which have nothing but small letters and '_'. */
+#define WORD_MIN 3u
+#define WORD_MAX 11u
+
 static double rate_of_word(const char *text, size_t length)
 {
-    char word[WEIR__EXPRESSION_LITERAL + 3] = " ";
-    for (size_t i = 0; i < length; i++)
+    char word[WORD_MAX + 3] = " ";
+    if (length < WORD_MIN || length > WORD_MAX)
+        return 0;
+    for (size_t i = 0; i < length; i++) {
         word[i + 1] = weir__lower(text[i]);
+        if ((word[i + 1] < 'a' || word[i + 1] > 'z') && word[i + 1] != '_')
+            return 0;
+    }
     word[length + 1] = ' ';
     for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
         if (strstr(classes[i].words, word))

@@ -2,6 +2,7 @@
 #include "spans.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 
@@ -9,6 +10,7 @@
 
 #define LEAST      16u
 #define MOVES_EACH 16u /* by which one is put into its place on average */
+#define ROW_MAX    64u
 
 bool weir__spans_grow(void **items, uint32_t *capacity, size_t size, uint32_t most)
 {
@@ -51,10 +53,46 @@ void weir__spans_add(struct weir__spans *spans, uint64_t from, uint64_t until)
     spans->items[spans->count++] = (struct weir__span){(uint32_t)from, (uint32_t)until};
 }
 
+void weir__spans_copy(struct weir__spans *to, const struct weir__spans *from)
+{
+    weir__spans_clear(to);
+    while (to->capacity < from->count && weir__spans_grow((void **)&to->items, &to->capacity,
+                                                          sizeof(*to->items), WEIR__SPANS_MAX))
+        continue;
+    to->count = from->count < to->capacity ? from->count : to->capacity;
+    to->is_short = from->is_short || to->count < from->count;
+    if (to->count > 0)
+        memcpy(to->items, from->items, to->count * sizeof(*to->items));
+}
+
 static int by_from(const void *a, const void *b)
 {
     const struct weir__span *left = a, *right = b;
     return (left->from > right->from) - (left->from < right->from);
+}
+
+/* The first that does not come behind the one before it. */
+static uint32_t ordered_until(const struct weir__spans *spans, uint32_t from)
+{
+    uint32_t i = from + 1;
+    while (i < spans->count && spans->items[i - 1].from <= spans->items[i].from)
+        i++;
+    return i < spans->count ? i : spans->count;
+}
+
+/* Two rows in order, the second of them short: from the end on each is put into its place once. */
+static bool insert_row(struct weir__spans *spans, uint32_t first)
+{
+    struct weir__span row[ROW_MAX];
+    uint32_t count = spans->count - first, to = spans->count, left = first;
+    if (count > ROW_MAX)
+        return false;
+    memcpy(row, spans->items + first, count * sizeof(*row));
+    while (count > 0) {
+        bool is_left = left > 0 && spans->items[left - 1].from > row[count - 1].from;
+        spans->items[--to] = is_left ? spans->items[--left] : row[--count];
+    }
+    return true;
 }
 
 /* They are mostly in order but for a few. False: it takes too long in this way. */
@@ -76,8 +114,10 @@ static bool insert_all(struct weir__spans *spans)
 
 void weir__spans_merge(struct weir__spans *spans)
 {
-    uint32_t count = 0;
-    if (!insert_all(spans))
+    uint32_t count = 0, first = ordered_until(spans, 0);
+    bool is_ordered = first == spans->count ||
+                      (ordered_until(spans, first) == spans->count && insert_row(spans, first));
+    if (!is_ordered && !insert_all(spans))
         qsort(spans->items, spans->count, sizeof(*spans->items), by_from);
     for (uint32_t i = 0; i < spans->count; i++) {
         struct weir__span *last = count > 0 ? &spans->items[count - 1] : NULL;

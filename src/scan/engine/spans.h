@@ -26,6 +26,8 @@ void weir__spans_fini(struct weir__spans *spans);
 void weir__spans_clear(struct weir__spans *spans);
 /* One that begins in the last one, or right behind it, makes that longer. */
 void weir__spans_add(struct weir__spans *spans, uint64_t from, uint64_t until);
+/* Makes it the same as another one; what there is no memory for is not there. */
+void weir__spans_copy(struct weir__spans *to, const struct weir__spans *from);
 /* In order, and no two that touch. */
 void weir__spans_merge(struct weir__spans *spans);
 /* Of merged ones the number of the first that ends behind this place; count: none does. */

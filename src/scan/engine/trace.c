@@ -155,13 +155,19 @@ static void look_at_copied(struct weir__spans *into, const struct weir__spans *s
     uint32_t first = 0;
     for (size_t c = 0; spans->count > 0 && c < edit->count; c++) {
         const struct weir__copied *copy = &edit->copies[c];
-        uint32_t until = copy->from + copy->length;
+        uint32_t until = copy->from + copy->length, shift = copy->to - copy->from;
         first = find_behind(spans, copy->from, first);
         for (uint32_t i = first; i < spans->count && spans->items[i].from < until; i++) {
             struct weir__span span = spans->items[i];
+            /* Nearly all of them: whole, and apart from the one before it. */
+            if (i > first && span.until <= until && into->count < into->capacity) {
+                into->items[into->count++] =
+                    (struct weir__span){span.from + shift, span.until + shift};
+                continue;
+            }
             uint32_t from = span.from > copy->from ? span.from : copy->from;
             uint32_t end = span.until < until ? span.until : until;
-            weir__spans_add(into, copy->to + (from - copy->from), copy->to + (end - copy->from));
+            weir__spans_add(into, from + shift, end + shift);
         }
     }
 }

@@ -91,9 +91,8 @@ static int scan(struct weir__scanner *scanner, const struct weir__object *object
         weir__trace_begin(text->trace, text->length);
     if (edit)
         scanner->only = &scanner->look;
-    for (uint32_t i = 0; edit && text->trace && i < scanner->look.units.count; i++)
-        weir__spans_add(&text->trace->units, scanner->look.units.items[i].from,
-                        scanner->look.units.items[i].until);
+    if (edit && text->trace)
+        weir__spans_copy(&text->trace->units, &scanner->look.units);
     return scanner->is_path_allowed ? 0 : weir__scanner_process(scanner, true);
 }
 

@@ -14,6 +14,7 @@
 
 #define COPY        0x80u
 #define COPY_LENGTH 0x10000u
+#define COPY_PIECE  2048u
 
 /* 7 bits a byte, lowest first. */
 static bool read_number(const uint8_t **at, const uint8_t *end, uint64_t *ret_number)
@@ -91,6 +92,17 @@ int weir__git_delta_next(struct weir__git_delta *delta, struct weir__git_delta_s
     return 1;
 }
 
+/* In pieces for which the library has loops of its own: for more it asks the processor to move
+ * bytes by itself, which takes twice as long on some where both sides are in the cache and neither
+ * is aligned. Nearly all bytes of a history pass here. */
+static void copy_bytes(uint8_t *to, const uint8_t *from, size_t length)
+{
+    for (size_t piece; length > 0; to += piece, from += piece, length -= piece) {
+        piece = length < COPY_PIECE ? length : COPY_PIECE;
+        memmove(to, from, piece); /* for memcpy the compiler would ask the processor itself */
+    }
+}
+
 int weir__git_delta_apply(const struct weir__git_delta *delta, const void *base, void *result)
 {
     const uint8_t *at = delta->_at, *end = delta->_end, *from_base = base;
@@ -113,7 +125,7 @@ int weir__git_delta_apply(const struct weir__git_delta *delta, const void *base,
         }
         if (length > left)
             return -WEIR_E_CORRUPT;
-        memcpy(out, source, length);
+        copy_bytes(out, source, length);
         out += length;
         left -= length;
     }

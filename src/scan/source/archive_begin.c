@@ -256,23 +256,48 @@ static const unsigned char *first_of_few(const struct weir__archive_beginning *o
     return best < length ? bytes + best : NULL;
 }
 
+void weir__archive_marks_init(struct weir__archive_marks *ret_marks,
+                              const struct weir__archive_beginning *ones)
+{
+    *ret_marks = (struct weir__archive_marks){.ones = ones};
+    for (const struct weir__archive_beginning *one = ones; one->magic; one++) {
+        unsigned pair = pair_of((const unsigned char *)one->magic);
+        ret_marks->pairs[pair / 64] |= UINT64_C(1) << pair % 64;
+        ret_marks->longest = one->length > ret_marks->longest ? one->length : ret_marks->longest;
+    }
+}
+
+static bool has_pair(const struct weir__archive_marks *marks, const unsigned char *bytes)
+{
+    unsigned pair = pair_of(bytes);
+    return marks->pairs[pair / 64] >> pair % 64 & 1;
+}
+
+bool weir__archive_marks_in(const struct weir__archive_marks *marks, const unsigned char *bytes,
+                            size_t length)
+{
+    for (size_t at = 0; at + 1 < length; at++)
+        for (const struct weir__archive_beginning *one = marks->ones;
+             has_pair(marks, bytes + at) && one->magic; one++)
+            if (length - at >= one->length && memcmp(bytes + at, one->magic, one->length) == 0)
+                return true;
+    return false;
+}
+
 /* In one pass, whatever their number is: bytes with which no magic begins are stepped over. */
 const unsigned char *weir__archive_begin_first(const struct weir__archive_beginning *ones,
                                                const unsigned char *bytes, size_t length)
 {
     if (are_few(ones))
         return first_of_few(ones, bytes, length);
-    uint64_t pairs[(1u << 16) / 64] = {0};
+    struct weir__archive_marks marks;
     const unsigned char *best = NULL;
     size_t reach = 0, until = length;
-    for (const struct weir__archive_beginning *one = ones; one->magic; one++) {
-        unsigned pair = pair_of((const unsigned char *)one->magic);
-        pairs[pair / 64] |= UINT64_C(1) << pair % 64;
+    weir__archive_marks_init(&marks, ones);
+    for (const struct weir__archive_beginning *one = ones; one->magic; one++)
         reach = one->at > reach ? one->at : reach;
-    }
     for (size_t at = 0; at + 1 < until; at++) {
-        unsigned pair = pair_of(bytes + at);
-        if (!(pairs[pair / 64] >> pair % 64 & 1))
+        if (!has_pair(&marks, bytes + at))
             continue;
         for (const struct weir__archive_beginning *one = ones; one->magic; one++) {
             const unsigned char *start = bytes + at - one->at;

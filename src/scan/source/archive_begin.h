@@ -30,6 +30,18 @@ const struct weir__archive_beginning *weir__archive_begin_of(enum weir__archive_
  * that know zip have its mark in them. */
 bool weir__archive_is_entry(const unsigned char *bytes, size_t length);
 
+/* What tells quickly that there is none. */
+struct weir__archive_marks {
+    const struct weir__archive_beginning *ones;
+    size_t longest;                  /* magic of them, in bytes */
+    uint64_t pairs[(1u << 16) / 64]; /* of bytes, with which their magics begin */
+};
+void weir__archive_marks_init(struct weir__archive_marks *ret_marks,
+                              const struct weir__archive_beginning *ones);
+/* Whether the magic of one is in the bytes, whatever stands around it. */
+bool weir__archive_marks_in(const struct weir__archive_marks *marks, const unsigned char *bytes,
+                            size_t length);
+
 /* The one of these that begins first in the bytes, or NULL. */
 const unsigned char *weir__archive_begin_first(const struct weir__archive_beginning *ones,
                                                const unsigned char *bytes, size_t length);

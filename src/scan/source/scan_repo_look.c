@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "archive_hidden.h"
+#include "archive_begin.h"
 #include "git/message.h"
 #include "git/pack_delta.h"
 #include "log.h"
@@ -35,6 +35,7 @@ struct kept_trace {
     struct weir__trace trace;
     uint32_t depth;   /* of the object that it is of: the last one there */
     const char *path; /* that it was scanned with: another one has other rules */
+    bool is_unmarked; /* it is a script, and no archive can begin in it */
 };
 
 struct weir__scan_hand {
@@ -43,7 +44,8 @@ struct weir__scan_hand {
     size_t copies_room;
     struct weir__scan_judged *judged;
     struct weir__scan_mentions *mentions;
-    struct weir__git_id seen[SEEN]; /* objects that were looked at to their end */
+    struct weir__archive_marks marks; /* of what may be hidden in a script */
+    struct weir__git_id seen[SEEN];   /* objects that were looked at to their end */
     size_t seen_count;
     uint64_t noted; /* of them, since the shard began */
 };
@@ -67,6 +69,8 @@ static struct weir__scan_hand *hand_of(struct weir__scan_worker *w)
     w->hand = weir__base_alloc(1, sizeof(*w->hand));
     for (size_t i = 0; w->hand && i < TRACES; i++)
         weir__trace_init(&w->hand->traces[i].trace);
+    if (w->hand)
+        weir__archive_marks_init(&w->hand->marks, weir__archive_begin_of(WEIR__ARCHIVE_SCRIPT));
     return w->hand;
 }
 
@@ -149,6 +153,7 @@ static struct kept_trace *forget(struct weir__scan_hand *hand, uint32_t depth)
     struct kept_trace *kept = &hand->traces[depth % TRACES];
     kept->depth = depth;
     kept->path = NULL;
+    kept->is_unmarked = false;
     kept->trace.is_known = false;
     return kept;
 }
@@ -202,30 +207,55 @@ static int look_at_text(struct weir__scan_worker *w, const struct weir__git_obje
     return result;
 }
 
-static size_t read_bytes(void *arg, uint64_t at, char *bytes, size_t length)
+static bool is_script(const struct weir__git_object *object)
 {
-    const struct weir__git_object *object = arg;
-    size_t left = at < object->length ? object->length - (size_t)at : 0;
-    size_t count = left < length ? left : length;
-    memcpy(bytes, object->bytes + (count > 0 ? at : 0), count);
-    return count;
+    const char *bytes = (const char *)object->bytes;
+    return weir__archive_is_run(bytes, object->length) &&
+           weir__archive_front(bytes, object->length) == WEIR__ARCHIVE_SCRIPT;
 }
 
-/* Whether it has to be opened as a file is. */
-static bool is_archive(const struct weir__git_object *object, bool is_binary)
+/* Whether there is a mark of an archive between two places, or across one of them. */
+static bool has_mark(const struct weir__archive_marks *marks, const struct weir__git_object *object,
+                     size_t from, size_t until)
 {
+    size_t beside = marks->longest - 1;
+    from = from > beside ? from - beside : 0;
+    until = object->length - until > beside ? until + beside : object->length;
+    return weir__archive_marks_in(marks, object->bytes + from, until - from);
+}
+
+/* Whether no archive can begin in a script, by the marks that all of them have: in one that was
+ * made from another that has none, only what is new can have one, or where bytes were put side by
+ * side. edit: or NULL, nothing is known. */
+static bool is_unmarked(struct weir__scan_hand *hand, const struct weir__git_object *object,
+                        const struct weir__edit *edit)
+{
+    size_t done = 0;
+    if (!edit || !hand->traces[(object->depth + TRACES - 1) % TRACES].is_unmarked)
+        return !has_mark(&hand->marks, object, 0, object->length);
+    for (size_t i = 0; i < edit->count; i++) {
+        if (has_mark(&hand->marks, object, done, edit->copies[i].to))
+            return false;
+        done = (size_t)edit->copies[i].to + edit->copies[i].length;
+    }
+    return !has_mark(&hand->marks, object, done, object->length);
+}
+
+/* Whether it has to be opened as a file is. is_unmarked: of a script. */
+static bool is_archive(const struct weir__git_object *object, bool is_binary, bool is_unmarked)
+{
+    const char *bytes = (const char *)object->bytes;
     const struct weir__archive_source source = {
-        .head = (const char *)object->bytes,
-        .head_length =
-            object->length < WEIR__ARCHIVE_PROBE_ALL ? object->length : WEIR__ARCHIVE_PROBE_ALL,
-        .size = object->length,
-        .read = read_bytes,
-        .arg = (void *)(uintptr_t)object,
-    };
+        .head = bytes, .head_length = object->length, .size = object->length};
+    size_t length =
+        object->length < WEIR__ARCHIVE_PROBE_ALL ? object->length : WEIR__ARCHIVE_PROBE_ALL;
     uint64_t at;
-    return weir__archive_probe(source.head, source.head_length) ||
-           ((is_binary || weir__archive_is_run(source.head, source.head_length)) &&
-            weir__archive_hidden(&source, &at));
+    if (weir__archive_probe(bytes, length))
+        return true;
+    if (!is_binary && !weir__archive_is_run(bytes, length))
+        return false;
+    return is_unmarked ? weir__archive_hidden_zip(&source, &at)
+                       : weir__archive_hidden(&source, &at) != NULL;
 }
 
 static bool has_doubt(const struct weir__scan_result *result)
@@ -249,11 +279,16 @@ static int look_at_blob(struct weir__scan_worker *w, const struct weir__git_obje
     struct weir__edit edit;
     bool has_new_nul, is_made = find_edit(w, object, NULL, &edit, &has_new_nul);
     bool is_binary = is_made ? has_new_nul : has_nul_anywhere(object);
-    *ret_is_file = is_archive(object, is_binary);
+    bool is_free =
+        !is_binary && is_script(object) && is_unmarked(w->hand, object, is_made ? &edit : NULL);
+    *ret_is_file = is_archive(object, is_binary, is_free);
     if (*ret_is_file)
         return 0; /* all of it comes later */
-    if (!is_binary && object->length <= WEIR__TEXT_MAX)
-        return look_at_text(w, object, what, NULL, is_made ? &edit : NULL, ret_result);
+    if (!is_binary && object->length <= WEIR__TEXT_MAX) {
+        int result = look_at_text(w, object, what, NULL, is_made ? &edit : NULL, ret_result);
+        w->hand->traces[object->depth % TRACES].is_unmarked = is_free;
+        return result;
+    }
     return scan_bytes(w, what, object->bytes, object->length, ret_result);
 }
 
@@ -451,7 +486,7 @@ int weir__scan_look_second(struct weir__scan_worker *w, struct weir__scan_repo *
         return 0;
     if (object->type == WEIR__GIT_BLOB) {
         if (suspect.flags & WEIR__SUSPECT_LARGE && !object->is_file &&
-            is_archive(object, has_nul_anywhere(object)))
+            is_archive(object, has_nul_anywhere(object), false))
             suspect.flags |= WEIR__SUSPECT_FILE; /* nobody could ask before */
         scan_at_paths(w, repo, object, &suspect, number);
     } else if (object->is_file) {

@@ -54,6 +54,43 @@ TEST(two_rows_one_behind_the_other)
     check_order(order);
 }
 
+/* The second of them shorter than those that are put into their places at once, as long, and
+ * longer. */
+TEST(a_short_row_behind_a_long_one)
+{
+    static const uint32_t steps[] = {4, 5, 10, 60, 299};
+    for (size_t s = 0; s < sizeof(steps) / sizeof(steps[0]); s++)
+        for (uint32_t first = 0; first < 2; first++) {
+            uint32_t order[COUNT], count = 0;
+            for (uint32_t i = 0; i < COUNT; i++)
+                if (i % steps[s] != first)
+                    order[count++] = i;
+            for (uint32_t i = first; i < COUNT; i += steps[s])
+                order[count++] = i;
+            CHECK_EQ(count, COUNT);
+            check_order(order);
+        }
+}
+
+TEST(a_copy)
+{
+    struct weir__spans one = {0}, other = {0};
+    weir__spans_add(&other, 1, 2);
+    weir__spans_copy(&other, &one);
+    CHECK(other.count == 0 && !other.is_short);
+    for (uint32_t i = 0; i < COUNT; i++)
+        weir__spans_add(&one, UINT64_C(4) * i, UINT64_C(4) * i + 2);
+    weir__spans_copy(&other, &one);
+    CHECK_EQ(other.count, COUNT);
+    for (uint32_t i = 0; i < COUNT; i++)
+        CHECK(other.items[i].from == 4 * i && other.items[i].until == 4 * i + 2);
+    one.is_short = true;
+    weir__spans_copy(&other, &one);
+    CHECK(other.is_short);
+    weir__spans_fini(&one);
+    weir__spans_fini(&other);
+}
+
 TEST(any_order)
 {
     uint32_t order[COUNT];
