@@ -276,6 +276,22 @@ def forks(count):
     pack.write()
 
 
+def comb(count):
+    """A chain of texts of 60 KB, from each of which two more are made; what goes on with the chain stands first."""
+    pack, line = Pack(), b"some words, again and again\n"
+    kept = line * (60000 // len(line))
+    base = pack.add(name_of(BLOB, kept + b"%08d\n" % 0), BLOB, kept + b"%08d\n" % 0)
+    for i in range(0, 3 * count, 3):
+        next_base = None
+        for k in range(i, i + 3):
+            steps = delta(len(kept) + 9, len(kept) + 9, [copy(0, len(kept)), b"\t%08d\n" % k])
+            at = pack.add(fake(k), OFS, steps, reach=back(pack.at - base))
+            next_base = next_base or at
+        base = next_base
+    pack.object(BLOB, secret())
+    pack.write()
+
+
 def self_tree(_):
     pack, own = Pack(), fake(1)
     blob = pack.object(BLOB, secret())
@@ -363,4 +379,4 @@ def midx(_):
 {"chain": chain, "fan": fan, "cycle": cycle, "offsets": offsets, "sizes": sizes, "delta-bomb": delta_bomb,
  "lies": lies, "large": large, "self-tree": self_tree, "wide-tree": wide_tree, "large-tree": large_tree,
  "message": message, "refs": refs, "tiny": tiny, "huge": huge,
- "forks": forks, "midx": midx, "thin": thin}[sys.argv[1]](int((sys.argv[2:] or ["0"])[0]))
+ "forks": forks, "comb": comb, "midx": midx, "thin": thin}[sys.argv[1]](int((sys.argv[2:] or ["0"])[0]))

@@ -53,6 +53,11 @@ make() {
 make chain 50000
 survives 'a chain of 50,000 deltas' 1 true 'blob:*'
 survives 'with little memory' 1 true 'blob:*' --delta-cache=2M
+
+make comb 3000
+survives 'a chain of 3,000 deltas with two more beside each' 1 true 'blob:*' --max-memory=256M --explain-limits
+is 'nobody of it is built twice' "$(grep -o 'families of deltas: [0-9]* objects' <<<"$err")" 'families of deltas: 0 objects'
+
 make fan 200
 survives 'many deltas of one text' 1 true 'blob:*'
 make cycle 1

@@ -10,6 +10,7 @@
 
 #include "banned.h"
 
+#define LEVELS_MAX  65536u /* of a chain, on which children are put in order */
 #define NONE        WEIR__GIT_NONE
 #define DIGIT_BITS  11u
 #define DIGITS      (1u << DIGIT_BITS)
@@ -200,15 +201,71 @@ uint32_t weir__git_plan_next(const struct weir__git_plan *plan, uint32_t root, u
     return next_in_family(plan, root, i, NULL, NULL);
 }
 
+/* What is known of an object on the path while what is built from it is gone through. */
+struct level {
+    uint32_t height;  /* of what was, in steps */
+    uint32_t deepest; /* who leads to that */
+};
+
+/* A base is needed until the last that is built from it was entered. So the child that most steps
+ * follow comes last: the others are done then, and nobody on a long chain waits for its end. */
+static void put_last(struct weir__git_plan *plan, uint32_t base, uint32_t child)
+{
+    uint32_t *at = &plan->_child[base];
+    while (*at != child)
+        at = &plan->_next[*at];
+    *at = plan->_next[child];
+    while (*at != NONE)
+        at = &plan->_next[*at];
+    *at = child;
+    plan->_next[child] = NONE;
+}
+
+static void leave_level(struct weir__git_plan *plan, uint32_t i, struct level *levels,
+                        uint32_t depth)
+{
+    struct level *own = &levels[depth];
+    if (own->height > 1)
+        put_last(plan, i, own->deepest);
+    if (depth > 0 && own->height + 1 > own[-1].height)
+        own[-1] = (struct level){own->height + 1, i};
+    *own = (struct level){0};
+}
+
+/* levels: room for so many, all zero. Children beyond them stay in their order. */
+static void reach_family(struct weir__git_plan *plan, uint32_t root, struct level *levels,
+                         uint32_t levels_count)
+{
+    uint64_t flags = WEIR__GIT_PLAN_REACHED | (plan->_offsets[root] & WEIR__GIT_PLAN_TYPE);
+    uint32_t i = root, depth = 0;
+    for (;;) {
+        plan->_offsets[i] |= flags;
+        if (plan->_child[i] != NONE) {
+            i = plan->_child[i];
+            depth++;
+            continue;
+        }
+        for (uint32_t next = NONE; next == NONE; depth -= next == NONE) {
+            uint32_t base = plan->_parent[i];
+            next = i == root ? NONE : plan->_next[i];
+            if (depth < levels_count)
+                leave_level(plan, i, levels, depth);
+            if (i == root)
+                return;
+            i = next == NONE ? base : next;
+        }
+    }
+}
+
 static void reach(struct weir__git_plan *plan)
 {
-    for (uint32_t root = 0; root < plan->count; root++) {
-        if (plan->_parent[root] != NONE)
-            continue;
-        uint64_t type = plan->_offsets[root] & WEIR__GIT_PLAN_TYPE;
-        for (uint32_t i = root; i != NONE; i = weir__git_plan_next(plan, root, i))
-            plan->_offsets[i] |= WEIR__GIT_PLAN_REACHED | type;
-    }
+    uint32_t count = plan->count < LEVELS_MAX ? plan->count : LEVELS_MAX;
+    /* Without memory for it the order is that of offsets. */
+    struct level *levels = count > 0 ? weir__base_alloc(count, sizeof(*levels)) : NULL;
+    for (uint32_t root = 0; root < plan->count; root++)
+        if (plan->_parent[root] == NONE)
+            reach_family(plan, root, levels, levels ? count : 0);
+    weir__base_free(levels);
 }
 
 /* --- making one --- */
