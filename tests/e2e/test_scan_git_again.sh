@@ -273,6 +273,26 @@ for i in 1 2 3; do
 done
 is 'and is looked at when it is not' "$(found)" 'status 0: true'
 
+# --- what is allowed is counted, in each version that has it ---
+
+begin
+seq 500 >a
+echo "t = \"$pat\" # weir:allow" >>a
+commit
+for i in 1 2; do
+    echo "$i" >>a
+    commit
+done
+git commit -q --allow-empty -m "t = \"$pat\" # weir:allow"
+git repack -qad
+for options in --no-state '--no-state --full-scan' --threads=2; do
+    # shellcheck disable=SC2086 # one, or two
+    run "$WEIR" scan --history=only --json $options .
+    is "three versions and a message, $options" "$status $(summary allowed)" '0 4'
+done
+run "$WEIR" scan --history=only --json .
+is 'none of what was not looked at again' "$status $(summary allowed)" '0 0'
+
 # --- what cannot be read in one of two places ---
 
 damage() { # an object in the only pack, where its packed bytes begin: the name of it

@@ -53,7 +53,9 @@
  *   complete, interrupted    complete: all was scanned, and every secret is listed
  *   secrets, places          listed ones, and all places of them
  *   unlisted_places          of those, the ones that are not listed
- *   allowed, ignored, unlisted   found and not told, the last ones for want of memory
+ *   allowed, ignored, unlisted   found and not told, the last ones for want of memory; of a history
+ *                                what was allowed counts in each object, and those that were not
+ *                                looked at in this scan do not count
  *   files, bytes, archives, members   scanned
  *   repositories, objects    histories, and the blobs, commits and tags that were looked at in
  * them; shallow   of the histories, those of shallow clones, which end early; bytes has those of

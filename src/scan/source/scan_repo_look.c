@@ -304,6 +304,7 @@ static int look_at_message(struct weir__scan_worker *w, const struct weir__git_o
         struct weir__scan_result one = {0};
         result = scan_bytes(w, what, bytes + part.offset, part.length, &one);
         ret_sum->findings += one.findings;
+        ret_sum->allowed += one.allowed;
         ret_sum->gave_up += one.gave_up;
         ret_sum->is_decode_truncated |= one.is_decode_truncated;
         ret_sum->is_judged_early |= one.is_judged_early;
@@ -359,6 +360,8 @@ int weir__scan_look_first(struct weir__scan_worker *w, struct weir__scan_repo *r
     else if (is_file || result.findings > 0 || has_doubt(&result))
         weir__scan_suspect(w, repo, &object->id,
                            kind | (is_file ? WEIR__SUSPECT_FILE : WEIR__SUSPECT_FOUND));
+    else
+        w->counts.allowed += result.allowed; /* of a suspect the second look counts them */
     /* One that could not be noted is to be met again, and one whose parents may come. */
     if (error == 0 && w->gaps == gaps && is_whole)
         note_seen(w, repo, &object->id);
