@@ -220,6 +220,15 @@ static int prepare_keywords(struct making *making, uint32_t index,
     return 0;
 }
 
+static enum weir__rank rank_of(const struct weir__rule *rule)
+{
+    if (strncmp(rule->id, "generic", 7) == 0)
+        return WEIR__RANK_GENERIC;
+    if (rule->gives_way)
+        return WEIR__RANK_AROUND;
+    return rule->is_bound ? WEIR__RANK_CONTEXT : WEIR__RANK_FORM;
+}
+
 /* What needs no study. */
 static int choose(struct making *making, uint32_t index)
 {
@@ -234,9 +243,8 @@ static int choose(struct making *making, uint32_t index)
     }
     prepared->is_gate = rule->check && weir__check_is_gate(rule->check);
     prepared->is_proof = rule->check && weir__check_is_proof(rule->check);
-    prepared->is_generic = strncmp(rule->id, "generic", 7) == 0;
-    prepared->rank = prepared->is_generic ? 2 : rule->gives_way ? 1 : 0;
-    prepared->is_doubtful = prepared->rank > 0;
+    prepared->rank = (uint8_t)rank_of(rule);
+    prepared->is_doubtful = prepared->rank > WEIR__RANK_FORM;
     prepared->has_expression = rule->regex && rule->regex[0] != '\0';
     return 0;
 }

@@ -103,7 +103,10 @@ struct weir__anchor {
     uint32_t keyword;
 };
 
-#define WEIR__RANK_GENERIC 2u /* the last: nobody gives way to it but its like */
+/* Who gives way to whom: each to those of lower ranks, and to earlier rules of its own; the first
+ * to nobody. What a token is, its form says; the words before it say less, what it stands in less
+ * than that, and a generic rule knows nothing of it. */
+enum weir__rank { WEIR__RANK_FORM, WEIR__RANK_CONTEXT, WEIR__RANK_AROUND, WEIR__RANK_GENERIC };
 
 struct weir__prepared {
     const struct weir__rule *rule;
@@ -117,9 +120,7 @@ struct weir__prepared {
     bool has_expression;
     bool is_by_literals; /* they are looked for, and not the expression */
     uint8_t look;        /* where: enum weir__look */
-    bool is_generic;     /* gives way to any other rule that has the same secret */
-    uint8_t rank;        /* who gives way to whom: 0 to nobody, 1 to those and to earlier rules that
-                          * say that they do, 2 (generic) to all of them and to earlier generic ones */
+    uint8_t rank;        /* enum weir__rank */
     bool is_doubtful;    /* gives way, and no other rule asks whether it is there */
 };
 
@@ -610,7 +611,8 @@ uint32_t weir__pending_text(struct weir__pending *pending, const char *bytes, si
 /* Whether it asks for no other rule, and gives way to none. */
 static inline bool weir__is_independent(const struct weir__prepared *prepared)
 {
-    return !prepared->rule->is_hidden && prepared->rank == 0 && prepared->rule->required_count == 0;
+    return !prepared->rule->is_hidden && prepared->rank == WEIR__RANK_FORM &&
+           prepared->rule->required_count == 0;
 }
 /* Whether a keyword of the rule was seen, or it has none. */
 bool weir__pending_has_keyword(const struct weir__scanner *scanner,

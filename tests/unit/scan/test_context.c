@@ -293,4 +293,79 @@ TEST(the_right_value_in_the_wrong_place)
     take_down(&rig);
 }
 
+/* --- a token that another rule knows --- */
+
+/* What was found in the text at hand: how often, and by which rule last. */
+static struct {
+    unsigned count;
+    char by[WEIR__RULE_ID_MAX + 1];
+} told;
+
+static void count_one(void *arg, const struct weir__finding *finding)
+{
+    (void)arg;
+    told.count++;
+    copy(told.by, sizeof(told.by), finding->rule->id, strlen(finding->rule->id));
+}
+
+/* Each knows its token by its form. */
+static const struct {
+    const char *rule, *token;
+} known[] = {
+    {"github-pat", "ghp_Hh4kJ2mN8pQ6rS1tV3wX5yZ7aB9cD0eF2gH4"},
+    {"aws-access-key-id", "AKIAQ3R5T7V2X4Z6B7CD"},
+    {"slack-bot-token", "xoxb-263594206564-2343594206574-FGqddMF8t08v8N7Oq4i57vs1"},
+    {"google-api-key", "AIzaSyD-9tSrke72PouQMnMX-a7eZSW0jkFMBWY"},
+    {"stripe-secret-key", "sk_live_51Hb3Kq9Lm2Zx7Vw4Tn8Rb3Jd6"},
+    {"npm-token", "npm_q7Zx2Vk9Lw4Tn8Rb3Jd6h5Gf1Ds0Pa8ZxCv3"},
+    {"gitlab-pat", "glpat-x7Tz2Kq9Lm4Vw8Rb3Jd6"},
+    {"sendgrid-api-key", "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"},
+};
+
+/* The words of the rule's first example that can be taken apart, as a name. */
+static bool name_of_rule(struct rig *rig, const struct weir__rule *rule, char name[NAME_MAX])
+{
+    for (size_t k = 0; k < rule->examples.count; k++)
+        if (finds(rig, rule, rule->examples.items[k])) {
+            name_of(seen.match, seen.secret, name);
+            return name[0] != '\0';
+        }
+    return false;
+}
+
+static unsigned try_known(struct rig *rig, struct weir__scanner *counting,
+                          const struct weir__rule *rule)
+{
+    char name[NAME_MAX], text[PLACE_MAX];
+    unsigned wrong = 0;
+    if (!name_of_rule(rig, rule, name))
+        return 0;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        struct weir__object object = {.path = "example"};
+        fill("N = \"V\"\n", name, known[i].token, text);
+        told.count = 0;
+        CHECK_EQ(weir__scanner_begin(counting, &object), 0);
+        CHECK_EQ(weir__scanner_feed(counting, text, strlen(text)), 0);
+        CHECK_EQ(weir__scanner_end(counting, NULL), 0);
+        if ((told.count != 1 || strcmp(told.by, known[i].rule) != 0) && ++wrong)
+            printf("# %u findings, by %s: %s", told.count, told.count > 0 ? told.by : "none", text);
+    }
+    return wrong;
+}
+
+TEST(a_token_is_what_its_form_says)
+{
+    struct rig rig = set_up();
+    struct weir__sink sink = {.finding = count_one};
+    struct weir__scanner *counting;
+    unsigned wrong = 0;
+    CHECK_EQ(weir__scanner_new(&counting, rig.engine, &sink), 0);
+    for (size_t i = 0; i < rig.rules->rules_count; i++)
+        if (rig.rules->rules[i].is_bound)
+            wrong += try_known(&rig, counting, &rig.rules->rules[i]);
+    CHECK_EQ(wrong, 0);
+    weir__scanner_free(counting);
+    take_down(&rig);
+}
+
 TAP_MAIN()
