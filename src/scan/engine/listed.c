@@ -2,7 +2,8 @@
  *
  * A match has one secret, and its name stands before the first value alone. So the list is read on
  * from there, as far as the rule is wide: strings with commas between them, or lines that begin
- * with the same blanks and a dash. What is no value in that (a mapping, a call) ends the list.
+ * with the same blanks and a dash. What is no value in that (a mapping, a call) ends the list. In a
+ * string that has another text in it the quotation marks have the same backslashes before them.
  */
 #include <string.h>
 
@@ -64,19 +65,37 @@ static size_t end_of_string(struct text text, size_t at)
     return is_at(text, at, quote) ? at : NONE;
 }
 
+static size_t pass_escapes(struct text text, size_t at)
+{
+    while (is_at(text, at, '\\'))
+        at++;
+    return at;
+}
+
+/* Where the string in an escaped text ends, before its backslashes; or NONE. */
+static size_t end_of_escaped(struct text text, size_t at)
+{
+    do
+        at++;
+    while (at < text.end && text.bytes[at] != '\\' && text.bytes[at] != '\n');
+    return is_at(text, at, '\\') ? at : NONE;
+}
+
 static bool next_string(struct text text, struct weir__match *match)
 {
-    size_t at = match->secret_until;
+    size_t at = pass_escapes(text, match->secret_until), escapes = at - match->secret_until;
     if (!is_quote(text, at))
         return false;
     at = pass_gap(text, at + 1);
     if (!is_at(text, at, ','))
         return false;
     at = pass_gap(text, at + 1);
-    size_t end = is_quote(text, at) ? end_of_string(text, at) : NONE;
+    size_t quote = pass_escapes(text, at), end = NONE;
+    if (quote - at == escapes && is_quote(text, quote))
+        end = escapes > 0 ? end_of_escaped(text, quote) : end_of_string(text, quote);
     if (end == NONE)
         return false;
-    match->secret_from = at + 1;
+    match->secret_from = quote + 1;
     match->secret_until = end;
     return true;
 }
