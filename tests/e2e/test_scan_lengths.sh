@@ -41,7 +41,7 @@ for length in (100, 3990, 4100, 8192):
     value = f"{HEAD}.eyJ{text(length)}.{text(43)}"
     write(f"payload-{length}", "@", value, len(value))
 write("payload-9000", "@", f"{HEAD}.eyJ{text(9000)}.{text(43)}", len(HEAD) + 4 + 8192)
-for length in (900, 1500, 4096):
+for length in (900, 1500, 4096, 4100, 7900):
     value = f"eyJ{text(length)}.eyJ{text(100)}.{text(43)}"
     write(f"header-{length}", "@", value, len(value))
 with open(sys.argv[1], "w") as file:
