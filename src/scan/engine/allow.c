@@ -15,13 +15,15 @@
 
 struct list {
     const struct weir__allow *allow;
-    struct weir__matcher *paths, *regexes;
+    struct weir__matcher *paths;
+    struct weir__quick_list regexes;
 };
 
 struct weir__allow_state {
     struct weir__matcher *matchers;
     size_t matchers_count;
     struct list *lists; /* global ones first, then those of each rule in order */
+    size_t lists_count;
     size_t global_count;
     size_t *first;  /* by rule: its first list; one more at the end */
     uint8_t *about; /* by rule and global list: whether the one is for the other */
@@ -47,7 +49,8 @@ static void fill(struct weir__allow_state *state, struct list *list,
 {
     list->allow = allow;
     list->paths = take(state, &allow->paths);
-    list->regexes = take(state, &allow->regexes);
+    list->regexes.matchers = take(state, &allow->regexes);
+    list->regexes.count = allow->regexes.count;
 }
 
 static bool is_for(const struct weir__allow *allow, const struct weir__rule *rule)
@@ -99,7 +102,7 @@ int weir__allow_state_new(struct weir__allow_state **ret_state, const struct wei
         for (size_t i = 0; i < engine->prepared[r].rule->allows_count; i++)
             fill(state, &state->lists[at++], &engine->prepared[r].rule->allows[i]);
     }
-    state->first[engine->count] = at;
+    state->first[engine->count] = state->lists_count = at;
     *ret_state = state;
     return 0;
 }
@@ -110,6 +113,8 @@ void weir__allow_state_free(struct weir__allow_state *state)
         return;
     for (size_t i = 0; i < state->matchers_count; i++)
         weir__matcher_fini(&state->matchers[i]);
+    for (size_t i = 0; i < state->lists_count; i++)
+        weir__quick_free(state->lists[i].regexes.quick);
     weir__base_free(state->matchers);
     weir__base_free(state->lists);
     weir__base_free(state->first);
@@ -172,7 +177,7 @@ static bool has_stopword(const struct weir__allow *allow, const struct weir__all
     return false;
 }
 
-static bool matches_target(struct weir__scanner *scanner, const struct list *list,
+static bool matches_target(struct weir__scanner *scanner, struct list *list,
                            const struct weir__allow_subject *subject)
 {
     const char *text = subject->secret;
@@ -184,10 +189,10 @@ static bool matches_target(struct weir__scanner *scanner, const struct list *lis
         text = subject->line;
         length = subject->line_length;
     }
-    return any_matches(scanner, list->regexes, list->allow->regexes.count, text, length);
+    return weir__quick_any(scanner, &list->regexes, text, length);
 }
 
-static bool allows(struct weir__scanner *scanner, const struct list *list,
+static bool allows(struct weir__scanner *scanner, struct list *list,
                    const struct weir__allow_subject *subject)
 {
     const struct weir__allow *allow = list->allow;
@@ -244,7 +249,7 @@ static bool is_of_secret(const struct weir__allow *allow)
 static bool allows_lately(struct weir__scanner *scanner, size_t number,
                           const struct weir__allow_subject *subject)
 {
-    const struct list *list = &scanner->allows->lists[number];
+    struct list *list = &scanner->allows->lists[number];
     struct weir__lately *lately =
         number < WEIR__LATELY_LISTS && is_of_secret(list->allow)
             ? weir__lately_of(scanner, subject->secret, subject->secret_length)

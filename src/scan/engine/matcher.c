@@ -16,13 +16,14 @@
 
 #define USES_MAX       48u
 #define LOOKBEHIND_MAX 1024u
+#define CHARACTER      4u   /* bytes: an edge of a word asks for the next one */
 #define USES_LATE      512u /* before it is worth a millisecond to know more */
+#define WIDE_OPTIONS   (PCRE2_UTF | PCRE2_MATCH_INVALID_UTF)
 #define OPTIONS        (PCRE2_DOLLAR_ENDONLY | PCRE2_USE_OFFSET_LIMIT)
 
 static pcre2_code *compile(const char *text, int *ret_error, PCRE2_SIZE *ret_at)
 {
-    uint32_t options =
-        OPTIONS | (weir__expression_is_wide(text) ? PCRE2_UTF | PCRE2_MATCH_INVALID_UTF : 0);
+    uint32_t options = OPTIONS | (weir__expression_is_wide(text) ? WIDE_OPTIONS : 0);
     return pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, options, ret_error, ret_at, NULL);
 }
 
@@ -62,6 +63,21 @@ static bool can_be_machine_code(const char *text)
     return true;
 }
 
+/* In ASCII nothing is cut or damaged: so it is matched faster, and by machine code in any case. */
+static pcre2_code *compile_plain(const char *text)
+{
+    int error;
+    PCRE2_SIZE at;
+    if (!weir__expression_is_wide(text))
+        return NULL;
+    pcre2_code *code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, OPTIONS | PCRE2_UTF,
+                                     &error, &at, NULL);
+    if (code && pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0)
+        return code;
+    pcre2_code_free(code);
+    return NULL;
+}
+
 static pcre2_code *code_of(struct weir__matcher *matcher)
 {
     int error;
@@ -70,8 +86,11 @@ static pcre2_code *code_of(struct weir__matcher *matcher)
         matcher->code =
             matcher->is_rule ? compile_rule(matcher->text) : compile(matcher->text, &error, &at);
         matcher->lookbehind = lookbehind_of(matcher->code);
-    } else if (++matcher->uses == USES_MAX && can_be_machine_code(matcher->text)) {
-        matcher->is_machine_code = pcre2_jit_compile(matcher->code, PCRE2_JIT_COMPLETE) == 0;
+    } else if (++matcher->uses == USES_MAX) {
+        if (can_be_machine_code(matcher->text))
+            matcher->is_machine_code = pcre2_jit_compile(matcher->code, PCRE2_JIT_COMPLETE) == 0;
+        if (!matcher->is_rule)
+            matcher->plain = compile_plain(matcher->text);
     }
     return matcher->code;
 }
@@ -109,7 +128,8 @@ bool weir__matcher_check(const char *text, uint32_t *ret_groups, char *reason, s
 void weir__matcher_fini(struct weir__matcher *matcher)
 {
     pcre2_code_free(matcher->code);
-    matcher->code = NULL;
+    pcre2_code_free(matcher->plain);
+    matcher->code = matcher->plain = NULL;
     weir__base_free(matcher->late);
     matcher->late = NULL;
 }
@@ -126,8 +146,43 @@ const char *weir__matcher_late(struct weir__matcher *matcher)
     return matcher->late ? matcher->late : "";
 }
 
+bool weir__matcher_may_begin(struct weir__matcher *matcher, pcre2_match_data *data,
+                             const char *bytes, size_t length, size_t from)
+{
+    const pcre2_code *code = code_of(matcher);
+    uint32_t options = PCRE2_ANCHORED | (from < length ? PCRE2_PARTIAL_HARD : 0);
+    return !code || pcre2_match(code, (PCRE2_SPTR)bytes, length, from, options, data, NULL) !=
+                        PCRE2_ERROR_NOMATCH;
+}
+
+bool weir__matcher_reach(struct weir__matcher *matcher, size_t *ret_before, size_t *ret_behind)
+{
+    struct weir__expression study;
+    if (matcher->extent == 0) {
+        matcher->extent = UINT32_MAX;
+        if (weir__expression_study(matcher->text, &study) == 0 &&
+            study.extent_max < WEIR__WIDTH_MAX)
+            matcher->extent = (uint32_t)study.extent_max + CHARACTER;
+    }
+    if (matcher->extent == UINT32_MAX || !code_of(matcher) || matcher->lookbehind == UINT32_MAX)
+        return false;
+    *ret_before = matcher->lookbehind + CHARACTER;
+    *ret_behind = matcher->extent;
+    return true;
+}
+
+static bool is_ascii(const char *text, size_t length)
+{
+    uint8_t all = 0;
+    for (size_t i = 0; i < length; i++)
+        all |= (uint8_t)text[i];
+    return all < 0x80;
+}
+
 bool weir__matcher_has(struct weir__matcher *matcher, pcre2_match_data *data, const char *subject,
                        size_t length)
 {
+    if (matcher->plain && is_ascii(subject, length))
+        return pcre2_jit_match(matcher->plain, (PCRE2_SPTR)subject, length, 0, 0, data, NULL) > 0;
     return weir__matcher_run(matcher, subject, length, 0, 0, data, NULL) > 0;
 }

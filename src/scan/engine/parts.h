@@ -9,7 +9,7 @@
  *   kept.c        the same, from a cache and into it
  *   edge.c        where what a rule looks for may begin: behind an escape, too
  *   matcher.c     PCRE2: expressions compiled when first needed, matches inside bounds
- *   allow.c       allow lists
+ *   allow.c       allow lists; quick.c: what of them need not be asked
  *   verdict.c     what all of these have to say about a path
  *   confirm.c     from a match to a candidate: every gate; binding.h: whose value it is
  *   listed.c      the values of a list that follow the first
@@ -57,15 +57,26 @@ WEIR_MUST_USE int weir__edge_widen(const char *text, bool is_looking_back, char 
 
 /* --- expressions, compiled by each thread when first needed --- */
 
+/* No match begins in [from, until) of the object, or of the decoded run. */
+struct weir__bare {
+    uint64_t generation; /* of the view */
+    uint64_t from, until;
+    bool is_end; /* one begins at the end of that */
+};
+
 struct weir__matcher {
     const char *text;
-    pcre2_code *code; /* NULL until needed */
+    pcre2_code *code;  /* NULL until needed */
+    pcre2_code *plain; /* of a wide one, for texts of ASCII; else NULL */
     unsigned uses;
     bool is_machine_code;
     uint32_t lookbehind; /* bytes before a start that make a difference; UINT32_MAX: not known */
     bool is_rule;        /* the edge that it begins with holds behind an escape, too */
     bool is_studied;
     char *late; /* what every match has in it (expression.h); NULL: not known */
+    uint32_t extent; /* bytes from the beginning of a match on that make a difference; 0: not asked
+                      * yet, UINT32_MAX: not known */
+    struct weir__bare bare;
 };
 
 void weir__matcher_fini(struct weir__matcher *matcher);
@@ -80,6 +91,12 @@ int weir__matcher_run(struct weir__matcher *matcher, const char *subject, size_t
 /* The late literal of an expression that has been run often; "": it has none, or is not run often.
  */
 const char *weir__matcher_late(struct weir__matcher *matcher);
+/* Whether what matches may begin with these bytes from an offset on, and go on behind them. */
+bool weir__matcher_may_begin(struct weir__matcher *matcher, pcre2_match_data *data,
+                             const char *bytes, size_t length, size_t from);
+/* Whether it is known on which bytes a match depends: so many before its beginning, and so many from
+ * there on, at most. */
+bool weir__matcher_reach(struct weir__matcher *matcher, size_t *ret_before, size_t *ret_behind);
 /* Why it cannot be compiled: one line. True: it can, and has so many groups. */
 bool weir__matcher_check(const char *text, uint32_t *ret_groups, char *reason, size_t size);
 
@@ -471,6 +488,20 @@ bool weir__allow_has_commit(const struct weir__allow *allow, const char *commit)
 /* The paths of each list that has some, by turns. */
 void weir__allow_each_paths(struct weir__scanner *scanner, void *arg,
                             void (*each)(void *arg, struct weir__matcher *paths, size_t count));
+
+/* --- quick.c --- */
+/* The expressions of an allow list. */
+struct weir__quick_list {
+    struct weir__matcher *matchers;
+    size_t count;
+    unsigned uses;
+    struct weir__quick *quick; /* 150 KB, of a list that is asked often; else NULL */
+};
+/* Accepts NULL. */
+void weir__quick_free(struct weir__quick *quick);
+/* Whether one of the expressions matches in the text, which may be a part of the view at hand. */
+bool weir__quick_any(struct weir__scanner *scanner, struct weir__quick_list *list, const char *text,
+                     size_t length);
 
 /* --- lately.c --- */
 /* What is known of these bytes. NULL: they are too many, or none. */
