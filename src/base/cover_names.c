@@ -39,11 +39,17 @@ size_t weir__cover_name_length(const char *text)
     return length;
 }
 
+/* Whether two letters may be one in different cases, which rules out most words. */
+static bool is_alike(char one, char other)
+{
+    return ((one ^ other) & ~0x20) == 0;
+}
+
 bool weir__cover_has_inside(const char *name, size_t length, const char *word)
 {
     size_t word_length = strlen(word);
     for (size_t i = 0; i + word_length <= length; i++)
-        if (strncasecmp(name + i, word, word_length) == 0)
+        if (is_alike(name[i], word[0]) && strncasecmp(name + i, word, word_length) == 0)
             return true;
     return false;
 }
@@ -57,8 +63,9 @@ static bool has_end(const char *name, size_t length, const char *word)
 
 bool weir__cover_is_one_of(const char *word, size_t length, const char *const *words)
 {
-    for (; *words; words++)
-        if (length == strlen(*words) && strncasecmp(word, *words, length) == 0)
+    for (; length > 0 && *words; words++)
+        if (is_alike(word[0], **words) && length == strlen(*words) &&
+            strncasecmp(word, *words, length) == 0)
             return true;
     return false;
 }

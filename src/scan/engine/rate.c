@@ -15,6 +15,8 @@
 #define DEPENDENCE 8.0    /* of letters on each other: words are made of them */
 #define UPPER      0.12   /* of a letter's occurrences are upper case */
 #define SHORT_RATE 2000.0 /* of two bytes, whatever they are: some text is full of them */
+#define WORD_MIN   3u     /* letters of the words below */
+#define WORD_MAX   11u
 
 /* In a thousand bytes of source, of either case. */
 static const double letters[26] = {
@@ -130,10 +132,8 @@ static const struct {
          " "},
 };
 
-/* Of the words above, which have nothing but small letters and '_'. */
-#define WORD_MIN 3u
-#define WORD_MAX 11u
-
+/* Expressions are also studied while something is scanned: what is no such word is not looked for.
+ */
 static double rate_of_word(const char *text, size_t length)
 {
     char word[WORD_MAX + 3] = " ";
@@ -146,7 +146,7 @@ static double rate_of_word(const char *text, size_t length)
     }
     word[length + 1] = ' ';
     for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
-        if (strstr(classes[i].words, word))
+        if (memmem(classes[i].words, strlen(classes[i].words), word, length + 2))
             return classes[i].rate;
     return 0;
 }
