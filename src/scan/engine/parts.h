@@ -73,7 +73,7 @@ struct weir__matcher {
     uint32_t lookbehind; /* bytes before a start that make a difference; UINT32_MAX: not known */
     bool is_rule;        /* the edge that it begins with holds behind an escape, too */
     bool is_studied;
-    char *late; /* what every match has in it (expression.h); NULL: not known */
+    char *late;      /* what every match has in it (expression.h); NULL: not known */
     uint32_t extent; /* bytes from the beginning of a match on that make a difference; 0: not asked
                       * yet, UINT32_MAX: not known */
     struct weir__bare bare;
@@ -94,8 +94,8 @@ const char *weir__matcher_late(struct weir__matcher *matcher);
 /* Whether what matches may begin with these bytes from an offset on, and go on behind them. */
 bool weir__matcher_may_begin(struct weir__matcher *matcher, pcre2_match_data *data,
                              const char *bytes, size_t length, size_t from);
-/* Whether it is known on which bytes a match depends: so many before its beginning, and so many from
- * there on, at most. */
+/* Whether it is known on which bytes a match depends: so many before its beginning, and so many
+ * from there on, at most. */
 bool weir__matcher_reach(struct weir__matcher *matcher, size_t *ret_before, size_t *ret_behind);
 /* Why it cannot be compiled: one line. True: it can, and has so many groups. */
 bool weir__matcher_check(const char *text, uint32_t *ret_groups, char *reason, size_t size);

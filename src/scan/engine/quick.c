@@ -4,8 +4,8 @@
  * could be ruled out by two bytes: what begins with a letter is no reference that begins with `$`,
  * and a word that is looked for anywhere has a first and a second byte. Which two bytes a match can
  * begin with is asked of PCRE2 itself: given them alone, and told that more may come, it says that
- * there is no match, or that there may be one. That takes some milliseconds for a list, and so it is
- * done for those that are asked often. With it a table says for two bytes which expressions may
+ * there is no match, or that there may be one. That takes some milliseconds for a list, and so it
+ * is done for those that are asked often. With it a table says for two bytes which expressions may
  * match from there, a bit for each.
  *
  * A line may be long, and is that for each match in it: 8 KiB for each 50 bytes. What an expression
@@ -19,11 +19,11 @@
 
 #include "banned.h"
 
-#define USES_MIN   8192u /* of a list, before a table is worth its time */
-#define MASK_BITS  64u   /* expressions of a list; the others are always asked */
-#define FIRST      0x20u /* the printable bytes, of which the table knows */
-#define BYTES      95u
-#define LONG_LINE  512u /* bytes */
+#define USES_MIN  8192u /* of a list, before a table is worth its time */
+#define MASK_BITS 64u   /* expressions of a list; the others are always asked */
+#define FIRST     0x20u /* the printable bytes, of which the table knows */
+#define BYTES     95u
+#define LONG_LINE 512u /* bytes */
 
 struct weir__quick {
     uint64_t always;               /* those of which nothing is known */
@@ -146,8 +146,7 @@ static int begins_in(struct weir__scanner *scanner, struct weir__matcher *matche
     if (from >= until)
         return 0;
     pcre2_set_offset_limit(scanner->context, until - 1);
-    int found =
-        weir__matcher_run(matcher, text, length, from, 0, scanner->data, scanner->context);
+    int found = weir__matcher_run(matcher, text, length, from, 0, scanner->data, scanner->context);
     return found == PCRE2_ERROR_NOMATCH ? 0 : found;
 }
 
@@ -165,7 +164,8 @@ static int begins_between(struct weir__scanner *scanner, struct weir__matcher *m
     if (bare->is_end)
         return 1;
     size_t length = view->length - until > extent ? until + extent : view->length;
-    int found = begins_in(scanner, matcher, view->bytes, length, (size_t)(bare->until - base), until);
+    int found =
+        begins_in(scanner, matcher, view->bytes, length, (size_t)(bare->until - base), until);
     if (found >= 0) {
         bare->is_end = found > 0;
         bare->until = found > 0 ? base + pcre2_get_startchar(scanner->data) : end;

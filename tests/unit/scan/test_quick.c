@@ -14,15 +14,27 @@
 /* At the beginning, at the end, in the middle, empty, with edges of words and lines, behind other
  * bytes, of characters; most in the form that lists have. */
 static const char *const of_values[] = {
-    "^\\$(?:[a-z]+$|\\{)",     "(?i)pass|wort",         "^[A-Z][a-z]+(?: [a-z]+)+$",
-    "[\\w)]\\}\\}|&lt;",       "\\bex\\b",              "\\Bxy\\B",
-    "(?<=[=:])zz",             "^\\s|^$|q\\d$",         "(?m)^k\\d",
-    "x(?=y)|a(?!b)c",          "^ [+.]|\\s\\S*[.+]$",   "^[\\p{L}_.-]+\\d?[+.]$",
-    "(?i)ö|l[oö]s",            "^(?:a|b)\\K.c",         "(?s)^.{9}$",
-    "^b(?s:.{3})c$",           "u$|\\.\\.\\.",            "^(?=.{3,7}$)[bc]+d?$",
+    "^\\$(?:[a-z]+$|\\{)",
+    "(?i)pass|wort",
+    "^[A-Z][a-z]+(?: [a-z]+)+$",
+    "[\\w)]\\}\\}|&lt;",
+    "\\bex\\b",
+    "\\Bxy\\B",
+    "(?<=[=:])zz",
+    "^\\s|^$|q\\d$",
+    "(?m)^k\\d",
+    "x(?=y)|a(?!b)c",
+    "^ [+.]|\\s\\S*[.+]$",
+    "^[\\p{L}_.-]+\\d?[+.]$",
+    "(?i)ö|l[oö]s",
+    "^(?:a|b)\\K.c",
+    "(?s)^.{9}$",
+    "^b(?s:.{3})c$",
+    "u$|\\.\\.\\.",
+    "^(?=.{3,7}$)[bc]+d?$",
 };
 static const char *const of_lines[] = {
-    "\\bwrong_?pass\\b", "^head[0-9]", "tail$",         "(?i)no[ ]{1,3}thing",
+    "\\bwrong_?pass\\b", "^head[0-9]", "tail$",          "(?i)no[ ]{1,3}thing",
     "(?<=;)lö?st(?=;)",  "\\A;;",      "odd(?:ly)?;\\z",
 };
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
@@ -40,8 +52,8 @@ static bool is_allowed_by(const char *const *list, size_t count, const char *tex
         uint32_t options = PCRE2_DOLLAR_ENDONLY;
         if (weir__expression_is_wide(list[i]))
             options |= PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
-        pcre2_code *code = pcre2_compile((PCRE2_SPTR)list[i], PCRE2_ZERO_TERMINATED, options,
-                                         &error, &at, NULL);
+        pcre2_code *code =
+            pcre2_compile((PCRE2_SPTR)list[i], PCRE2_ZERO_TERMINATED, options, &error, &at, NULL);
         pcre2_match_data *data = pcre2_match_data_create_from_pattern(code, NULL);
         is_allowed = pcre2_match(code, (PCRE2_SPTR)text, length, 0, 0, data, NULL) > 0;
         pcre2_match_data_free(data);
@@ -151,7 +163,8 @@ static void check_line(void)
         if (memcmp(text + at, "v=", 2) != 0)
             continue;
         size_t first = at - line > WEIR__COMMENT_NEAR ? at - WEIR__COMMENT_NEAR : line;
-        size_t end = length - (at + 10) > WEIR__COMMENT_NEAR ? at + 10 + WEIR__COMMENT_NEAR : length;
+        size_t end =
+            length - (at + 10) > WEIR__COMMENT_NEAR ? at + 10 + WEIR__COMMENT_NEAR : length;
         bool is_allowed = is_allowed_by(of_lines, COUNT(of_lines), text + first, end - first);
         if (is_allowed == is_found[at + 2])
             tap_fail(__FILE__, __LINE__, "at %zu it is %s", at,
