@@ -122,7 +122,7 @@ lib.a|ar|ar rc $out f.txt|lib.a!f.txt
 w.deb|dpkg-deb|make_deb $out|w.deb!data.tar.xz!./etc/f.txt
 w.rpm|rpmbuild|make_rpm $out|w.rpm!./etc/f.txt
 disk.iso|genisoimage|make_iso $out -R|disk.iso!f.txt
-docker.tar|tar|make_docker $out|docker.tar!sha256:DIGEST!f.txt
+docker.tar|tar|make_docker $out|docker.tar!layer:DIGEST!f.txt
 podman.tar|tar|make_podman $out|podman.tar!sha256:DIGEST!f.txt
 oci.tar|tar gzip|make_oci $out|oci.tar!sha256:DIGEST!f.txt
 three.zip|zip tar gzip|tar -czf c.tgz f.txt; zip -q b.zip c.tgz; zip -q $out b.zip|three.zip!b.zip!c.tgz!f.txt

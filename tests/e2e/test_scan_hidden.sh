@@ -16,6 +16,7 @@ seq 3000 >g.txt
 zip -q f.zip f.txt g.txt
 cp f.zip comment.zip
 echo 'what it is' | zip -qz comment.zip >/dev/null
+zip -q -fz large.zip f.txt # the large form of all numbers
 size=$(stat -c %s f.zip)
 head -c $((size - 60)) f.zip >cut.zip
 tar -czf f.tgz f.txt
@@ -78,6 +79,7 @@ while IFS='|' read -r front behind file pipe inside; do
 done <<'TABLE'
 elf|f.zip|found|found|found
 elf|comment.zip|found|found|found
+elf|large.zip|found|found|found
 elf|cut.zip|part|part|part
 elf|f.tgz|found|found|found
 elf|f.rar|found|found|found
@@ -88,6 +90,7 @@ picture|f.rar|found|found|found
 odd|f.rar|found|found|found
 odd|cut.zip|part|part|part
 script|f.zip|found|found|found
+script|large.zip|found|found|found
 script|cut.zip|part|part|part
 script|f.tgz|found|found|found
 picture|comment.zip|found|found|found

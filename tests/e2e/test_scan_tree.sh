@@ -66,7 +66,7 @@ run "$WEIR" scan --json loop2 dangling
 is 'one that leads nowhere is told' "$status $(gaps | xargs)" \
     '3 dangling: cannot find: no such file or directory loop2: cannot open: too many levels of symbolic links'
 run "$WEIR" scan --json socket
-is 'a socket that is given is counted' "$status $(summary special)" '0 1'
+is 'a socket that is given is told' "$status $(summary failed) $(summary complete)" '3 1 false'
 
 # --- what is not opened has a name, and a symlink a target ---
 

@@ -1,4 +1,5 @@
 /* archive_name.c - how members are called. */
+#include <stdio.h>
 #include <string.h>
 
 #include "archive_read.h"
@@ -27,9 +28,9 @@ static bool is_digest(const char *text)
     return strspn(text, "0123456789abcdef") == DIGEST_LENGTH;
 }
 
-/* Images by docker have DIGEST/layer.tar, by podman DIGEST.tar, those of OCI blobs/sha256/DIGEST.
- */
-static const char *digest_in(const char *name)
+/* Images by docker have ID/layer.tar, by podman DIGEST.tar, those of OCI blobs/sha256/DIGEST. What
+ * docker calls its layer is no digest of it. */
+static const char *digest_in(const char *name, const char **ret_scheme)
 {
     static const char blobs[] = "blobs/sha256/";
     if (strncmp(name, "./", 2) == 0)
@@ -40,26 +41,28 @@ static const char *digest_in(const char *name)
     if (!is_digest(name))
         return NULL;
     const char *behind = name + DIGEST_LENGTH;
+    bool is_own = strcmp(behind, "/layer.tar") == 0;
+    *ret_scheme = is_own ? "layer:" : "sha256:";
     if (is_blob)
         return *behind ? NULL : name;
-    return strcmp(behind, "/layer.tar") == 0 || strcmp(behind, ".tar") == 0 ? name : NULL;
+    return is_own || strcmp(behind, ".tar") == 0 ? name : NULL;
 }
 
 void weir__archive_name_layer(struct weir__archive_level *level)
 {
-    static const char scheme[] = "sha256:";
-    char digest[sizeof(scheme) + DIGEST_LENGTH] = "sha256:";
+    char name[sizeof("sha256:") + DIGEST_LENGTH];
+    const char *scheme = NULL;
     struct weir__buffer *path = &level->trip->path;
     size_t at = level->path_length ? level->path_length + 1 : 0;
     if (level->format->id != WEIR__ARCHIVE_TAR && level->format->way != WEIR__ARCHIVE_PACKED)
         return;
-    const char *found = digest_in(weir__buffer_text(path) + at);
+    const char *found = digest_in(weir__buffer_text(path) + at, &scheme);
     if (!found)
         return;
-    memcpy(digest + sizeof(scheme) - 1, found, DIGEST_LENGTH);
+    snprintf(name, sizeof(name), "%s%.*s", scheme, (int)DIGEST_LENGTH, found);
     /* No longer than what was there: the path is whole or, without memory, ends early. */
     weir__buffer_truncate(path, at);
-    if (weir__buffer_puts(path, digest) != 0)
+    if (weir__buffer_puts(path, name) != 0)
         level->trip->is_stopped = true;
 }
 

@@ -211,9 +211,13 @@ static void do_path(struct weir__scan_worker *w, const char *path, uint64_t numb
         weir__scan_file(w, AT_FDCWD, path, !is_listed);
     else if (S_ISLNK(st.st_mode))
         weir__scan_link(w, AT_FDCWD, path);
-    else if (is_listed || S_ISSOCK(st.st_mode)) {
+    else if (is_listed) {
         w->counts.special++;
         weir__scan_unopened(w);
+    } else if (S_ISSOCK(st.st_mode)) {
+        weir__scan_unopened(w);
+        weir__scan_tell_typed(w, path, "cannot scan",
+                              "it is a socket: pipe what comes from it into '-'");
     } else
         do_stream(w, path);
 }

@@ -114,7 +114,7 @@ static const struct format_case formats[] = {
     {"tar",
      "l=$(printf '%064d' 7); mkdir $l; tar -cf $l/layer.tar f.txt; echo '[]' > manifest.json; "
      "tar -cf a manifest.json $l",
-     "tar", "a!sha256:0000000000000000000000000000000000000000000000000000000000000007!f.txt",
+     "tar", "a!layer:0000000000000000000000000000000000000000000000000000000000000007!f.txt",
      false},
     {"tar gzip",
      "l=$(printf '%064d' 8); mkdir -p blobs/sha256; tar -czf blobs/sha256/$l f.txt; "
