@@ -112,6 +112,16 @@ static const char *about_either(const struct weir__history_values *v)
                                        : NULL;
 }
 
+/* In a script the variable in it was not set: nothing must not be taken for a narrow look. */
+static int check_empty(const char *option, const struct weir__list *list, const char *none,
+                       const char *cure)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i][strspn(list->items[i], none)] == '\0')
+            return refuse(option, list->items[i], cure);
+    return 0;
+}
+
 int weir__scan_history_set(const struct weir__history_values *v, struct weir_slots_config *slots,
                            struct weir__scan_options *o)
 {
@@ -125,6 +135,13 @@ int weir__scan_history_set(const struct weir__history_values *v, struct weir_slo
         .ranges_count = v->ranges.count,
         .since = WEIR__GIT_SINCE_EVER,
     };
+    int result = check_empty("range", &v->ranges, ".", "give two commits: origin/main..HEAD");
+    if (result == 0)
+        result = check_empty("refs", &v->refs, "", "give a pattern: refs/heads/*");
+    if (result == 0)
+        result = check_empty("find-repos", &v->find_repos, "", "give a folder");
+    if (result < 0)
+        return result;
     o->history = (enum weir__scan_history)v->history;
     o->is_full = v->full_scan;
     o->has_state = v->state;

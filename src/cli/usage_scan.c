@@ -62,7 +62,7 @@ static const struct weir__option options[] = {
      .help = "fingerprints that are known, one on a line; instead of .weirignore and "
              ".gitleaksignore"},
     {WEIR__OPTION_FILE(V, baseline), .name = "baseline", .letter = 'b', .value_name = "FILE",
-     .help = "an earlier report (JSON, JSON Lines or of gitleaks): what is in it is known"},
+     .help = "an earlier report (JSON, JSON Lines, SARIF or of gitleaks): what is in it is known"},
     {WEIR__OPTION_COUNT(V, decode_depth), .name = "decode-depth", .max = WEIR__DECODE_DEPTH_MAX,
      .initial = WEIR__DECODE_DEPTH_DEFAULT,
      .help = "how many encodings, one in another, are undone; 0: none"},

@@ -168,7 +168,7 @@ for ((i = 0; i < 1500; i++)); do printf '%s\n' "$pat"; done >one
 for ((i = 0; i < 1500; i++)); do printf '%s\n' "$pat" >"files/$i"; done
 judge 'more places than are listed' 1 files
 is 'more places than are listed: is no failure' "$(jq -c '.runs[0].invocations[0].executionSuccessful' "$dir/report/sarif")" true
-for form in json jsonl; do
+for form in json jsonl sarif; do
     for what in one files; do
         run "$WEIR" scan --format=$form --output="$dir/known" $what
         expect "$what: $form: told" 1 '' ''

@@ -112,7 +112,8 @@ static void check_reports(const struct weir__findings *findings, const char *pat
                                                .columns = 60};
         HOLDS(weir__report(findings, &(struct weir__summary){.version = "1", .is_complete = true},
                            &options, &(struct weir__report_out){collect, &output}) == 0);
-        if (format == WEIR__REPORT_JSON || format == WEIR__REPORT_JSONL) {
+        if (format == WEIR__REPORT_JSON || format == WEIR__REPORT_JSONL ||
+            format == WEIR__REPORT_SARIF) {
             char reason[128];
             struct weir__findings *again = new_findings(false);
             HOLDS(weir__findings_baseline_text(again, output.bytes, output.length, reason,

@@ -1,4 +1,4 @@
-/* baseline.c - earlier reports: ours (JSON, JSON Lines) and gitleaks' (a JSON array).
+/* baseline.c - earlier reports: ours (JSON, JSON Lines, SARIF) and gitleaks' (a JSON array).
  *
  * A report may be large, so it is neither read nor parsed as a whole: the outer object or array is
  * walked here, in a window that moves over the text, and the parser gets one finding at a time.
@@ -181,6 +181,31 @@ static int take_ours(struct cursor *cursor, const json_t *finding)
     return error;
 }
 
+static int take_locations(struct cursor *cursor, const json_t *locations)
+{
+    int error = 0;
+    for (size_t i = 0; i < json_array_size(locations) && error == 0; i++) {
+        const json_t *location = json_array_get(locations, i);
+        error = take_fingerprint(cursor, json_object_get(location, "properties"), "fingerprint");
+    }
+    return error;
+}
+
+/* Of our SARIF: its places are locations. */
+static int take_result(struct cursor *cursor, const json_t *result)
+{
+    const json_t *locations = json_object_get(result, "locations");
+    const json_t *properties = json_object_get(result, "properties");
+    if (json_array_size(locations) == 0)
+        return refuse(cursor, "a finding without its places");
+    int error = take_locations(cursor, locations);
+    if (error == 0)
+        error = take_locations(cursor, json_object_get(result, "relatedLocations"));
+    if (error == 0 && json_object_get(properties, "everywhere"))
+        error = take_fingerprint(cursor, properties, "everywhere");
+    return error;
+}
+
 /* Of gitleaks. */
 
 /* "REDACTED", "abc..." (a part of it was asked for), or what we write in its place. */
@@ -213,7 +238,8 @@ static int take_gitleaks(struct cursor *cursor, const json_t *finding)
     struct weir__known_part parts[3] = {0}, secret = {0};
     char line[24];
     if (!get_text(finding, "RuleID", &parts[0]) || !get_text(finding, "File", &parts[1]))
-        return refuse(cursor, "neither a report of weir (json, jsonl) nor of gitleaks (json)");
+        return refuse(cursor,
+                      "neither a report of weir (json, jsonl, sarif) nor of gitleaks (json)");
     const char *plain = weir__path_plain(parts[1].text);
     parts[1].length -= (size_t)(plain - parts[1].text);
     parts[1].text = plain;
@@ -251,20 +277,24 @@ static int walk_array(struct cursor *cursor, int (*take)(struct cursor *, const 
     return skip(cursor, ']') ? 0 : refuse(cursor, "not JSON, or cut off");
 }
 
-enum key { KEY_OTHER, KEY_FINDINGS, KEY_VERSION };
+enum key { KEY_OTHER, KEY_FINDINGS, KEY_VERSION, KEY_RUNS, KEY_RESULTS };
 
 static int walk_key(struct cursor *cursor, enum key *ret_key)
 {
+    static const char *const names[] = {[KEY_FINDINGS] = "findings",
+                                        [KEY_VERSION] = "format_version",
+                                        [KEY_RUNS] = "runs",
+                                        [KEY_RESULTS] = "results"};
     json_t *key = NULL;
     if (next(cursor) != '"')
         return refuse(cursor, "not JSON, or cut off");
     int error = parse(cursor, &key);
     if (error != 0)
         return error;
-    const char *text = json_string_value(key);
-    *ret_key = strcmp(text, "findings") == 0         ? KEY_FINDINGS
-               : strcmp(text, "format_version") == 0 ? KEY_VERSION
-                                                     : KEY_OTHER;
+    *ret_key = KEY_OTHER;
+    for (enum key i = KEY_FINDINGS; i <= KEY_RESULTS; i++)
+        if (strcmp(json_string_value(key), names[i]) == 0)
+            *ret_key = i;
     json_decref(key);
     return skip(cursor, ':') ? 0 : refuse(cursor, "not JSON, or cut off");
 }
@@ -280,40 +310,64 @@ static int check_version(struct cursor *cursor, const json_t *version)
                         "make it anew");
 }
 
-static int walk_member(struct cursor *cursor, bool *ret_has_findings)
+/* What an object is the whole of: a report, or a run in one of SARIF. */
+enum whole { WHOLE_REPORT, WHOLE_RUN };
+
+static int walk_runs(struct cursor *cursor);
+
+static int walk_member(struct cursor *cursor, enum whole whole, bool *ret_has_findings)
 {
     enum key key = KEY_OTHER;
     json_t *value = NULL;
     int error = walk_key(cursor, &key);
     if (error != 0)
         return error;
-    if (key == KEY_FINDINGS) {
+    bool is_run = whole == WHOLE_RUN;
+    if (key == (is_run ? KEY_RESULTS : KEY_FINDINGS)) {
         *ret_has_findings = true;
-        return walk_array(cursor, take_ours);
+        return walk_array(cursor, is_run ? take_result : take_ours);
+    }
+    if (key == KEY_RUNS && !is_run) {
+        *ret_has_findings = true;
+        return walk_runs(cursor);
     }
     error = parse(cursor, &value);
-    if (error == 0 && key == KEY_VERSION)
+    if (error == 0 && key == KEY_VERSION && !is_run)
         error = check_version(cursor, value);
     json_decref(value);
     return error;
 }
 
-/* Our JSON: an object of which one member matters. */
-static int walk_object(struct cursor *cursor)
+/* An object of which one member matters: our JSON, and SARIF and the runs in it. */
+static int walk_object(struct cursor *cursor, enum whole whole)
 {
+    const char *none = whole == WHOLE_RUN ? "not a report of weir: a run has no 'results'"
+                                          : "not a report of weir: it has no 'findings'";
     bool has_findings = false;
     if (!skip(cursor, '{'))
         return refuse(cursor, "an object is expected");
     if (skip(cursor, '}'))
-        return refuse(cursor, "not a report of weir: it has no 'findings'");
+        return refuse(cursor, none);
     do {
-        int error = walk_member(cursor, &has_findings);
+        int error = walk_member(cursor, whole, &has_findings);
         if (error != 0)
             return error;
     } while (skip(cursor, ','));
     if (!skip(cursor, '}'))
         return refuse(cursor, "not JSON, or cut off");
-    return has_findings ? 0 : refuse(cursor, "not a report of weir: it has no 'findings'");
+    return has_findings ? 0 : refuse(cursor, none);
+}
+
+static int walk_runs(struct cursor *cursor)
+{
+    if (!skip(cursor, '['))
+        return refuse(cursor, "an array is expected");
+    do {
+        int error = walk_object(cursor, WHOLE_RUN);
+        if (error != 0)
+            return error;
+    } while (skip(cursor, ','));
+    return skip(cursor, ']') ? 0 : refuse(cursor, "not JSON, or cut off");
 }
 
 /* Our JSON Lines: objects that say what they are; the last one is the summary. */
@@ -363,7 +417,7 @@ static int walk(struct cursor *cursor)
     if (first == '[')
         error = walk_array(cursor, take_gitleaks);
     else if (first == '{')
-        error = begins_with_type(cursor) ? walk_lines(cursor) : walk_object(cursor);
+        error = begins_with_type(cursor) ? walk_lines(cursor) : walk_object(cursor, WHOLE_REPORT);
     else
         error =
             refuse(cursor, first == '\0' && cursor->at == cursor->used ? "it is empty"

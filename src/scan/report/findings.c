@@ -157,7 +157,7 @@ void weir__fingerprint(const char *rule, const char *secret, size_t secret_lengt
     struct weir__digest digest;
     path = path ? weir__path_plain(path) : NULL;
     const struct weir__known_part parts[] = {
-        {rule, strlen(rule)}, {secret, secret_length}, {path, path ? strlen(path) : 0}};
+        {rule, strlen(rule)}, {secret, secret_length}, {path, path ? weir__path_lasting(path) : 0}};
     weir__digest_parts(path ? 'f' : 'k', parts, path ? 3 : 2, &digest);
     put_digits(&digest, ret_text);
 }

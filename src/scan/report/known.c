@@ -80,6 +80,21 @@ const char *weir__path_plain(const char *path)
     return path;
 }
 
+size_t weir__path_lasting(const char *path)
+{
+    static const char *const kinds[] = {"commit:", "blob:"};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        size_t kind = strlen(kinds[i]);
+        if (strncmp(name, kinds[i], kind) != 0)
+            continue;
+        size_t digits = strspn(name + kind, "0123456789abcdef");
+        if ((digits == 40 || digits == 64) && name[kind + digits] == '\0')
+            return (size_t)(name - path) + kind;
+    }
+    return strlen(path);
+}
+
 void weir__known_fini(struct weir__known *known)
 {
     if (!known)

@@ -12,6 +12,8 @@
 
 #include "banned.h"
 
+#define PLACES_SHOWN 10u
+
 static void put_escaped(struct weir__writer *writer, const char *text, size_t length,
                         const char *special, bool is_escaped)
 {
@@ -48,6 +50,24 @@ static void put_data_piece(struct weir__writer *writer, const struct weir__piece
         weir__write(writer, "25");
 }
 
+/* The places behind the first: the first few by name, since one that is mended alone helps nobody.
+ */
+static void put_more(struct weir__writer *writer, const struct weir__found *found)
+{
+    uint64_t shown = 1;
+    for (; shown < found->places_count && shown <= PLACES_SHOWN; shown++) {
+        const struct weir__found_place *place = &found->places[shown];
+        weir__write(writer, shown == 1 ? ", and in " : ", ");
+        weir__write_name(writer, place->path, put_data_piece);
+        if (place->place.line > 0)
+            weir__writef(writer, ":%" PRIu64, place->place.line);
+    }
+    if (found->places_total > shown) {
+        weir__write(writer, shown == 1 ? ", and in " : " and ");
+        weir__write_count(writer, found->places_total - shown, "more place", "more places");
+    }
+}
+
 static void put_finding(struct weir__writer *writer, const struct weir__found *found)
 {
     const struct weir__found_place *place = &found->places[0];
@@ -72,10 +92,7 @@ static void put_finding(struct weir__writer *writer, const struct weir__found *f
     put_data(writer, found->secret, found->secret_length);
     weir__write_brought(writer, place, put_data_piece);
     weir__write_paths(writer, place, ", also at ", put_data_piece);
-    if (found->places_total > 1) {
-        weir__write(writer, ", and in ");
-        weir__write_count(writer, found->places_total - 1, "more place", "more places");
-    }
+    put_more(writer, found);
     weir__writef(writer, " (fingerprint %s)\n", place->fingerprint);
 }
 

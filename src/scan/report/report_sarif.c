@@ -391,6 +391,8 @@ static void put_result(struct sarif *sarif, const struct weir__found *found)
     weir__json_real(&sarif->json, found->entropy);
     weir__json_key(&sarif->json, "checked");
     weir__json_bool(&sarif->json, found->is_checked);
+    if (found->everywhere[0])
+        put_text(sarif, "everywhere", found->everywhere);
     weir__json_end(&sarif->json);
     weir__json_end(&sarif->json);
     weir__write_step(sarif->writer);

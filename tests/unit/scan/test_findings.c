@@ -109,6 +109,18 @@ TEST(fingerprints_know_rule_secret_and_path_alone)
     CHECK(strcmp(first, second) != 0);
     weir__fingerprint("rs", "ecret", 5, "a/b", second);
     CHECK(strcmp(first, second) != 0);
+    for (size_t i = 0; i < 2; i++) {
+        static const char *const kinds[] = {"commit", "blob"};
+        char one[80], other[80], file[80], third[WEIR__FINGERPRINT_SIZE];
+        snprintf(one, sizeof(one), "r/%s:%040d", kinds[i], 1);
+        snprintf(other, sizeof(other), "r/%s:%040d", kinds[i], 2);
+        snprintf(file, sizeof(file), "r/%s:%039d", kinds[i], 2);
+        weir__fingerprint("r", "secret", 6, one, second);
+        weir__fingerprint("r", "secret", 6, other, third);
+        CHECK_STR(second, third); /* a commit that was made anew */
+        weir__fingerprint("r", "secret", 6, file, third);
+        CHECK(strcmp(second, third) != 0);
+    }
     weir__fingerprint("r", "secret", 6, "a/c", second);
     CHECK(strcmp(first, second) != 0);
     start();
