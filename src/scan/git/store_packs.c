@@ -32,6 +32,20 @@ struct listing {
     uint32_t unread;
 };
 
+/* Room for one more of a list that has so many. */
+static int grow(void **list, size_t *room, size_t count, size_t size)
+{
+    if (count < *room)
+        return 0;
+    size_t more = *room ? *room * 2 : 16;
+    void *grown = weir__base_realloc(*list, more, size);
+    if (!grown)
+        return -WEIR_E_NO_MEMORY;
+    *list = grown;
+    *room = more;
+    return 0;
+}
+
 static int see(void *arg, const char *name)
 {
     static const char *const suffixes[SUFFIXES] = {".idx", ".pack", ".promisor"};
@@ -53,17 +67,13 @@ static int see(void *arg, const char *name)
         listing->unread++;
         return 0;
     }
-    if (listing->count == listing->room) {
-        size_t room = listing->room ? listing->room * 2 : 64;
-        struct seen *seen = weir__base_realloc(listing->seen, room, sizeof(*seen));
-        if (!seen)
-            return -WEIR_E_NO_MEMORY;
-        listing->seen = seen;
-        listing->room = room;
-    }
+    int result =
+        grow((void **)&listing->seen, &listing->room, listing->count, sizeof(*listing->seen));
+    if (result < 0)
+        return result;
     struct weir__buffer *names = &listing->list->names;
     size_t at = weir__buffer_length(names);
-    int result = weir__buffer_append(names, "pack/", 5);
+    result = weir__buffer_append(names, "pack/", 5);
     if (result == 0)
         result = weir__buffer_append(names, name, length);
     if (result == 0)
@@ -86,28 +96,20 @@ static int add_row(struct weir__git_list *list, const struct weir__git_row *row)
         list->unread++;
         return 0;
     }
-    if (list->rows_count == list->rows_room) {
-        size_t room = list->rows_room ? list->rows_room * 2 : 16;
-        struct weir__git_row *rows = weir__base_realloc(list->rows, room, sizeof(*rows));
-        if (!rows)
-            return -WEIR_E_NO_MEMORY;
-        list->rows = rows;
-        list->rows_room = room;
-    }
+    int result =
+        grow((void **)&list->rows, &list->rows_room, list->rows_count, sizeof(*list->rows));
+    if (result < 0)
+        return result;
     list->rows[list->rows_count++] = *row;
     return 0;
 }
 
 static int add_bare(struct weir__git_list *list, size_t stem_at, unsigned folder)
 {
-    if (list->bare_count == list->bare_room) {
-        size_t room = list->bare_room ? list->bare_room * 2 : 16;
-        struct weir__git_bare *bare = weir__base_realloc(list->bare, room, sizeof(*bare));
-        if (!bare)
-            return -WEIR_E_NO_MEMORY;
-        list->bare = bare;
-        list->bare_room = room;
-    }
+    int result =
+        grow((void **)&list->bare, &list->bare_room, list->bare_count, sizeof(*list->bare));
+    if (result < 0)
+        return result;
     list->bare[list->bare_count++] = (struct weir__git_bare){stem_at, folder};
     return 0;
 }
