@@ -7,15 +7,13 @@
 #include "alloc.h"
 #include "attribute.h"
 #include "index_file.h"
-#include "refs_file.h"
-#include "sys.h"
 #include "text.h"
 #include "tree_entry.h"
+#include "worktrees.h"
 
 #include "banned.h"
 
-#define ROOM_FIRST    64u
-#define WORKTREES_MAX (WEIR__GIT_WORKTREES_MAX * 256u)
+#define ROOM_FIRST 64u
 
 void weir__git_wanted_options_init(struct weir__git_wanted_options *options)
 {
@@ -94,19 +92,13 @@ static int take_entry(void *arg, const struct weir__git_index_entry *entry)
     return weir__git_wanted_add(wanted, &entry->id, WEIR__GIT_BLOB);
 }
 
-/* Of the folder `name` of an open one; `said` is how it is called in messages. */
-static int take_index(struct weir__git_wanted *wanted, int dir, const char *name, const char *said)
+/* Of the folder of a working tree. */
+static int take_index(void *arg, int dir, const char *said)
 {
+    struct weir__git_wanted *wanted = arg;
     char why[WEIR__GIT_FLAW_MAX] = "";
-    int fd = weir__sys_openat(dir, name, O_RDONLY | O_DIRECTORY, 0);
-    if (fd < 0) {
-        weir__git_wanted_tell(wanted, "cannot open '%s': %s", WEIR__CLIPPED(said),
-                              weir_error_text(weir_error_from_errno(errno)));
-        return 0;
-    }
-    int error = weir__git_index_read(fd, "index", wanted->_options.names->id_size,
+    int error = weir__git_index_read(dir, "index", wanted->_options.names->id_size,
                                      wanted->_options.index_max, take_entry, wanted, why);
-    weir__sys_close(fd);
     if (error == 0 || error == -WEIR_E_NOT_FOUND)
         return 0;
     /* TooLarge without a reason is the limit of what is wanted. */
@@ -117,40 +109,23 @@ static int take_index(struct weir__git_wanted *wanted, int dir, const char *name
     return 0;
 }
 
-static int take_worktrees(struct weir__git_wanted *wanted)
+static void on_problem(void *arg, const char *text)
 {
-    struct weir__buffer names;
-    char path[WEIR__GIT_REF_NAME_MAX];
-    int fd, error = weir__git_folder_open(wanted->_options.commondir, &fd);
-    if (error) {
-        weir__git_wanted_tell(wanted, "cannot open '%s': %s",
-                              WEIR__CLIPPED(wanted->_options.commondir), weir_error_text(error));
-        return weir__git_wanted_is_fatal(error) ? error : 0;
-    }
-    weir__buffer_init(&names, WORKTREES_MAX);
-    error = weir__git_folder_read(fd, "worktrees", &names);
-    if (error && error != -WEIR_E_NOT_FOUND && !weir__git_wanted_is_fatal(error))
-        weir__git_wanted_tell(wanted, "folder 'worktrees': %s", weir_error_text(error));
-    error = weir__git_wanted_is_fatal(error) ? error : 0;
-    for (size_t at = 0; !error && at < weir__buffer_length(&names);) {
-        const char *one = weir__buffer_text(&names) + at;
-        snprintf(path, sizeof(path), "worktrees/%s", one + 1);
-        if (one[0] == 'd')
-            error = take_index(wanted, fd, path, path);
-        at += strlen(one) + 1;
-    }
-    weir__buffer_fini(&names);
-    weir__sys_close(fd);
-    return error;
+    weir__git_wanted_tell(arg, "%s", text);
+}
+
+bool weir__git_wanted_has_staged(const struct weir__git_wanted *wanted)
+{
+    const struct weir__git_wanted_options *options = &wanted->_options;
+    return options->gitdir && options->since == WEIR__GIT_SINCE_EVER && options->refs_count == 0 &&
+           options->ranges_count == 0;
 }
 
 static int take_staged(struct weir__git_wanted *wanted)
 {
     const struct weir__git_wanted_options *options = &wanted->_options;
-    int error = take_index(wanted, AT_FDCWD, options->gitdir, options->gitdir);
-    if (!error && strcmp(options->gitdir, options->commondir) != 0)
-        error = take_index(wanted, AT_FDCWD, options->commondir, options->commondir);
-    return error ? error : take_worktrees(wanted);
+    return weir__git_worktrees_each(options->gitdir, options->commondir, take_index, wanted,
+                                    on_problem, wanted);
 }
 
 /* --- life --- */
@@ -171,8 +146,6 @@ static int run(struct weir__git_wanted *wanted, char why[WEIR__GIT_FLAW_MAX])
         .problem_arg = options->problem_arg,
         .stop = options->stop,
     };
-    bool is_all = options->since == WEIR__GIT_SINCE_EVER && options->refs_count == 0 &&
-                  options->ranges_count == 0;
     int error = weir__git_history_init(&wanted->history, &history);
     if (!error)
         error = weir__git_wanted_starts(wanted, why);
@@ -180,7 +153,7 @@ static int run(struct weir__git_wanted *wanted, char why[WEIR__GIT_FLAW_MAX])
         error = weir__git_history_walk(&wanted->history, options->since);
     if (!error)
         error = weir__git_wanted_tags(wanted);
-    if (!error && is_all && options->gitdir)
+    if (!error && weir__git_wanted_has_staged(wanted))
         error = take_staged(wanted);
     if (!error)
         error = weir__git_wanted_trees(wanted);

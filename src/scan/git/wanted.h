@@ -130,6 +130,9 @@ WEIR_MUST_USE int weir__git_wanted_init(struct weir__git_wanted *wanted,
 /* Accepts NULL. */
 void weir__git_wanted_fini(struct weir__git_wanted *wanted);
 
+/* Whether what is staged is in it: nothing but what is reachable was asked for. */
+bool weir__git_wanted_has_staged(const struct weir__git_wanted *wanted);
+
 /* Fits `is_wanted` of struct weir__git_wish; the type is not looked at. */
 bool weir__git_wanted_is(void *wanted, const struct weir__git_id *id, enum weir__git_type type);
 

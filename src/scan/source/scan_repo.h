@@ -14,6 +14,7 @@
  *   scan_repo_suspect.c  who was looked at, and who is suspect
  *   scan_repo_large.c    objects that are too large for a shard
  *   scan_repo_names.c    the names in trees
+ *   scan_repo_staged.c   what is staged in its working trees
  *   scan_repo_missing.c  what objects name and nobody has
  *   scan_repo_origin.c   which commit brought what is suspect
  *   scan_repo_slice.c    the same, by the threads that scan
@@ -52,6 +53,7 @@
 #include "engine/whole.h"
 #include "git/attribute.h"
 #include "git/commit_about.h"
+#include "git/index_file.h"
 #include "git/message.h"
 #include "git/refs_resolve.h"
 #include "git/state.h"
@@ -397,6 +399,14 @@ void weir__scan_large_message(struct weir__scan_worker *w, struct weir__scan_rep
 void weir__scan_large_refuse(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                              const struct weir__git_id *id, uint64_t size);
 
+/* --- scan_repo_staged.c --- */
+/* Every entry of the indexes of all working trees. NoMemory; what else is wrong with one is told if
+ * is_telling, and the others are read. */
+WEIR_MUST_USE int weir__scan_staged_each(struct weir__scan_repo *repo, weir__git_index_fn *fn,
+                                         void *arg, bool is_telling);
+/* Which indexes there are, and of when. */
+void weir__scan_staged_hash(const struct weir__scan_repo *repo, struct weir__hash *hash);
+
 /* --- scan_repo_missing.c --- */
 
 /* What the objects of a shard name, until it is looked for; of one thread. */
@@ -463,7 +473,9 @@ bool weir__scan_suspect_take(struct weir__scan_repo *repo, const struct weir__gi
 struct weir__scan_judged;
 /* Accepts NULL. */
 void weir__scan_judged_free(struct weir__scan_judged *judged);
-/* After the first look: a file of each folder whose name may have something in it is suspect. */
+/* After the first look: what is staged under a name that may have something in it is suspect. */
+WEIR_MUST_USE int weir__scan_staged_names(struct weir__scan_repo *repo);
+/* Then: a file of each folder whose name may have something in it is suspect. */
 WEIR_MUST_USE int weir__scan_folders_find(struct weir__scan_repo *repo);
 /* edit: how the tree was made from one that was looked at; or NULL. */
 WEIR_MUST_USE int weir__scan_look_at_tree(struct weir__scan_worker *w, struct weir__scan_repo *repo,

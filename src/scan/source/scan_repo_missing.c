@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "git/index_file.h"
 #include "git/tag_object.h"
 #include "git/tree_entry.h"
 #include "sys.h"
@@ -246,29 +245,25 @@ static int on_staged(void *arg, const struct weir__git_index_entry *entry)
     return 0;
 }
 
-/* What refs and the index name. */
-static void look_for_named(struct weir__scan_repo *repo)
+/* What refs and indexes name. */
+static int look_for_named(struct weir__scan_repo *repo)
 {
     const struct weir__git_refs *refs = &repo->refs->refs;
-    char why[WEIR__GIT_FLAW_MAX] = "";
     for (size_t i = 0; i < refs->count; i++)
         if (!weir__git_id_is_zero(&refs->list[i].id))
             look_for(repo, &refs->list[i].id, WEIR__SUSPECT_COMMIT);
-    int fd =
-        weir__sys_openat(AT_FDCWD, weir__git_store_gitdir(repo->store), O_RDONLY | O_DIRECTORY, 0);
-    int result = fd < 0 ? -WEIR_E_NOT_FOUND
-                        : weir__git_index_read(fd, "index", repo->id_size, repo->share.index,
-                                               on_staged, repo, why);
-    weir__sys_close(fd);
-    if (result < 0 && result != -WEIR_E_NOT_FOUND)
-        weir__scan_repo_problem(repo, why[0] ? why : weir_error_text(result));
+    int result = weir__scan_staged_each(repo, on_staged, repo, true);
+    return result < 0 ? result : weir__scan_staged_names(repo);
 }
 
 int weir__scan_missing_find(struct weir__scan_repo *repo)
 {
+    int result = 0;
     if (!repo->wanted && (repo->is_wary || !weir__scan_state_is_of_now(repo)))
-        look_for_named(repo);
-    for (uint32_t i = 0; i < weir__git_set_count(&repo->named); i++) {
+        result = look_for_named(repo);
+    else if (repo->wanted && weir__git_wanted_has_staged(repo->wanted))
+        result = weir__scan_staged_names(repo);
+    for (uint32_t i = 0; result == 0 && i < weir__git_set_count(&repo->named); i++) {
         struct weir__git_id id = weir__git_set_id(&repo->named, i);
         const uint32_t *marks = weir__git_set_extra(&repo->named, i);
         if ((i & 255) == 0 && weir_cancel_is_fired(&repo->run->stop))
@@ -277,7 +272,7 @@ int weir__scan_missing_find(struct weir__scan_repo *repo)
             suspect_missing(repo->w, repo, &id,
                             *marks | (repo->wanted ? WEIR__SUSPECT_REACHED : 0));
     }
-    return 0;
+    return result;
 }
 
 /* A file that is missing has a name, which is looked at as those of others are. Returns its path

@@ -6,6 +6,7 @@
  *
  * A folder has no bytes of its own that the second look could be at: the first file in it is
  * suspect in its place, since the folder is in its path. Which one that is, the leader finds out.
+ * He also looks at the names of what is staged, which may be in no tree.
  *
  * As all trees come by here, what leads to what is noted on the way (git/lineage.h).
  */
@@ -228,6 +229,78 @@ int weir__scan_look_at_tree(struct weir__scan_worker *w, struct weir__scan_repo 
     if (w->run->options->history_bytes > 0)
         trim(judged, own);
     return 0;
+}
+
+/* --- what is staged --- */
+
+/* Entries are sorted, but for those of a split index: the folders of one are mostly those of the
+ * one before it. */
+struct staged_names {
+    struct weir__scan_repo *repo;
+    struct weir__scan_judged *judged;
+    struct weir__buffer folder; /* the last one, with its slash */
+    bool is_folder_telling;
+};
+
+static bool is_part_telling(struct staged_names *names, const char *name, size_t length,
+                            uint32_t mode)
+{
+    const struct weir__git_tree_entry entry = {.name = name, .name_length = length, .mode = mode};
+    return is_telling(names->repo->w, names->judged, &entry);
+}
+
+/* Whether one of the folders in a path is; length: up to and with its last slash. */
+static int judge_folders(struct staged_names *names, const char *path, size_t length)
+{
+    const struct weir__buffer *last = &names->folder;
+    if (weir__buffer_length(last) == length && memcmp(weir__buffer_text(last), path, length) == 0)
+        return 0;
+    names->is_folder_telling = false;
+    for (size_t at = 0; at < length;) {
+        size_t end = at + (size_t)((const char *)memchr(path + at, '/', length - at) - (path + at));
+        names->is_folder_telling |=
+            is_part_telling(names, path + at, end - at, WEIR__GIT_MODE_TREE);
+        at = end + 1;
+    }
+    weir__buffer_truncate(&names->folder, 0);
+    return weir__buffer_append(&names->folder, path, length);
+}
+
+static int look_at_staged(void *arg, const struct weir__git_index_entry *entry)
+{
+    struct staged_names *names = arg;
+    struct weir__scan_repo *repo = names->repo;
+    const char *slash = strrchr(entry->path, '/');
+    size_t folders = slash ? (size_t)(slash - entry->path) + 1 : 0;
+    bool is_tree = weir__git_mode_is_tree(entry->mode); /* of a sparse index */
+    if (weir__git_mode_is_submodule(entry->mode) || entry->is_intent_to_add ||
+        (!is_tree && !is_wanted(repo, &entry->id)))
+        return 0;
+    /* A leader has no scanner until he needs one. */
+    int result = weir__scan_worker_scanner(repo->w);
+    if (result == 0)
+        result = judge_folders(names, entry->path, folders);
+    if (result < 0)
+        return -WEIR_E_NO_MEMORY;
+    if (is_tree && names->is_folder_telling)
+        note_folder(repo->w, repo, &entry->id);
+    else if (!is_tree && (names->is_folder_telling ||
+                          is_part_telling(names, entry->path + folders,
+                                          entry->path_length - folders, entry->mode)))
+        weir__scan_suspect(repo->w, repo, &entry->id, NAMED);
+    return 0;
+}
+
+int weir__scan_staged_names(struct weir__scan_repo *repo)
+{
+    struct staged_names names = {.repo = repo,
+                                 .judged = weir__base_alloc(1, sizeof(*names.judged))};
+    weir__buffer_init(&names.folder, WEIR__GIT_INDEX_PATH_MAX);
+    int result = names.judged ? weir__scan_staged_each(repo, look_at_staged, &names, false)
+                              : -WEIR_E_NO_MEMORY;
+    weir__buffer_fini(&names.folder);
+    weir__scan_judged_free(names.judged);
+    return result;
 }
 
 /* --- folders --- */

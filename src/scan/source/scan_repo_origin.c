@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "git/index_file.h"
-#include "sys.h"
 
 #include "banned.h"
 
@@ -38,13 +36,15 @@ static struct weir__git_look look_of(const struct weir__git_attribution *a, size
 }
 
 /* What no commit is known to have is unreachable, or staged and no more, only if all that refs lead
- * to was read. */
+ * to was read. What lies at a path of a lost commit is not staged there, even if it is elsewhere:
+ * the index comes before such a commit. */
 static const char *kind_of(const struct weir__scan_repo *repo,
                            const struct weir__git_attribution *a, const struct weir__git_look *look)
 {
     if (!look->has_commit || look->kind == WEIR__GIT_START_LOST)
         return a->ref && !look->is_staged ? a->ref
                : repo->is_untraced        ? "unknown"
+               : look->has_commit         ? "unreachable"
                : a->is_staged             ? "staged"
                                           : "unreachable";
     return look->kind == WEIR__GIT_START_STASH   ? "stash"
@@ -226,23 +226,10 @@ static int walk_history(struct weir__scan_origins *origins)
     return result < 0 ? result : weir__git_history_walk(&origins->own, WEIR__GIT_SINCE_EVER);
 }
 
+/* What is wrong with an index has been told, by who looked for what it names. */
 static int on_staged(void *arg, const struct weir__git_index_entry *entry)
 {
     return weir__git_attribute_staged(arg, entry);
-}
-
-static int read_index(struct weir__scan_origins *origins)
-{
-    struct weir__scan_repo *repo = origins->repo;
-    char why[WEIR__GIT_FLAW_MAX] = "";
-    int fd =
-        weir__sys_openat(AT_FDCWD, weir__git_store_gitdir(repo->store), O_RDONLY | O_DIRECTORY, 0);
-    int result = fd < 0 ? -WEIR_E_NOT_FOUND
-                        : weir__git_index_read(fd, "index", repo->id_size, repo->share.index,
-                                               on_staged, origins->attribute, why);
-    weir__sys_close(fd);
-    /* What is wrong with it has been told, by who looked for what it names. */
-    return result == -WEIR_E_NO_MEMORY ? result : 0;
 }
 
 static int attribute(struct weir__scan_origins *origins)
@@ -289,7 +276,7 @@ static int attribute(struct weir__scan_origins *origins)
                                          text_at(origins, (uint32_t)origins->others[i].name),
                                          &origins->others[i].id, origins->others[i].type);
     if (result == 0)
-        result = read_index(origins);
+        result = weir__scan_staged_each(repo, on_staged, origins->attribute, false);
     if (result == 0)
         result = weir__scan_lost_find(origins);
     weir__git_lineage_give_up(&repo->lineage); /* its memory is for others now */

@@ -2,9 +2,9 @@
  *
  * An object that was looked at to its end need not be looked at again under the same rules. What
  * was suspect is still, and is told again: a scan says what is in a repository, not what is new in
- * it. Where suspects come from is remembered too, and holds as long as refs, their logs and the
- * index are as they were; if it does, and nothing else is suspect, only those are scanned again in
- * which something was found, or that could not be scanned in full.
+ * it. Where suspects come from is remembered too, and holds as long as refs, their logs and
+ * indexes are as they were; if it does, and nothing else is suspect, only those are scanned again
+ * in which something was found, or that could not be scanned in full.
  *
  * Objects that could not be read or scanned are not remembered, so they are tried again and told
  * again, also those of which there is another copy that could be. Ids that do not fit into memory
@@ -19,12 +19,11 @@
 
 #include "alloc.h"
 #include "hash.h"
-#include "sys.h"
 
 #include "banned.h"
 
 /* Goes into the key: to be changed when what is looked at in a repository changes. */
-#define LOOKS "looks 3"
+#define LOOKS "looks 4"
 
 static void put(struct weir__hash *hash, const void *bytes, size_t length)
 {
@@ -55,8 +54,6 @@ static void make_key(const struct weir__scan_options *options, uint8_t key[WEIR_
 static void make_digest(const struct weir__scan_repo *repo, uint8_t digest[WEIR__HASH_SIZE])
 {
     const struct weir__git_refs *refs = &repo->refs->refs;
-    char path[WEIR__GIT_PATH_MAX + 16];
-    struct stat st;
     struct weir__hash hash;
     weir__hash_init(&hash);
     for (size_t i = 0; i < refs->count; i++) {
@@ -69,12 +66,7 @@ static void make_digest(const struct weir__scan_repo *repo, uint8_t digest[WEIR_
     put(&hash, repo->path, repo->path_length);
     weir__engine_hash_origin(repo->run->options->engine, repo->path, &hash);
     put(&hash, repo->refs->shallow, repo->refs->shallow_count * sizeof(*repo->refs->shallow));
-    snprintf(path, sizeof(path), "%s/index", weir__git_store_gitdir(repo->store));
-    if (weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0) {
-        const int64_t facts[] = {(int64_t)st.st_ino, st.st_size,        st.st_mtim.tv_sec,
-                                 st.st_mtim.tv_nsec, st.st_ctim.tv_sec, st.st_ctim.tv_nsec};
-        put(&hash, facts, sizeof(facts));
-    }
+    weir__scan_staged_hash(repo, &hash);
     weir__hash_final(&hash, digest);
 }
 
