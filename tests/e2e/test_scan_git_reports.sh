@@ -159,11 +159,26 @@ is 'github says who brought it, when, and the paths' "$(grep -c "^::error.*${bro
 scan -f csv .
 is 'csv says who brought it, when, and the paths' \
     "$(head -1 "$dir/out" | tr -d '\r') $(tail -1 "$dir/out" | tr -d '\r' | grep -o ',"A".*')" \
-    "$(head -1 "$dir/out" | grep -o '^.*,places'),author,email,date,other_paths ,\"A\",\"a@x\",\"2024-05-01T12:30:00+02:00\",\"b | d/100% | later\""
+    "$(head -1 "$dir/out" | grep -o '^.*,places'),author,email,date,other_paths,by ,\"A\",\"a@x\",\"2024-05-01T12:30:00+02:00\",\"b | d/100% | later\",\"\""
 scan -f sarif .
 is 'sarif says who brought it, when, and the paths' "$(jq -c '.runs[].results[].locations[].properties
     | [.commit, .author, .email, .date, .paths]' "$dir/out")" \
     "[\"$first\",\"A\",\"a@x\",\"2024-05-01T12:30:00+02:00\",[\"b\",\"d/100%25\",\"later\"]]"
+
+# --- how it is reached ---
+
+begin
+echo "token = \"$pat\"" >staged
+git add staged
+marks() { # format, how to get it
+    scan -f "$1" .
+    is "$1 says that it is staged" "$(eval "$2" <"$dir/out")" "${3:-staged}"
+}
+marks json "jq -r '.findings[].places[].by'"
+marks jsonl "jq -r '.places? | arrays | .[].by'"
+marks csv "tail -1 | tr -d '\r' | grep -o '\"staged\"\$'" '"staged"'
+marks sarif "jq -r '.runs[].results[].locations[].properties.by'"
+for format in human junit github html; do marks "$format" "grep -o '(staged)\|, staged\|staged)' | grep -o -m1 staged | head -1"; done
 
 begin
 echo "token = \"$pat\"" >a00

@@ -94,6 +94,7 @@ static void put_row(struct weir__writer *writer, const struct weir__found *found
     put_text(writer, place->mail);
     put_text(writer, place->date);
     put_paths(writer, place);
+    put_text(writer, place->by);
     weir__write(writer, "\r\n");
 }
 
@@ -102,7 +103,7 @@ void weir__report_csv(struct weir__writer *writer)
     weir__write(
         writer,
         "fingerprint,rule,description,path,line,column,end_line,end_column,offset,length,"
-        "commit,secret,text,encodings,entropy,checked,places,author,email,date,other_paths\r\n");
+        "commit,secret,text,encodings,entropy,checked,places,author,email,date,other_paths,by\r\n");
     for (size_t i = 0; i < weir__findings_count(writer->findings); i++) {
         const struct weir__found *found = weir__findings_at(writer->findings, i);
         for (size_t k = 0; k < found->places_count; k++)

@@ -161,12 +161,15 @@ static void put_context(struct sarif *sarif, const struct weir__found_place *pla
     weir__json_end(&sarif->json);
 }
 
-/* Who brought it into the history, and under which other paths, as URIs are written. */
+/* Who brought it into the history, how it is reached if no branch and no tag leads to it, and under
+ * which other paths, as URIs are written. */
 static void put_brought(struct sarif *sarif, const struct weir__found_place *place)
 {
     put_text(sarif, "author", place->author);
     put_text(sarif, "email", place->mail);
     put_text(sarif, "date", place->date);
+    if (place->by)
+        put_text(sarif, "by", place->by);
     if (!place->paths)
         return;
     weir__json_key(&sarif->json, "paths");
