@@ -121,6 +121,12 @@ static void on_gap(void *arg, const struct weir__scan_gap *gap)
     weir__tally_add(&job->tally, gap);
 }
 
+static void on_warning(void *arg, const char *text)
+{
+    (void)arg;
+    weir__log(WEIR__LOG_WARNING, "%s", text);
+}
+
 /* For paths that are to be fetched, if there are any. */
 static int open_web(struct job *job)
 {
@@ -349,7 +355,8 @@ static enum weir__progress_mode progress_of(const V *values)
 
 static int run_scan(struct job *job, struct weir__scan_stats *ret_stats)
 {
-    struct weir__scan_hooks hooks = {.finding = on_finding, .gap = on_gap, .arg = job};
+    struct weir__scan_hooks hooks = {
+        .finding = on_finding, .gap = on_gap, .warning = on_warning, .arg = job};
     struct weir__scan *run;
     struct weir__scan_limits limits;
     enum weir__progress_mode mode = progress_of(job->values);

@@ -103,7 +103,7 @@ static const struct weir__option options[] = {
          "What was found is told again each time; what has not changed is not scanned again."},
     {WEIR__OPTION_FLAG(V, git.full_scan), .name = "full-scan",
      .help = "scan every version of a file in full, not by what it differs in from another",
-     .detail = "It takes longer and finds the same."},
+     .detail = "It takes longer and finds the same. What is remembered is not used, and replaced."},
     {WEIR__OPTION_FLAG(V, respect_gitignore), .name = "respect-gitignore",
      .help = "leave out what .gitignore files name, and .git",
      .detail =

@@ -373,11 +373,11 @@ decides=(--rule=github-pat --no-allow-comments --decode-depth=1 --archive-depth=
 # Each has a value with which nothing else may be: what is remembered holds.
 passes=(--format=json --json "--output=$dir/report" --show-secrets --summary --no-progress --verbose --quiet
     --exit-zero "--ignore-file=$dir/none" "--baseline=$dir/none.json" --history=only "--repos-from=$dir/list"
-    --from0 "--find-repos=$dir/tree" --submodules --full-scan --respect-gitignore --one-file-system
+    --from0 "--find-repos=$dir/tree" --submodules --respect-gitignore --one-file-system
     --max-fetch-size=1M --fetch-timeout=1s --delta-cache=8M
     --explain-limits --metrics-listen=127.0.0.1:0 "--device-slots=/=1" --threads=1 --max-files-in-flight=1)
 # With these nothing is remembered, or no history is scanned as a whole.
-apart=(--no-state --reachable --refs --range --since --staged --files-from --store --help)
+apart=(--no-state --full-scan --reachable --refs --range --since --staged --files-from --store --help)
 
 begin
 mkdir sub
@@ -408,6 +408,24 @@ for option in "${passes[@]}" "${decides[@]}"; do
     *) is "what is remembered holds with ${option%%=*}" "$again" 0 ;;
     esac
 done
+
+rm -rf "$XDG_STATE_HOME"
+looked >/dev/null
+is 'a scan in full does not rely on what is remembered' "$(looked --full-scan)" 3
+rm -rf "$XDG_STATE_HOME"
+is 'and remembers' "$(looked --full-scan) $(looked)" '3 0'
+
+# --- where nothing can be remembered ---
+
+: >"$dir/file"
+for option in --quiet --json; do
+    run env XDG_STATE_HOME="$dir/file" "$WEIR" scan --history=only $option r r
+    is "a state that cannot be written is told once, with $option" "$status $(grep -c 'nothing is remembered' "$dir/err")" '0 1'
+done
+run env XDG_STATE_HOME="$dir/file" "$WEIR" scan --history=only --no-state r
+is 'and not if none is wanted' "$status $(grep -c 'nothing is remembered' "$dir/err")" '0 0'
+run env XDG_STATE_HOME="$dir/file" "$WEIR" scan --history=no r
+is 'or there is no history' "$(grep -c 'nothing is remembered' "$dir/err")" 0
 
 names() { sed 's/=.*//; s/^--no-/--/' | sort -u; }
 is 'each option is one of these' \

@@ -125,7 +125,8 @@ struct weir__scan_options {
     bool has_modules; /* submodules are scanned, too */
     struct weir__scan_narrow narrow;
     bool has_state; /* what was scanned of histories before is remembered */
-    bool is_full;   /* texts of histories are scanned without regard to what they were made from */
+    bool is_full; /* texts of histories are scanned without regard to what they were made from, and
+                     to what is remembered */
     /* Of all repositories together, and the ring and the slots once more of all archives; 0: as
      * weir/pool.h has it, but for the ring of archives, which is then archives_bytes, and for
      * deltas with a limit of histories, all of which is then theirs. */
@@ -152,6 +153,7 @@ struct weir__scan_gap {
 struct weir__scan_hooks {
     void (*finding)(void *arg, const char *path, const struct weir__finding *finding);
     void (*gap)(void *arg, const struct weir__scan_gap *gap);
+    void (*warning)(void *arg, const char *text); /* nothing is left out for it; or NULL */
     void *arg;
 };
 

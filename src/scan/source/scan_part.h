@@ -162,6 +162,8 @@ struct weir__scan_repos {
     struct weir_pool_config config;
     bool has_pool, has_slots, has_states;
     struct weir__git_states states; /* what is remembered of repositories */
+    char why_stateless[WEIR__GIT_FLAW_MAX];
+    bool is_unsaved_told; /* under the run's lock */
     uint32_t leaders;
     struct weir__git_set known; /* by the folder of their objects; under the run's lock */
     /* Those that wait with large objects, and how many are at theirs; under the run's lock: */

@@ -49,10 +49,9 @@ int weir__scan_repos_init(struct weir__scan *run)
     if (result < 0)
         return result;
     repos->config = config;
-    char why[WEIR__GIT_FLAW_MAX];
-    repos->has_states =
-        options->has_state && weir__git_states_open(&repos->states, secure_getenv("XDG_STATE_HOME"),
-                                                    secure_getenv("HOME"), 0, why) == 0;
+    repos->has_states = options->has_state &&
+                        weir__git_states_open(&repos->states, secure_getenv("XDG_STATE_HOME"),
+                                              secure_getenv("HOME"), 0, repos->why_stateless) == 0;
     repos->leaders = options->repos_max ? options->repos_max : run->threads + 1;
     const struct weir_sched_options sched = {
         .workers = repos->leaders,

@@ -77,20 +77,39 @@ static void describe(struct weir__scan_repo *repo, struct weir__git_state_about 
     make_key(repo->run->options, about->key);
 }
 
+/* Once in a run: what is wrong with the folder is wrong for all. It is no fault of this scan. */
+static void tell_unsaved(struct weir__scan *run, const char *why)
+{
+    char text[WEIR__SCAN_WHY_MAX];
+    weir_lock_acquire(&run->lock);
+    bool is_first = !run->repos.is_unsaved_told;
+    run->repos.is_unsaved_told = true;
+    weir_lock_release(&run->lock);
+    if (!is_first || !run->hooks.warning)
+        return;
+    snprintf(text, sizeof(text),
+             "nothing is remembered of histories, all will be scanned again: %s", why);
+    run->hooks.warning(run->hooks.arg, text);
+}
+
 /* --- at the beginning --- */
 
 void weir__scan_state_load(struct weir__scan_repo *repo)
 {
     struct weir__git_state_about about;
     char why[WEIR__GIT_FLAW_MAX];
+    if (repo->run->options->has_state && !repo->run->repos.has_states && !repo->wanted)
+        tell_unsaved(repo->run, repo->run->repos.why_stateless);
     if (!repo->run->repos.has_states || repo->wanted)
         return;
     repo->has_state = true;
     weir__git_state_ids_init(&repo->seen, repo->id_size, repo->share.seen);
     make_digest(repo, repo->digest);
     describe(repo, &about);
-    /* Whatever is wrong with it, all is scanned, and it is replaced. */
-    if (weir__git_state_load(&repo->state, &repo->run->repos.states, &about, why) < 0)
+    /* A scan in full relies on no other. Whatever is wrong with the file, all is scanned, and it is
+     * replaced. */
+    if (repo->run->options->is_full ||
+        weir__git_state_load(&repo->state, &repo->run->repos.states, &about, why) < 0)
         repo->state = NULL;
 }
 
@@ -260,8 +279,10 @@ static void save(struct weir__scan_repo *repo, const uint8_t held[WEIR__HASH_SIZ
         memcpy(made.digest, repo->digest, sizeof(made.digest));
     describe(repo, &about);
     /* What cannot be remembered is scanned again: that is no fault of this scan. */
-    if (list && weir__git_state_save(&repo->run->repos.states, &about, &made, why) < 0)
+    if (list && weir__git_state_save(&repo->run->repos.states, &about, &made, why) < 0) {
         repo->w->counts.unremembered++;
+        tell_unsaved(repo->run, why);
+    }
     weir__base_free(list);
 }
 
