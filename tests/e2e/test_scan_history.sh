@@ -281,6 +281,10 @@ for option in --submodules --full-scan --delta-cache=9M; do
 done
 run "$WEIR" scan --staged --history=only
 is 'and a history of what is staged' "$status" 2
+for empty in --range= --range=.. --range=... --refs= --find-repos=; do
+    run "$WEIR" scan $empty .
+    expect "$empty: as of a variable that was not set" 2 '' "weir scan: '$empty': give *"
+done
 run "$WEIR" scan --since=never .
 is 'a date that is none is refused' "$status" 2
 
