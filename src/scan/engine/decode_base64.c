@@ -43,8 +43,8 @@
  * it. */
 #define BEFORE (MARGIN_MAX + 8u)
 
-/* Nine bytes, each text or a NUL of UTF-16 and UTF-32, where two of nine are text at least: long rows
- * of zeros are looked at no further. */
+/* Nine bytes, each text or a NUL of UTF-16 and UTF-32, where two of nine are text at least: long
+ * rows of zeros are looked at no further. */
 static bool is_quick_text(const char *characters)
 {
     unsigned texts = 0;

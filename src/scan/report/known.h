@@ -39,8 +39,8 @@ void weir__digest_parts(char kind, const struct weir__known_part *parts, size_t 
 
 /* "./a" and "a" are the same file. */
 const char *weir__path_plain(const char *path);
-/* Of a path how much a fingerprint is made of: a message is called after its commit, and a blob that
- * has no path after itself, which change when nothing is done about the secret in them. */
+/* Of a path how much a fingerprint is made of: a message is called after its commit, and a blob
+ * that has no path after itself, which change when nothing is done about the secret in them. */
 size_t weir__path_lasting(const char *path);
 
 enum weir__known_kind {
