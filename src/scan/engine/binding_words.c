@@ -157,6 +157,15 @@ static const char *const doubtful_words[] = {
     "column",    "unique",  "index", "locale", "issue",   "digest",   "etag",
     "checksum",  "commit",  "md5",   "sha1",   "revision"};
 
+/* The same of tokens: where a list goes on, or which request it was. */
+static const char *const passing_words[] = {
+    "next",   "page",  "nextpage", "paging", "pagination", "continuation", "cursor",       "starting",
+    "sync",   "lock",  "change",   "cancel", "sequence",   "dkim",         "cancellation", "forward",
+    "dedupe", "dedup", "backward", "marker", "idempotency"};
+
+/* Secrets are called so as well. */
+static const char *const request_words[] = {"client", "request", "clientrequest"};
+
 static char fold(char byte)
 {
     return byte >= 'A' && byte <= 'Z' ? (char)(byte + ('a' - 'A')) : byte;
@@ -232,9 +241,12 @@ static bool is_of_table(const char *value, size_t length, bool is_digest)
 }
 
 /* A word of a key that is none, or with other words before it and no mark between. A token is
- * public or secret, and finds nothing in a table. */
+ * public or secret, and finds nothing in a table; but it may be one of a list or a request, which
+ * only a whole word says: exchange is none. */
 static bool is_open(const char *word, size_t length, size_t kind)
 {
+    if (kind == KIND_TOKEN && is_any(word, length, passing_words, LENGTH_OF(passing_words)))
+        return true;
     size_t count = kind == KIND_KEY ? LENGTH_OF(open_words) : kind == KIND_TOKEN ? PUBLIC_WORDS : 0;
     for (size_t i = 0; i < count; i++) {
         size_t size = strlen(open_words[i]);
@@ -277,6 +289,9 @@ bool weir__binding_is_public(const char *text, size_t mark, size_t end, size_t v
         if (is_open(until, stem, kind) || (is_joined && is_open(joined, more + stem, kind)) ||
             is_playlist(from, until, stem))
             return true;
+        if (kind == KIND_TOKEN)
+            return is_any(until, stem, request_words, LENGTH_OF(request_words)) &&
+                   is_of_table(text + value, value_end - value, true);
         return kind == KIND_KEY && is_any(until, stem, doubtful_words, LENGTH_OF(doubtful_words)) &&
                is_of_table(text + value, value_end - value,
                            !is_any(until, stem, doubtful_words, HEX_WORDS));
