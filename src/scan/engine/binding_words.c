@@ -159,9 +159,9 @@ static const char *const doubtful_words[] = {
 
 /* The same of tokens: where a list goes on, or which request it was. */
 static const char *const passing_words[] = {
-    "next",   "page",  "nextpage", "paging", "pagination", "continuation", "cursor",       "starting",
-    "sync",   "lock",  "change",   "cancel", "sequence",   "dkim",         "cancellation", "forward",
-    "dedupe", "dedup", "backward", "marker", "idempotency"};
+    "next",         "page",    "nextpage", "paging", "pagination", "continuation", "cursor",
+    "starting",     "sync",    "lock",     "change", "cancel",     "sequence",     "dkim",
+    "cancellation", "forward", "dedupe",   "dedup",  "backward",   "marker",       "idempotency"};
 
 /* Secrets are called so as well. */
 static const char *const request_words[] = {"client", "request", "clientrequest"};
