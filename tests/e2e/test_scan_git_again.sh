@@ -415,16 +415,49 @@ is 'a scan in full does not rely on what is remembered' "$(looked --full-scan)" 
 rm -rf "$XDG_STATE_HOME"
 is 'and remembers' "$(looked --full-scan) $(looked)" '3 0'
 
+# --- packs that are as they were ---
+
+begin
+for i in {1..8}; do
+    echo "$i" >a
+    commit
+    git repack -qd
+done
+touch -d '1 minute ago' .git/objects/pack
+opened() { # files of packs that a scan opens
+    run strace -f -qq -e trace=open,openat -o "$dir/calls" "$WEIR" scan --history=only .
+    grep -cE 'pack-[0-9a-f]+[.]' "$dir/calls"
+}
+is 'there are packs' "$(find .git/objects/pack -name '*.pack' | wc -l)" 8
+if [[ ${SANITIZED:-none} == none ]] && strace -qq -o /dev/null true 2>/dev/null; then
+    check 'a first scan opens them' test "$(opened)" -ge 16
+    is 'another one opens none' "$(opened)" 0
+else
+    skip 'which packs are opened' 'strace cannot be used here'
+    "$WEIR" scan --history=only . >/dev/null
+fi
+pack=$(find .git/objects/pack -name '*.pack' | head -1)
+touch -r "$pack" "$dir/time"
+chmod u+w "$pack"
+printf X | dd of="$pack" bs=1 seek=$(($(stat -c %s "$pack") - 1)) conv=notrunc status=none
+touch -r "$dir/time" "$pack"
+run "$WEIR" scan --history=only --json .
+is 'one that was written to, with its time set back, is' "$status" 3
+has_gap 'and is told' '*its end is not what its index says*'
+
 # --- where nothing can be remembered ---
 
+begin
+echo well >a
+commit
 : >"$dir/file"
 for option in --quiet --json; do
-    run env XDG_STATE_HOME="$dir/file" "$WEIR" scan --history=only $option r r
+    run env XDG_STATE_HOME="$dir/file" "$WEIR" scan --history=only $option . .
     is "a state that cannot be written is told once, with $option" "$status $(grep -c 'nothing is remembered' "$dir/err")" '0 1'
 done
-run env XDG_STATE_HOME="$dir/file" "$WEIR" scan --history=only --no-state r
+run env XDG_STATE_HOME="$dir/file" "$WEIR" scan --history=only --no-state .
 is 'and not if none is wanted' "$status $(grep -c 'nothing is remembered' "$dir/err")" '0 0'
-run env XDG_STATE_HOME="$dir/file" "$WEIR" scan --history=no r
+run env XDG_STATE_HOME="$dir/file" "$WEIR" scan --history=no .
 is 'or there is no history' "$(grep -c 'nothing is remembered' "$dir/err")" 0
 
 names() { sed 's/=.*//; s/^--no-/--/' | sort -u; }

@@ -146,6 +146,27 @@ int weir__git_pack_open(struct weir__git_pack *ret_pack, int folder, const char 
     return 0;
 }
 
+int weir__git_pack_open_ids(struct weir__git_pack *ret_pack, int folder, const char *stem,
+                            size_t id_size, const char **ret_why)
+{
+    struct weir__git_pack pack = {.length = 0};
+    struct check check = {.pack = &pack, .id_size = id_size, .why = "its index cannot be opened"};
+    int result = map_one(&pack._idx_map, folder, stem, ".idx", pack.name);
+    if (result == 0) {
+        check.idx = pack._idx_map.bytes;
+        check.idx_length = pack._idx_map.length;
+        check.why = "it cannot be read";
+        result = weir__mapped_read(&pack._idx_map, check_idx, &check);
+    }
+    if (result < 0) {
+        weir__git_pack_close(&pack);
+        *ret_why = check.why;
+        return result;
+    }
+    *ret_pack = pack;
+    return 0;
+}
+
 int weir__git_pack_of_bytes(struct weir__git_pack *ret_pack, const void *bytes, size_t length,
                             const void *idx, size_t idx_length, size_t id_size,
                             const char **ret_why)

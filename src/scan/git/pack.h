@@ -37,7 +37,11 @@ struct weir__git_pack {
 WEIR_MUST_USE int weir__git_pack_open(struct weir__git_pack *ret_pack, int folder, const char *stem,
                                       size_t id_size, const char **ret_why);
 
-/* The same with bytes that are elsewhere, and outlive the pack. */
+/* The index alone: which ids it has. */
+WEIR_MUST_USE int weir__git_pack_open_ids(struct weir__git_pack *ret_pack, int folder,
+                                          const char *stem, size_t id_size, const char **ret_why);
+
+/* Both with bytes that are elsewhere, and outlive the pack. */
 WEIR_MUST_USE int weir__git_pack_of_bytes(struct weir__git_pack *ret_pack, const void *pack,
                                           size_t pack_length, const void *idx, size_t idx_length,
                                           size_t id_size, const char **ret_why);

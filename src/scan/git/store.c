@@ -51,7 +51,7 @@ static int begin(struct weir__git_store *store, const char *path)
         return weir__git_store_fail(store, WEIR_E_NO_MEMORY, "out of memory");
     for (unsigned i = 0; i < store->options.open_max; i++)
         store->opened[i].row = WEIR__GIT_NONE;
-    return weir__git_store_relist(store);
+    return store->options.is_listed_late ? 0 : weir__git_store_relist(store);
 }
 
 int weir__git_store_open(struct weir__git_store **ret_store, const char *path,

@@ -53,6 +53,7 @@ struct weir__git_store_options {
     uint32_t chain_max;    /* 1,000,000 */
     uint32_t packs_max;    /* that one chain leads to, from pack to pack; git writes none; 64 */
     uint64_t work_max;     /* bytes made for one object; 4 GiB */
+    bool is_listed_late;   /* packs are listed when the first object is looked for */
 };
 void weir__git_store_options_init(struct weir__git_store_options *options);
 
@@ -110,7 +111,7 @@ struct weir__git_store_pack {
     const char *stem; /* "pack/pack-..." in its objects folder */
     uint64_t pack_bytes;
     uint64_t idx_bytes;
-    uint64_t pack_time_ns, idx_time_ns; /* when they were written */
+    uint64_t pack_time_ns, idx_time_ns; /* when they were changed */
     uint64_t objects_max;               /* by the size of its index; it may have fewer */
     unsigned folder;                    /* 0: the repository's own, else that of an alternate */
     bool is_promisor;
@@ -128,6 +129,9 @@ WEIR_MUST_USE int weir__git_store_pack_open(struct weir__git_store *store, uint3
 WEIR_MUST_USE int weir__git_store_relist(struct weir__git_store *store);
 /* Whether a folder of packs was written to since. */
 bool weir__git_store_is_stale(const struct weir__git_store *store);
+/* Whether the list is that of now, for certain: no pack came or went since, nor in the moment
+ * before it was made, in which one change looks like another; and none waits for its index. */
+bool weir__git_store_is_settled(const struct weir__git_store *store);
 
 /* --- objects --- */
 

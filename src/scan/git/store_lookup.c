@@ -177,17 +177,24 @@ static int compare_known(const void *a, const void *b)
 static int fill_known(struct weir__git_store *store, size_t room)
 {
     for (uint32_t row = 0; row < store->list.rows_count; row++) {
-        struct known_look look = {.store = store, .row = row, .at = store->known_count};
+        struct weir__git_pack pack;
+        struct known_look look = {
+            .store = store, .pack = &pack, .row = row, .at = store->known_count};
+        const char *why;
         if (store->list.rows[row].is_in_midx)
             continue;
-        int result = weir__git_store_opened(store, row, &look.pack);
+        int result =
+            weir__git_pack_open_ids(&pack, store->folders[store->list.rows[row].folder].fd,
+                                    weir__git_store_stem(store, row), store->id_size, &why);
         if (result == -WEIR_E_NOT_FOUND || result == -WEIR_E_NO_MEMORY ||
             result == -WEIR_E_NO_DESCRIPTORS)
             return result;
-        if (result < 0 || look.pack->idx.count > room - store->known_count)
+        if (result < 0)
             continue;
-        if (weir__mapped_read(&look.pack->_idx_map, look_at_ids, &look) == 0)
-            store->known_count += look.pack->idx.count;
+        if (pack.idx.count <= room - store->known_count &&
+            weir__mapped_read(&pack._idx_map, look_at_ids, &look) == 0)
+            store->known_count += pack.idx.count;
+        weir__git_pack_close(&pack);
     }
     if (store->known_count > 1)
         qsort(store->known, store->known_count, sizeof(*store->known), compare_known);
@@ -355,7 +362,10 @@ int weir__git_store_locate(struct weir__git_store *store, const struct weir__git
                            struct weir__git_place *ret_place)
 {
     char hex[WEIR__GIT_HEX_SIZE];
-    int result = locate_once(store, id, ret_place);
+    int result = store->lists_made > 0 ? 0 : weir__git_store_relist(store);
+    if (result < 0)
+        return result;
+    result = locate_once(store, id, ret_place);
     /* Once more: it may have moved into a pack that was not there when they were listed. */
     if (result == -WEIR_E_CLOSED ||
         (result == -WEIR_E_NOT_FOUND && weir__git_store_is_stale(store))) {

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <weir/clock.h>
+
 #include "alloc.h"
 #include "pack_plan.h"
 #include "sys.h"
@@ -12,7 +14,9 @@
 
 #include "banned.h"
 
-#define NAMES_MAX   ((size_t)64 << 20)
+#define NAMES_MAX ((size_t)64 << 20)
+/* The clock of a file system may stand still for so long. */
+#define SETTLED_S   2
 #define KNOWN_BYTES sizeof(struct weir__git_known)
 
 /* --- listing --- */
@@ -145,7 +149,8 @@ static void look_at(int folder, const char *stem, const char *suffix, uint64_t *
     if (weir__sys_fstatat(folder, name, &st, 0) < 0)
         return;
     *ret_bytes = st.st_size > 0 ? (uint64_t)st.st_size : 0;
-    *ret_time_ns = (uint64_t)st.st_mtim.tv_sec * WEIR_NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+    /* Who writes to it, takes the right to read it away or sets its time back changes this one. */
+    *ret_time_ns = (uint64_t)st.st_ctim.tv_sec * WEIR_NS_PER_S + (uint64_t)st.st_ctim.tv_nsec;
 }
 
 /* Files of one stem stand together: .idx, .pack, .promisor. */
@@ -210,6 +215,7 @@ int weir__git_store_relist(struct weir__git_store *store)
     struct weir__git_list list = {.rows = NULL};
     struct timespec times[WEIR__GIT_FOLDERS_MAX] = {{0}};
     int result = 0;
+    int64_t now_s = weir_wall_s();
     weir__buffer_init(&list.names, NAMES_MAX);
     for (unsigned i = 0; i < store->folders_count && result == 0; i++) {
         result = list_folder(&list, &store->folders[i], i, &times[i]);
@@ -228,6 +234,7 @@ int weir__git_store_relist(struct weir__git_store *store)
     weir__git_list_fini(&store->list);
     store->list = list;
     store->lists_made++;
+    store->listed_s = now_s;
     for (unsigned i = 0; i < store->folders_count; i++)
         store->folders[i].pack_time = times[i];
     weir__git_store_open_midx(store);
@@ -243,6 +250,14 @@ bool weir__git_store_is_stale(const struct weir__git_store *store)
             return true;
     }
     return false;
+}
+
+bool weir__git_store_is_settled(const struct weir__git_store *store)
+{
+    for (unsigned i = 0; i < store->folders_count; i++)
+        if (store->folders[i].pack_time.tv_sec + SETTLED_S > store->listed_s)
+            return false;
+    return store->list.bare_count == 0 && !weir__git_store_is_stale(store);
 }
 
 /* --- what is listed --- */

@@ -79,6 +79,7 @@ struct weir__git_store {
     bool is_shallow, is_partial;
     bool has_wrong_midx;
     struct weir__git_list list;
+    int64_t listed_s;                /* by the wall clock */
     uint64_t lists_made;             /* numbers of rows are those of the last one */
     struct weir__git_opened *opened; /* open_max of them */
     uint64_t clock;                  /* of uses */

@@ -348,6 +348,9 @@ void weir__scan_gone_held(const struct weir__scan_repo *repo, uint8_t ret_held[W
 void weir__scan_gone_drop(struct weir__scan_repo *repo);
 
 /* --- scan_repo_again.c --- */
+/* Whether nothing of any pack is to be looked at, since all is as it was when all of it was seen;
+ * asked for each pack. */
+bool weir__scan_again_is_same(struct weir__scan_repo *repo);
 /* Whether nothing of the pack is to be looked at, since all of it was before. */
 bool weir__scan_again_knows(struct weir__scan_repo *repo, const struct weir__git_pack *pack);
 /* So many objects of the pack, whose shard is done, were looked at to their end. */
@@ -355,6 +358,8 @@ void weir__scan_again_note(struct weir__scan_repo *repo, struct weir__scan_pack 
                            uint64_t count);
 /* Whether suspects that were not looked at again are so few that each is better built by itself. */
 bool weir__scan_again_has_few(const struct weir__scan_repo *repo);
+/* In how many parts. */
+uint32_t weir__scan_again_parts(const struct weir__scan_repo *repo);
 /* The second look at this part of so many of them, by a thread that scans. Those that cannot be had
  * this way are left to a pass over all objects. */
 void weir__scan_again_few(struct weir__scan_worker *w, struct weir__scan_repo *repo, uint32_t part,

@@ -1,8 +1,9 @@
 /* scan_repo_again.c - a repository that was scanned before: what is spared when little or nothing
  * of it has changed.
  *
- * As long as the store is as it was when every object of its packs was seen to its end, packs are
- * opened, and that is all. Else the ids of each are asked for, which is still far less than a plan.
+ * As long as the store is as it was when every object of its packs was seen to its end, no pack is
+ * opened: names, sizes and times say that all of them are those that were read without a doubt.
+ * Else the ids of each are asked for, which is still far less than a plan.
  *
  * The second look at a few suspects builds each by itself: a plan of all packs would take longer
  * than all of them.
@@ -14,6 +15,9 @@
 /* So many suspects are few, and one more for so many objects. */
 #define FEW      64u
 #define FEW_EACH 1024u
+/* With more packs than these a thread that looks for a few of them takes longer to list the packs
+ * than to scan. */
+#define PACKS_MANY 256u
 
 /* --- packs --- */
 
@@ -24,10 +28,18 @@ static void note_whole(struct weir__scan_repo *repo)
     weir_lock_release(&repo->run->lock);
 }
 
+bool weir__scan_again_is_same(struct weir__scan_repo *repo)
+{
+    bool is_it = repo->state && repo->is_same && !repo->is_second && !repo->is_wary;
+    if (is_it && !repo->is_for_trees) /* then it was counted before */
+        note_whole(repo);
+    return is_it;
+}
+
 bool weir__scan_again_knows(struct weir__scan_repo *repo, const struct weir__git_pack *pack)
 {
     if (!repo->state || repo->is_second || repo->is_wary || pack->has_doubt ||
-        (!repo->is_same && !weir__git_state_has_pack(repo->state, pack)))
+        !weir__git_state_has_pack(repo->state, pack))
         return false;
     if (!repo->is_for_trees) /* then it was counted before */
         note_whole(repo);
@@ -47,14 +59,27 @@ void weir__scan_again_note(struct weir__scan_repo *repo, struct weir__scan_pack 
 
 /* --- few suspects --- */
 
-bool weir__scan_again_has_few(const struct weir__scan_repo *repo)
+/* Those that are to be looked at; with more than most of them, some number above it. */
+static uint64_t count_open(const struct weir__scan_repo *repo, uint64_t most)
 {
-    uint64_t open = 0, most = FEW + repo->objects / FEW_EACH;
+    uint64_t open = 0;
     for (uint32_t i = 0; i < weir__git_set_count(&repo->suspects) && open <= most; i++) {
         const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
         open += !(suspect->flags & (WEIR__SUSPECT_DONE | WEIR__SUSPECT_LARGE));
     }
-    return open <= most;
+    return open;
+}
+
+bool weir__scan_again_has_few(const struct weir__scan_repo *repo)
+{
+    uint64_t most = FEW + repo->objects / FEW_EACH;
+    return count_open(repo, most) <= most;
+}
+
+uint32_t weir__scan_again_parts(const struct weir__scan_repo *repo)
+{
+    bool is_scattered = weir__git_store_packs(repo->store) > PACKS_MANY;
+    return is_scattered && count_open(repo, FEW) <= FEW ? 1 : repo->run->threads;
 }
 
 static struct weir__git_store *open_store(const struct weir__scan_repo *repo)
@@ -74,6 +99,8 @@ void weir__scan_again_few(struct weir__scan_worker *w, struct weir__scan_repo *r
                           uint32_t parts)
 {
     struct weir__git_store *store = NULL;
+    /* The leader waits, and with a limit of memory he has the part of those who do not. */
+    bool is_lent = parts == 1 && repo->run->options->history_bytes == 0;
     struct weir__buffer bytes;
     weir__buffer_init(&bytes, repo->shard_bytes);
     for (uint32_t i = part; i < weir__git_set_count(&repo->suspects); i += parts) {
@@ -81,7 +108,7 @@ void weir__scan_again_few(struct weir__scan_worker *w, struct weir__scan_repo *r
         uint32_t flags = weir__scan_suspect_flags(repo, &object.id);
         if (flags == 0 || flags & WEIR__SUSPECT_LARGE || weir__scan_is_stopped(w))
             continue;
-        store = store ? store : open_store(repo);
+        store = store ? store : is_lent ? repo->store : open_store(repo);
         if (!store || weir__git_store_get(store, &object.id, &object.type, &bytes) < 0)
             continue;
         object.bytes = (const uint8_t *)weir__buffer_text(&bytes);
@@ -90,6 +117,8 @@ void weir__scan_again_few(struct weir__scan_worker *w, struct weir__scan_repo *r
             break;
     }
     weir__buffer_fini(&bytes);
+    if (is_lent)
+        return;
     weir__scan_repo_doubt(w, repo, store);
     weir__git_store_close(store);
 }

@@ -159,6 +159,8 @@ static int send_pack(struct weir__scan_repo *repo, struct weir__scan_pack *pack)
 /* NotFound: it is gone. What else is wrong with it is told, and no error. */
 static int do_pack(struct weir__scan_repo *repo, uint32_t i)
 {
+    if (weir__scan_again_is_same(repo))
+        return 0;
     struct weir__scan_pack *pack = weir__base_alloc(1, sizeof(*pack));
     if (!pack)
         return -WEIR_E_NO_MEMORY;
@@ -224,7 +226,9 @@ static int do_packs(struct weir__scan_repo *repo, struct weir__git_set *listed,
     bool is_over = false;
     int result = 0;
     for (unsigned tries = 0; !is_over && result == 0; tries++) {
-        result = weir__git_store_relist(repo->store);
+        /* A list that is known to hold costs two calls for each pack. */
+        if (tries > 0 || !repo->is_same || !weir__git_store_is_settled(repo->store))
+            result = weir__git_store_relist(repo->store);
         if (result < 0)
             weir__scan_repo_tell(repo->w, repo, NULL, "cannot list the packs of",
                                  weir__git_store_problem(repo->store));
@@ -316,13 +320,13 @@ static bool has_left(const struct weir__scan_repo *repo)
 
 int weir__scan_repo_pass_again(struct weir__scan_repo *repo)
 {
-    uint32_t threads = repo->run->threads;
+    uint32_t parts = weir__scan_again_parts(repo);
     int result = 0;
     repo->is_second = true;
     if (!weir__scan_again_has_few(repo))
         return weir__scan_repo_pass(repo);
-    for (uint32_t i = 0; i < threads && result == 0; i++)
-        result = weir__scan_shard_send(repo, NULL, WEIR__PART_FEW, i, threads);
+    for (uint32_t i = 0; i < parts && result == 0; i++)
+        result = weir__scan_shard_send(repo, NULL, WEIR__PART_FEW, i, parts);
     int waited = weir__scan_shards_wait(repo);
     result = result < 0 ? result : waited;
     return result < 0 || !has_left(repo) ? result : weir__scan_repo_pass(repo);
@@ -401,6 +405,7 @@ static struct weir__git_store *store_of(void *arg)
     if (!visit->store)
         visit->store = take_store(visit->repo);
     weir__scan_share_lookups(is_walking ? &share->each : &share->alone, &options);
+    options.is_listed_late = true; /* most shards look for nothing */
     if (!visit->store && weir__git_store_open(&visit->store, path, &options, visit->problem) < 0)
         visit->store = NULL;
     return visit->store;
