@@ -87,6 +87,16 @@ commit d.c 1
 finds 'a commit that none of them has'
 rm -f "$(find .git/objects/info/commit-graphs -name 'graph-*' | sort | head -1)"
 finds 'a chain of which a part is gone'
+rm -rf .git/objects/info/commit-graphs
+git commit-graph write --reachable 2>/dev/null
+chmod u+w .git/objects/info/commit-graph
+python3 -c 'import sys
+path, name = sys.argv[1], bytes.fromhex(sys.argv[2])
+data = open(path, "rb").read()
+assert data.count(name) == 1
+open(path, "wb").write(data.replace(name, name[:15] + bytes([name[15] ^ 4]) + name[16:]))' \
+    .git/objects/info/commit-graph "$first"
+finds 'a commit-graph that names a commit that nobody has'
 
 # --- what is ignored ---
 

@@ -129,6 +129,17 @@ done
 echo ./sub >../list
 same_paths 'a repository of a list' 'sub/f ' --repos-from=../list
 
+cd ..
+git clone -q top clone
+scan --json --submodules clone
+is 'submodules that are not initialised: incomplete' "$status $(summary complete)" '3 false'
+has_gap 'and named' "*submodules are not initialised, *: 'deep/sub', 'sub'"
+scan --json clone
+is 'unless nobody asked for them' "$status $(summary complete)" '0 true'
+git -C top submodule --quiet deinit -f sub 2>/dev/null
+scan --json --submodules top
+is 'one that is not checked out any more is scanned' "$status $(summary complete)" '1 true'
+
 # --- all paths, who and when ---
 
 begin

@@ -7,6 +7,7 @@
  */
 #include "discover.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "index_file.h"
@@ -18,6 +19,7 @@
 
 #define PATH_MAX_BYTES WEIR__GIT_FIND_PATH_MAX
 #define WAITING_MAX    ((size_t)16 << 20)
+#define ABSENT_NAMED   3u
 
 struct modules {
     struct weir__git_finding finding;
@@ -27,7 +29,10 @@ struct modules {
     struct weir__buffer gitdirs;  /* those that were visited, likewise */
     const char *worktree;         /* of the index at hand */
     int worktree_fd;
+    int git; /* the folder that the index is in */
     uint64_t gitlinks;
+    uint64_t absent_count; /* of the index at hand, and what the first of them are called */
+    char absent[ABSENT_NAMED * (WEIR__CLIP_SIZE + 4)];
 };
 
 /* folder/name, or name alone when it begins at the root. One path has one spelling: the folder may
@@ -77,7 +82,42 @@ static bool is_inside(const char *path)
     return true;
 }
 
-static int take_module(struct modules *modules, int fd, const char *path)
+/* Whether it is below modules/ of that folder, where it is called as it was when it came. */
+static bool is_kept(int dir, const char *above, const char *path)
+{
+    char name[PATH_MAX_BYTES];
+    struct stat st;
+    int length = snprintf(name, sizeof(name), "%s/modules/%s/HEAD", above, path);
+    return length > 0 && (size_t)length < sizeof(name) &&
+           weir__sys_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* It is not checked out. If it is kept all the same, it is found there; if not, nobody has it. */
+static void note_absent(struct modules *modules, const char *path)
+{
+    if (is_kept(modules->git, ".", path) || is_kept(AT_FDCWD, modules->options->commondir, path))
+        return;
+    size_t length = strlen(modules->absent);
+    if (modules->absent_count++ < ABSENT_NAMED)
+        snprintf(modules->absent + length, sizeof(modules->absent) - length, "%s'%s'",
+                 length ? ", " : "", WEIR__CLIPPED(path));
+}
+
+static void tell_absent(struct modules *modules)
+{
+    char more[32] = "";
+    if (modules->absent_count > ABSENT_NAMED)
+        snprintf(more, sizeof(more), " and %" PRIu64 " more", modules->absent_count - ABSENT_NAMED);
+    if (modules->absent_count > 0)
+        weir__git_finding_tell(&modules->finding,
+                               "%s not initialised, so the histories are not here: %s%s",
+                               modules->absent_count == 1 ? "a submodule is" : "submodules are",
+                               modules->absent, more);
+    modules->absent_count = 0;
+    modules->absent[0] = '\0';
+}
+
+static int take_module(struct modules *modules, int fd, const char *path, const char *inside)
 {
     char why[WEIR__GIT_FIND_WHY_MAX];
     struct weir__git_discovered found;
@@ -89,8 +129,10 @@ static int take_module(struct modules *modules, int fd, const char *path)
                                WEIR__CLIPPED(path), why);
         return 0;
     }
-    if (found.found != WEIR__GIT_FOUND_TREE && found.found != WEIR__GIT_FOUND_LINKED)
-        return 0; /* not checked out */
+    if (found.found != WEIR__GIT_FOUND_TREE && found.found != WEIR__GIT_FOUND_LINKED) {
+        note_absent(modules, inside);
+        return 0;
+    }
     error = weir__buffer_append(&modules->waiting, path, strlen(path) + 1);
     if (error)
         return error == -WEIR_E_OVERFLOW ? -WEIR_E_TOO_LARGE : error;
@@ -113,13 +155,15 @@ static int take_entry(void *arg, const struct weir__git_index_entry *entry)
         return -WEIR_E_TOO_LARGE;
     int fd = weir__git_open_inside(modules->worktree_fd, entry->path);
     if (fd < 0) {
-        if (errno != ENOENT && errno != ENOTDIR)
+        if (errno == ENOENT || errno == ENOTDIR)
+            note_absent(modules, entry->path);
+        else
             weir__git_finding_tell(&modules->finding, "cannot open the submodule '%s': %s",
                                    WEIR__CLIPPED(path),
                                    weir_error_text(weir_error_from_errno(errno)));
         return 0;
     }
-    int error = take_module(modules, fd, path);
+    int error = take_module(modules, fd, path, entry->path);
     weir__sys_close(fd);
     return error;
 }
@@ -128,6 +172,7 @@ static int read_index(struct modules *modules, int git, const char *worktree)
 {
     char why[WEIR__GIT_FLAW_MAX] = "";
     modules->worktree = worktree;
+    modules->git = git;
     modules->worktree_fd = weir__sys_openat(AT_FDCWD, worktree, O_RDONLY | O_DIRECTORY, 0);
     if (modules->worktree_fd < 0) {
         weir__git_finding_tell(&modules->finding, "cannot open '%s': %s", WEIR__CLIPPED(worktree),
@@ -137,6 +182,7 @@ static int read_index(struct modules *modules, int git, const char *worktree)
     int error =
         weir__git_index_read(git, "index", modules->options->id_size, 0, take_entry, modules, why);
     weir__sys_close(modules->worktree_fd);
+    tell_absent(modules);
     if (error == 0 || error == -WEIR_E_NOT_FOUND)
         return 0;
     /* What the entries said has no reason of the index. */

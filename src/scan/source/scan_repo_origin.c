@@ -296,9 +296,13 @@ static int keep_commit(struct weir__scan_origins *origins, const struct weir__gi
         return result;
     struct commit_texts *texts = weir__git_set_extra(&origins->commits, number);
     struct weir__git_object object = {.id = *id, .type = type};
-    if (weir__git_store_get(repo->store, id, &type, &origins->bytes) == 0) {
+    int got = weir__git_store_get(repo->store, id, &type, &origins->bytes);
+    if (got == 0) {
         object.bytes = (const uint8_t *)weir__buffer_text(&origins->bytes);
         object.length = weir__buffer_length(&origins->bytes);
+    } else if (got == -WEIR_E_NOT_FOUND) {
+        origins->has_ghost = true;
+        origins->ghost = *id;
     }
     weir__scan_origin_of_message(repo, &object, WEIR__GIT_SET_NONE, NULL, &o);
     memcpy(texts->time, &o.brought.time, sizeof(texts->time));
@@ -363,6 +367,24 @@ static int do_without(struct weir__scan_repo *repo)
     return 0;
 }
 
+/* A commit-graph that is damaged, or older than a loss, names commits that nobody has: then all is
+ * found out once more without it, which tells what is missing. */
+static int do_without_graph(struct weir__scan_repo *repo)
+{
+    char text[WEIR__SCAN_WHY_MAX], hex[WEIR__GIT_HEX_SIZE];
+    weir__git_id_hex(&repo->origins->ghost, repo->id_size, hex);
+    if (repo->wanted || repo->is_unchanged || !repo->refs->graph) {
+        snprintf(text, sizeof(text), "commit %s, which brought what was found, is missing", hex);
+        weir__scan_repo_problem(repo, text);
+        return 0;
+    }
+    weir__git_graph_free(repo->refs->graph);
+    repo->refs->graph = NULL;
+    weir__scan_origins_free(repo->origins);
+    repo->origins = NULL;
+    return weir__scan_origins_find(repo);
+}
+
 int weir__scan_origins_find(struct weir__scan_repo *repo)
 {
     struct weir__scan_origins *origins = weir__base_alloc(1, sizeof(*origins));
@@ -382,7 +404,9 @@ int weir__scan_origins_find(struct weir__scan_repo *repo)
         result = find_out(origins);
     if (result == -WEIR_E_TOO_LARGE)
         result = do_without(repo);
-    return result < 0 ? result : keep_commits(origins);
+    if (result == 0)
+        result = keep_commits(origins);
+    return result == 0 && origins->has_ghost ? do_without_graph(repo) : result;
 }
 
 void weir__scan_origins_free(struct weir__scan_origins *origins)

@@ -37,6 +37,8 @@ struct weir__scan_origins {
     struct weir__git_set commits; /* of attributions, with their struct commit_texts */
     struct weir__buffer texts;    /* each ends with NUL; the first is empty */
     struct weir__buffer bytes;    /* of the object at hand */
+    bool has_ghost;               /* a commit that it is said to come from is not there: */
+    struct weir__git_id ghost;
     struct weir__scan_repo *repo;
     /* Of those who trace, under the repository's lock: */
     struct weir__git_set told;         /* hashes of what was: slices may meet the same */
