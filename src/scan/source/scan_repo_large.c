@@ -44,12 +44,21 @@ bool weir__scan_large_is_left(const struct weir__scan_repo *repo)
     return false;
 }
 
+/* One that fits by itself does not with what it is built from. */
+static void say_much(uint64_t size, uint64_t most, char much[64])
+{
+    if (size == 0)
+        snprintf(much, 64, "more");
+    else
+        snprintf(much, 64, "%" PRIu64 " bytes%s, more", size,
+                 size > most ? "" : " beside what it is built from");
+}
+
 void weir__scan_large_refuse(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                              const struct weir__git_id *id, uint64_t size)
 {
-    char text[WEIR__SCAN_WHY_MAX], cure[WEIR__SCAN_WHY_MAX], much[64] = "more";
-    if (size > 0)
-        snprintf(much, sizeof(much), "%" PRIu64 " bytes, more", size);
+    char text[WEIR__SCAN_WHY_MAX], cure[WEIR__SCAN_WHY_MAX], much[64];
+    say_much(size, repo->spill.open ? repo->spill.bytes_max : repo->large_bytes, much);
     weir__scan_share_cure(repo, size, false, cure);
     if (repo->spill.open)
         snprintf(text, sizeof(text),
@@ -68,9 +77,8 @@ void weir__scan_large_refuse(struct weir__scan_worker *w, struct weir__scan_repo
 static void tell_unfiled(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                          const struct weir__git_id *id, bool is_tree, uint64_t size)
 {
-    char text[WEIR__SCAN_WHY_MAX], cure[WEIR__SCAN_WHY_MAX], much[64] = "more";
-    if (size > 0)
-        snprintf(much, sizeof(much), "%" PRIu64 " bytes, more", size);
+    char text[WEIR__SCAN_WHY_MAX], cure[WEIR__SCAN_WHY_MAX], much[64];
+    say_much(size, repo->large_bytes, much);
     weir__scan_share_cure(repo, size, is_tree, cure);
     snprintf(text, sizeof(text),
              "it is a %s and takes %s than the %" PRIu64 " that it may have in memory: %.100s",

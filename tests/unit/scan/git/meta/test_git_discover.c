@@ -294,7 +294,9 @@ TEST(submodules_that_lead_elsewhere)
        "E\n");
     each_module("e/evil", "e/evil");
     gave("");
-    CHECK_EQ(told.count, 4); /* two through links, one out of the tree, one that is broken */
+    /* Two through links, one out of the tree, one that is broken, one that is not there. */
+    CHECK_EQ(told.count, 5);
+    CHECK(strstr(told.all, "a submodule is not initialised") && strstr(told.all, "'fine'"));
     CHECK(strstr(told.all, "no path in it") && strstr(told.all, "'nowhere'"));
 }
 
