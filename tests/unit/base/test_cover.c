@@ -86,8 +86,8 @@ TEST(forms_of_programs)
 {
     static const char *const quoted[] = {
         "a.password ||= \"^\"; b = \"x\"",
-        "token ?"
-        "?= '^'",
+        ("token ?"
+         "?= '^'"), /* no trigraph */
         "secret &&= `^`",
         "password <- \"^\"",
         "let key: String = \"^\";",
