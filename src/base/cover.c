@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cover_part.h"
+
 #include "banned.h"
 
 #define WORD_MIN     16u
@@ -16,26 +18,6 @@
 /* How much of an argument is looked at: of what is longer, less is known and less is shown. */
 #define LOOK_MAX 4096u
 
-static bool is_small(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static bool is_capital(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-static bool is_letter(char c)
-{
-    return is_small(c) || is_capital(c);
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static void cover(char *text, size_t length)
 {
     memset(text, '*', length);
@@ -48,7 +30,7 @@ static bool is_joint(char c)
 
 static bool is_word_byte(char c)
 {
-    return is_letter(c) || is_digit(c) || is_joint(c);
+    return weir__cover_is_letter(c) || weir__cover_is_digit(c) || is_joint(c);
 }
 
 static bool can_be_spoken(const char *letters, size_t length)
@@ -68,26 +50,27 @@ static bool can_be_spoken(const char *letters, size_t length)
 static size_t piece_of(const char *word, size_t length)
 {
     size_t n = 1;
-    if (is_digit(word[0])) {
-        while (n < length && is_digit(word[n]))
+    if (weir__cover_is_digit(word[0])) {
+        while (n < length && weir__cover_is_digit(word[n]))
             n++;
         return n;
     }
-    if (is_capital(word[0]) && n < length && is_capital(word[n])) {
-        while (n < length && is_capital(word[n]))
+    if (weir__cover_is_capital(word[0]) && n < length && weir__cover_is_capital(word[n])) {
+        while (n < length && weir__cover_is_capital(word[n]))
             n++;
-        return n < length && is_small(word[n]) ? n - 1 : n; /* the last one begins the next */
+        return n < length && weir__cover_is_small(word[n]) ? n - 1
+                                                           : n; /* the last one begins the next */
     }
-    while (n < length && is_small(word[n]))
+    while (n < length && weir__cover_is_small(word[n]))
         n++;
     return n;
 }
 
 static bool is_piece_plain(const char *piece, size_t length, bool is_beside_digit)
 {
-    if (is_digit(*piece))
+    if (weir__cover_is_digit(*piece))
         return length <= DIGITS_MAX;
-    if (length > 1 && is_capital(piece[1]) &&
+    if (length > 1 && weir__cover_is_capital(piece[1]) &&
         length >= (is_beside_digit ? CAPITALS_MAX / 2 : CAPITALS_MAX))
         return false;
     return can_be_spoken(piece, length);
@@ -101,9 +84,9 @@ static bool is_part_plain(const char *part, size_t length)
     size_t odd = 0;
     for (size_t at = 0, n; at < length; at += n) {
         n = piece_of(part + at, length - at);
-        bool is_number = is_digit(part[at]), is_last = at + n == length;
-        bool is_behind_digit = at > 0 && is_digit(part[at - 1]);
-        bool is_before_digit = !is_last && is_digit(part[at + n]);
+        bool is_number = weir__cover_is_digit(part[at]), is_last = at + n == length;
+        bool is_behind_digit = at > 0 && weir__cover_is_digit(part[at - 1]);
+        bool is_before_digit = !is_last && weir__cover_is_digit(part[at + n]);
         if (!is_piece_plain(part + at, n, is_behind_digit || is_before_digit))
             return false;
         odd += is_number ? at > 0 : is_behind_digit;
@@ -123,7 +106,7 @@ static size_t odd_bytes(const char *word, size_t length, size_t *ret_letters)
             continue;
         bytes += until - from;
         for (size_t i = from; i < until; i++)
-            letters += is_letter(word[i]);
+            letters += weir__cover_is_letter(word[i]);
     }
     *ret_letters = letters;
     return bytes;

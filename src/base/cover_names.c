@@ -6,29 +6,9 @@
 
 #include "banned.h"
 
-static bool is_small(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static bool is_capital(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-static bool is_letter(char c)
-{
-    return is_small(c) || is_capital(c);
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 bool weir__cover_is_name_byte(char c)
 {
-    return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
+    return weir__cover_is_letter(c) || weir__cover_is_digit(c) || c == '_' || c == '-' || c == '.';
 }
 
 size_t weir__cover_name_length(const char *text)
@@ -92,8 +72,9 @@ static bool is_name_of_measure(const char *name, size_t length)
     static const char *const measures[] = {"count",  "counts", "size",  "length", "limit",
                                            "limits", "type",   "types", "index",  NULL};
     size_t from = length;
-    while (from > 0 && is_letter(name[from - 1]) &&
-           (from == length || !is_capital(name[from]) || !is_small(name[from - 1])))
+    while (from > 0 && weir__cover_is_letter(name[from - 1]) &&
+           (from == length || !weir__cover_is_capital(name[from]) ||
+            !weir__cover_is_small(name[from - 1])))
         from--;
     return weir__cover_is_one_of(name + from, length - from, measures);
 }
@@ -108,8 +89,8 @@ bool weir__cover_is_name(const char *name, size_t length)
         if (weir__cover_has_inside(name, length, insides[i]))
             return true;
     for (size_t from = 0, i = 1; i <= length; i++) {
-        bool is_end =
-            i == length || !is_letter(name[i]) || (is_capital(name[i]) && is_small(name[i - 1]));
+        bool is_end = i == length || !weir__cover_is_letter(name[i]) ||
+                      (weir__cover_is_capital(name[i]) && weir__cover_is_small(name[i - 1]));
         if (is_end && is_word_of_secrets(name + from, i - from))
             return true;
         from = is_end ? i : from;
@@ -143,7 +124,7 @@ bool weir__cover_is_code(const char *value, size_t length)
     if (length == 0 || *value == '<' || begins_with_owner(value, length))
         return true;
     char next = length > 1 ? value[1] : '\0';
-    if (*value == '$' && (is_letter(next) || strchr("_{(", next)))
+    if (*value == '$' && (weir__cover_is_letter(next) || strchr("_{(", next)))
         return true;
     if ((*value == '{' && next == '{') || (*value == '%' && value[length - 1] == '%'))
         return true;
@@ -151,15 +132,15 @@ bool weir__cover_is_code(const char *value, size_t length)
     while (name < length &&
            (weir__cover_is_name_byte(value[name]) || value[name] == ':' || value[name] == '>'))
         name++;
-    return name > 0 && name < length && value[name] == '(' && !is_digit(*value);
+    return name > 0 && name < length && value[name] == '(' && !weir__cover_is_digit(*value);
 }
 
 bool weir__cover_is_odd(const char *value, size_t length)
 {
     size_t letters = 0, digits = 0, marks = 0;
     for (size_t i = 0; i < length; i++) {
-        letters += is_letter(value[i]);
-        digits += is_digit(value[i]);
+        letters += weir__cover_is_letter(value[i]);
+        digits += weir__cover_is_digit(value[i]);
         marks += strchr("!@#$%^*+?", value[i]) != NULL;
     }
     return length >= 6 && !strchr("/.~-", *value) && (digits >= 5 || (letters && digits + marks));

@@ -1,4 +1,5 @@
-/* cover_part.h - what the parts of cover.h share: which names and values are those of secrets.
+/* cover_part.h - what the parts of cover.h share: classes of letters, and which names and values
+ * are those of secrets.
  *
  * Ownership: texts are the caller's, and are only read.
  */
@@ -6,6 +7,26 @@
 #define WEIR_BASE_COVER_PART_H
 
 #include <weir/defs.h>
+
+static inline bool weir__cover_is_small(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static inline bool weir__cover_is_capital(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static inline bool weir__cover_is_letter(char c)
+{
+    return weir__cover_is_small(c) || weir__cover_is_capital(c);
+}
+
+static inline bool weir__cover_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 
 bool weir__cover_is_name_byte(char c);
 size_t weir__cover_name_length(const char *text);
