@@ -187,8 +187,9 @@ static size_t value_at(const struct reader *r, const struct named *named, char *
         return strcspn(*ret_value, "\\\"\n");
     }
     at = quote_of(at);
-    bool is_closing = *at == '\'' ? r->is_quoted || closes(r, at) : closes(r, at);
-    if (is_quote(*at) && !is_closing) {
+    bool is_quoted = is_quote(*at),
+         is_closing = is_quoted && ((*at == '\'' && r->is_quoted) || closes(r, at));
+    if (is_quoted && !is_closing) {
         char quote = *at;
         bool is_triple = at[1] == quote && at[2] == quote;
         *ret_value = behind_scheme(at + (is_triple ? 3 : 1));

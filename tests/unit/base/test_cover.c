@@ -2,6 +2,7 @@
 #include "cover.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tap.h"
@@ -9,6 +10,25 @@
 struct row {
     const char *text, *line, *path, *typed; /* NULL: as it is */
 };
+
+/* Cut anywhere, in as many bytes as it needs: a look behind the end is a sanitizer's to see. */
+static void check_cut(const char *whole, void cover(char *text))
+{
+    for (size_t length = 0; length <= strlen(whole); length++) {
+        char *text = strndup(whole, length);
+        CHECK(text != NULL);
+        if (!text)
+            return;
+        cover(text);
+        CHECK_EQ(strlen(text), length);
+        free(text);
+    }
+}
+
+static void cover_path(char *text)
+{
+    (void)weir__cover_path(text);
+}
 
 static void check(const struct row *row)
 {
@@ -26,6 +46,13 @@ static void check(const struct row *row)
     CHECK_STR(text, row->typed ? row->typed : row->text);
     weir__cover_typed(text);
     CHECK_STR(text, row->typed ? row->typed : row->text);
+    check_cut(row->text, weir__cover_line);
+    check_cut(row->text, cover_path);
+    check_cut(row->text, weir__cover_typed);
+    check_cut(row->text, weir__cover_source);
+    check_cut(row->text, weir__cover_words);
+    check_cut(row->text, weir__cover_written);
+    check_cut(row->text, weir__cover_id);
 }
 
 static void check_source(const char *text, const char *hidden)
@@ -36,6 +63,7 @@ static void check_source(const char *text, const char *hidden)
     CHECK_STR(line, hidden);
     weir__cover_source(line);
     CHECK_STR(line, hidden);
+    check_cut(text, weir__cover_source);
 }
 
 TEST(lines_of_programs)
