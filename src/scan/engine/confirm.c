@@ -132,14 +132,14 @@ static void find_line(struct weir__scanner *scanner, size_t at, uint64_t *ret_li
                       uint64_t *ret_start)
 {
     const char *bytes = scanner->bytes, *last = NULL;
-    size_t cursor = scanner->cursor;
+    size_t cursor = scanner->cursor, least = at < cursor ? 0 : cursor;
     uint64_t lines = at < cursor ? count_lines(bytes + at, cursor - at)
                                  : count_lines(bytes + cursor, at - cursor);
     scanner->cursor_line =
         at < cursor ? scanner->cursor_line - lines : scanner->cursor_line + lines;
     /* In the same line nothing before it is looked at: it may be the whole segment. */
     if (lines > 0)
-        last = memrchr(bytes, '\n', at);
+        last = memrchr(bytes + least, '\n', at - least);
     if (last)
         scanner->cursor_start = scanner->offset + (uint64_t)(last + 1 - bytes);
     else if (lines > 0)
