@@ -31,9 +31,12 @@ static void note_given(struct weir__archive_input *input, const char *bytes, siz
     weir__archive_own_see(input->level, input->given_at, bytes, length);
 }
 
-/* Zeros behind the last frame of zstd or lz4 are no damage, but libarchive takes them for that, and
- * may give nothing of what is before them: it does not get to see them. */
-static size_t without_padding(struct weir__archive_level *level, const char *bytes, size_t length)
+/* --- frames of zstd and lz4 that pass by --- */
+
+/* How much of a block may be given to libarchive: up to where the last frame ends that is known to
+ * be one. What stands behind the frames is no damage, but libarchive takes it for that, and may
+ * give nothing of what is before it: it does not get to see it. */
+static size_t framed_in(struct weir__archive_level *level, const char *bytes, size_t length)
 {
     struct weir__archive_blocks *frames = &level->frames;
     size_t used = 0, end = 0;
@@ -45,31 +48,53 @@ static size_t without_padding(struct weir__archive_level *level, const char *byt
             end = used;
         used += weir__archive_blocks_next(frames, bytes + used, length - used, &is_packed);
     }
-    static const unsigned char zeros[sizeof(frames->few)];
-    size_t few = weir__archive_blocks_is_over(frames) ? sizeof(zeros) : frames->few_length;
-    /* No frame begins with a zero: what is left out of those is nothing that the rest could need.
-     */
-    bool is_padding = weir__archive_blocks_has_rest(frames) && memcmp(frames->few, zeros, few) == 0;
-    return is_padding ? end : length;
+    return weir__archive_blocks_has_rest(frames) ? end : length;
+}
+
+/* A frame may begin with the last bytes of a block: these wait until the next block shows whether
+ * it does, and are then given before that one. If none does, or nothing comes, they are no part of
+ * it.
+ */
+static la_ssize_t read_member(struct archive *archive, struct weir__archive_input *input,
+                              const void **ret_bytes)
+{
+    struct weir__archive_level *level = input->level;
+    struct weir__archive_blocks *frames = &level->frames;
+    const char *bytes = NULL;
+    size_t got = level->waiting;
+    *ret_bytes = input->given;
+    level->waiting = 0;
+    while (got == 0) {
+        weir__archive_own_tap(level);
+        size_t length = weir__archive_member_pull(input->member, &bytes);
+        if (length == 0)
+            break;
+        note_given(input, bytes, length);
+        bool is_begun = weir__archive_blocks_has_rest(frames);
+        size_t begun = is_begun ? frames->few_length : 0;
+        memcpy(level->begun, frames->few, sizeof(level->begun));
+        got = framed_in(level, bytes, length);
+        *ret_bytes = bytes;
+        if (got > 0 && begun > 0) {
+            level->waiting = got;
+            *ret_bytes = level->begun;
+            return (la_ssize_t)begun;
+        }
+        if (weir__archive_blocks_is_over(frames))
+            return (la_ssize_t)got;
+    }
+    if (got > 0 || input->member->failure == WEIR__ARCHIVE_FINE)
+        return (la_ssize_t)got;
+    archive_set_error(archive, EIO, "%s", input->member->reason);
+    return ARCHIVE_FATAL;
 }
 
 la_ssize_t weir__archive_input_read(struct archive *archive, void *arg, const void **ret_bytes)
 {
     struct weir__archive_input *input = arg;
     const char *bytes = NULL;
-    weir__archive_own_tap(input->level);
-    if (input->member) {
-        size_t got = weir__archive_member_pull(input->member, &bytes);
-        *ret_bytes = bytes;
-        if (got > 0) {
-            note_given(input, bytes, got);
-            return (la_ssize_t)without_padding(input->level, bytes, got);
-        }
-        if (input->member->failure == WEIR__ARCHIVE_FINE)
-            return 0;
-        archive_set_error(archive, EIO, "%s", input->member->reason);
-        return ARCHIVE_FATAL;
-    }
+    if (input->member)
+        return read_member(archive, input, ret_bytes);
     uint64_t left = input->at < input->size ? input->size - input->at : 0;
     size_t length = left < WEIR__ARCHIVE_BLOCK ? (size_t)left : WEIR__ARCHIVE_BLOCK;
     if (weir__buffer_length(&input->level->tail) > 0) {

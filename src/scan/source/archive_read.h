@@ -116,6 +116,8 @@ struct weir__archive_level {
     uint64_t start;          /* in the input */
     uint64_t frames_end;     /* of zstd and lz4 that are read from a place: behind the last one */
     struct weir__archive_blocks frames; /* of those that pass by */
+    unsigned char begun[4];   /* the last bytes of a block, with which one of these may begin */
+    size_t waiting;           /* of the block behind them, until they are given */
     struct weir__buffer tail; /* of a zip: the directory that its reader gets, if another one */
     uint64_t tail_from;       /* in the input, of which `size` is that with the tail then */
     uint64_t zip_from; /* a zip that is known by its end begins there; 0: none, or this is it */

@@ -334,6 +334,56 @@ TEST(places_are_those_in_the_container)
     }
 }
 
+/* Text behind a compressed file is no damage, whether that is a file or passes by in another one.
+ */
+TEST(text_behind_a_compressed_file)
+{
+    static const char *const tools[] = {"gzip", "bzip2", "xz", "zstd", "lz4", "lzip"};
+    static const char *const ways[] = {"cp c a", "tar -cf a c", "tar -czf a c",
+                                       "rm -f a; zip -q a.zip c; mv a.zip a"};
+    help_start();
+    CHECK(help_run("seq 100 > r; printf '" PLANTED "' > p"));
+    for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+        for (size_t k = 0; help_has(tools[i]) && k < sizeof(ways) / sizeof(ways[0]); k++) {
+            char script[128];
+            snprintf(script, sizeof(script), "{ %s -c r; cat p; } > c; %s", tools[i], ways[k]);
+            CHECK(help_run(script));
+            printf("# %s\n", script);
+            CHECK_EQ(walk_own("a"), 0);
+            CHECK_SHOW(told_count == 0 && members_count == 1 && members[0].length == 292);
+            CHECK(is_in_own_text("weir-planted-0123456789"));
+        }
+}
+
+/* A frame, or what is none, begins before the edge of a block, at it, and behind it. */
+TEST(frames_across_blocks_that_pass_by)
+{
+    help_start();
+    if (!help_has("zstd"))
+        return;
+    CHECK(help_run("seq 100 | zstd -qc > z; printf '" PLANTED "' > p; cat > m.py << 'END'\n"
+                   "import io, sys, tarfile\n"
+                   "frame, text = open('z', 'rb').read(), open('p', 'rb').read()\n"
+                   "skip = 65536 - 512 - int(sys.argv[1]) - len(frame) - 8\n"
+                   "head = frame + b'P*M\\x18' + skip.to_bytes(4, 'little') + bytes(skip)\n"
+                   "bytes = head + (frame if sys.argv[2] == '2' else b'') + text\n"
+                   "with tarfile.open('a', 'w') as t:\n"
+                   "    one = tarfile.TarInfo('c')\n"
+                   "    one.size = len(bytes)\n"
+                   "    t.addfile(one, io.BytesIO(bytes))\n"
+                   "END"));
+    for (int before = -2; before <= 6; before++)
+        for (int frames = 1; frames <= 2; frames++) {
+            char script[64];
+            snprintf(script, sizeof(script), "python3 m.py %d %d", before, frames);
+            CHECK(help_run(script));
+            CHECK_EQ(walk_own("a"), 0);
+            CHECK_SHOW(told_count == 0 && members_count == 1);
+            CHECK_EQ(members[0].length, 292u * (unsigned)frames);
+            CHECK(is_in_own_text("weir-planted-0123456789"));
+        }
+}
+
 /* More than is kept, between two members that are read as they pass by: in several objects, and
  * what stands where one ends is whole in the next. */
 TEST(much_text_is_given_in_parts)
