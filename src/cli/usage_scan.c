@@ -229,8 +229,8 @@ const struct weir__usage usage_scan = {
         "or not, and the messages of commits and tags. Git itself is not needed, and what was "
         "scanned once is remembered. "
         "Every regular file is read, binary or not, ignored by git or not. Symlinks are not "
-        "followed, special files not read; both are counted. Whatever could not be scanned, or not "
-        "completely, is named.\n\n"
+        "followed, special files not read; both are counted. A path that is a pipe or a device is "
+        "read. Whatever could not be scanned, or not completely, is named.\n\n"
         "The exit status is 0 when all was scanned and nothing found; 1 when there are findings, "
         "whether all was scanned or not; 3 when there are none but something could not be scanned "
         "or the report not be written.",

@@ -67,6 +67,17 @@ is 'one that leads nowhere is told' "$status $(gaps | xargs)" \
     '3 dangling: cannot find: no such file or directory loop2: cannot open: too many levels of symbolic links'
 run "$WEIR" scan --json socket
 is 'a socket that is given is told' "$status $(summary failed) $(summary complete)" '3 1 false'
+printf 'pipe\nsocket\nlink\nempty\n' >../list
+run timeout 20 "$WEIR" scan --json --files-from=../list
+is 'a pipe and a socket of a list are told' "$status $(summary failed) $(summary special) $(summary complete) $(gaps | xargs -d '\n')" \
+    "3 2 0 false pipe: cannot scan: it is a pipe: name it on the command line to have it read (name 1 of the list) socket: cannot scan: it is a socket: pipe what comes from it into '-' (name 2 of the list)"
+if [ -c device ]; then
+    run timeout 20 "$WEIR" scan --json --files-from=<(echo device)
+    is 'a device of a list, too' "$status $(summary failed) $(gaps)" \
+        '3 1 device: cannot scan: it is a device: name it on the command line to have it read (name 1 of the list)'
+else
+    skip 'a device of a list, too' 'none can be made here'
+fi
 
 # --- what is not opened has a name, and a symlink a target ---
 
@@ -87,7 +98,7 @@ is 'and in the target of a symlink, at its place' \
 is 'they are counted as what they are' "$(summary symlinks) $(summary special) $(summary files) $(summary complete)" '3 1 2 true'
 find . -type l -print0 -o -type p -print0 >../list
 run "$WEIR" scan --json -0 --files-from=../list
-is 'those of a list, too' "$(jq '[.findings[].places[]] | length' "$dir/out") $(summary symlinks) $(summary special)" '3 3 1'
+is 'those of a list, too' "$(jq '[.findings[].places[]] | length' "$dir/out") $(summary symlinks) $(summary failed)" '3 3 1'
 mkdir "full/ignored-$other"
 echo 'ignored*' >full/.gitignore
 run "$WEIR" scan --json --respect-gitignore full

@@ -10,7 +10,8 @@
  *   holes of a sparse file are known to be zeros and not read. What is written to it meanwhile
  *   may or may not be seen.
  * - Symlinks are not followed, but for those that a path itself is; special files are not read, but
- *   for a path itself that is a pipe or a device. Both are counted.
+ *   for a path itself that is a pipe or a device. Both are counted; a socket that is a path, and
+ *   any special file of a list, is told instead, since somebody named it.
  * - A file or directory that is named by several paths, or lies in a directory that is named too,
  * is scanned once. Names in a list are scanned as often as they are listed.
  * - Whatever could not be read, or not completely, is told and counted, and does not stop the rest.

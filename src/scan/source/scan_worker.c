@@ -179,6 +179,25 @@ static void tell_listed(struct weir__scan_worker *w, const char *name, uint64_t 
     weir__scan_tell(w, name, what, why);
 }
 
+/* What was named and is not read: a socket never is, and a list, which may be that of a whole tree,
+ * must not wait for a pipe that nobody writes to. */
+static void tell_special(struct weir__scan_worker *w, const char *path, mode_t mode,
+                         uint64_t number)
+{
+    char why[WHY_MAX];
+    const char *cure = "pipe what comes from it into '-'";
+    if (number == 0) {
+        snprintf(why, sizeof(why), "it is a socket: %s", cure);
+        weir__scan_tell_typed(w, path, "cannot scan", why);
+        return;
+    }
+    const char *what = S_ISSOCK(mode) ? "socket" : S_ISFIFO(mode) ? "pipe" : "device";
+    if (!S_ISSOCK(mode))
+        cure = "name it on the command line to have it read";
+    snprintf(why, sizeof(why), "it is a %s: %s (name %" PRIu64 " of the list)", what, cure, number);
+    weir__scan_tell(w, path, "cannot scan", why);
+}
+
 /* number: in its list; 0: it is of none. */
 static void do_path(struct weir__scan_worker *w, const char *path, uint64_t number)
 {
@@ -211,13 +230,9 @@ static void do_path(struct weir__scan_worker *w, const char *path, uint64_t numb
         weir__scan_file(w, AT_FDCWD, path, !is_listed);
     else if (S_ISLNK(st.st_mode))
         weir__scan_link(w, AT_FDCWD, path);
-    else if (is_listed) {
-        w->counts.special++;
+    else if (is_listed || S_ISSOCK(st.st_mode)) {
         weir__scan_unopened(w);
-    } else if (S_ISSOCK(st.st_mode)) {
-        weir__scan_unopened(w);
-        weir__scan_tell_typed(w, path, "cannot scan",
-                              "it is a socket: pipe what comes from it into '-'");
+        tell_special(w, path, st.st_mode, number);
     } else
         do_stream(w, path);
 }
