@@ -5,8 +5,8 @@
  *       password ||= "…"    let key: String = "…"    char pass[32] = "…"    { "token" -> "…" }
  * - a name and blanks: #define NAME …, ENV NAME …, --name …, login … password …, PASSWORD '…',
  *   IDENTIFIED BY '…';
- * - a name with brackets around it: <name>…<, name("…"), put("name", "…"), | name | … |,
- *   key="name" value="…";
+ * - a name with brackets around it: <name>…<, name("…"), put("name", "…"), {"name", "…"},
+ *   | name | … |, key="name" value="…"; a line that begins with "name", "…";
  * - "://" of a URL, user: before a host, and options that have a user or a password.
  * How far the secret reaches depends on what is read:
  *
@@ -49,6 +49,7 @@ struct named {
     bool is_strict;   /* in quotes alone it is a value */
     bool is_doubtful; /* it may be a word of a sentence */
     bool is_tag;      /* up to the next tag */
+    bool is_pair;     /* which may as well be two names of a list */
 };
 
 static const struct sign {
@@ -63,6 +64,10 @@ static const struct sign {
      "?=",
      false},
     {"//=", false},
+    {"||", true},
+    {"?"
+     "?",
+     true},
     {"==", true},
     {"!=", true},
     {"=~", true},
@@ -301,6 +306,13 @@ static char byte_before(const struct reader *r, const char *name)
     return name > r->text ? name[-1] : ' ';
 }
 
+/* Whether a name in quotes and what follows its comma may be a pair: an argument each, an entry of
+ * a table, or a line of one. Words of a sentence and the fields of a list stand behind commas. */
+static bool is_pair(const struct reader *r, char before)
+{
+    return before == '(' || before == '{' || (before == ' ' && r->kind == SOURCE);
+}
+
 /* Brackets, and what else programs have around a name. */
 static bool find_enclosed(const struct reader *r, const char *name, size_t length,
                           struct named *named)
@@ -316,9 +328,10 @@ static bool find_enclosed(const struct reader *r, const char *name, size_t lengt
         *named = (struct named){.value = behind + 1, .is_strict = true};
         return true;
     }
-    if (*next == ',' && close > 0 && before == '(') {
+    if (*next == ',' && close > 0 && is_pair(r, before)) {
         next++;
         *named = (struct named){.value = next + strspn(next, BLANKS), .is_strict = true};
+        named->is_pair = before != '(';
         return true;
     }
     if (*next == '|' && before == '|') {
@@ -414,7 +427,7 @@ static char *cover_behind(struct reader *r, char *name, size_t length)
     if (r->kind == SOURCE && !is_quote(*quote_of(named.value)))
         cover_fallbacks(r, named.value);
     /* key="password": a name, which says what is behind it. */
-    bool is_key = length == 3 && strncasecmp(name, "key", 3) == 0;
+    bool is_key = named.is_pair || (length == 3 && strncasecmp(name, "key", 3) == 0);
     if (found == 0 ||
         (is_key && weir__cover_is_name(value, found) && !weir__cover_is_odd(value, found)))
         return named.value > behind ? named.value : behind;

@@ -55,7 +55,7 @@ static bool is_word_of_secrets(const char *word, size_t length)
 {
     static const char *const others[] = {"monkey", "donkey",  "turkey", "hockey", "jockey",
                                          "hotkey", "compass", "bypass", "sacred", NULL};
-    static const char *const ends[] = {"pass", "pwd", "token", "key", "cred", "auth"};
+    static const char *const ends[] = {"pass", "pwd", "pw", "token", "key", "cred", "auth"};
     bool is_plural = length > 1 && (word[length - 1] | 0x20) == 's';
     if (weir__cover_is_one_of(word, length, others) ||
         weir__cover_is_one_of(word, length - is_plural, others))

@@ -200,7 +200,8 @@ def try_named(tap):
              'var token string = "{p}" // {t}', 'setPassword("{p}"); // {t}', 'f("password", "{p}", "{t}")',
              'if (password == "{p}") x("{t}")', '<password>{p}</password> {t}', 'key = env("K", "{p}"); // {t}',
              'x --user "bob:{p}" {t}', "ALTER USER x PASSWORD '{p}'; -- {t}", "ENV API_TOKEN {p} {t}",
-             'passwords = ["{t}", "zz9", "{p}"]', 'passwords = ["{p}", "{t}"]', "Authorization: Basic {p} {t}"]
+             'passwords = ["{t}", "zz9", "{p}"]', 'passwords = ["{p}", "{t}"]', "Authorization: Basic {p} {t}",
+             '"password", "{p}"; x = "{t}"', '{{"password", "{p}"}}, // {t}', """ENV['PW'] ||= "{p}" # {t}"""]
     for line in lines:
         write("named/f", line.format(p=word, t=TOKEN) + "\n")
         said = "".join(scan("-f", report, "named")[1] for report in FORMATS)

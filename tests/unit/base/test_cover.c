@@ -134,6 +134,15 @@ TEST(forms_of_programs)
         "<password>^</password>",
         "user.setPassword(\"^\")",
         "put(\"password\", \"^\")",
+        "\"password\", \"^\"",
+        "    'db_password', '^',",
+        "{\"password\", \"^\"}",
+        "{ \"user\", \"bob\" }, { \"password\" , \"^\" },",
+        "ENV['PW'] ||= \"^\"",
+        "ENV['DB_PASSWORD'] || '^'",
+        ("token ?"
+         "? \"^\""), /* no trigraph */
+        "rootPw = '^'",
         "<add key=\"password\" value=\"^\"/>",
         "name: \"API_TOKEN\", value: \"^\"",
         "ALTER USER x PASSWORD '^'",
@@ -203,6 +212,10 @@ TEST(what_stays_of_programs)
         "keyboard <- \"us\"",
         "password !~ x",
         "monkey ||= \"banana\"",
+        "{\"password\", \"token\", NULL}",
+        "\"api_key\", \"password\",",
+        "[\"name\", \"password\", \"mail\"]",
+        "if (token || other) x();",
     };
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
         check_source(lines[i], lines[i]);
