@@ -52,6 +52,23 @@ static bool is_standard(const char *name)
     return name && strcmp(name, "-") == 0;
 }
 
+/* What limits archives, where none is opened. */
+static int check_archives(const V *v)
+{
+    const char *about = v->archive_depth > 0 ? NULL
+                        : v->has_entries     ? "max-archive-entries"
+                        : v->has_entry_bytes ? "max-entry-bytes"
+                        : v->has_ratio       ? "max-archive-ratio"
+                                             : NULL;
+    if (!about)
+        return 0;
+    weir__log(WEIR__LOG_ERROR,
+              "'--%s' is about archives, and '--archive-depth=0' opens none: leave out one of the "
+              "two",
+              about);
+    return -WEIR_E_USAGE;
+}
+
 static int check(const struct weir__call *call)
 {
     const V *v = call->values;
@@ -83,7 +100,7 @@ static int check(const struct weir__call *call)
             "leave it out");
     if (v->store && !has_object)
         return refuse("'--store' is about objects: name one (b3:...), or leave it out");
-    return 0;
+    return check_archives(v);
 }
 
 struct job {

@@ -109,6 +109,7 @@ static const char *about_either(const struct weir__history_values *v)
            : v->ring                   ? "scan-ring"
            : v->spill_slots            ? "spill-slots"
            : v->device_slots.count > 0 ? "device-slots"
+           : v->has_archive_bytes      ? "max-archive-bytes"
                                        : NULL;
 }
 

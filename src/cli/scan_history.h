@@ -21,6 +21,7 @@ struct weir__history_values {
     uint64_t ring, delta;           /* bytes; 0: as the profile has it */
     const char *spill_slots;        /* a number or "unlimited"; or NULL */
     struct weir__list device_slots; /* "PATH=N" */
+    bool has_archive_bytes;         /* that was given, which is about either */
 };
 
 /* In the order of `profile`. */

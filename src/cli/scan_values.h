@@ -22,6 +22,7 @@ struct weir__scan_values {
     const char *store, *metrics_listen;
     uint64_t fetch_bytes, fetch_ns;
     uint64_t archive_depth, archive_entries, entry_bytes, archive_bytes, archive_ratio;
+    bool has_entries, has_entry_bytes, has_ratio; /* such a limit of archives was given */
     bool show_secrets, from0, exit_zero, summary, allow_comments, trust_config;
     bool json, verbose, quiet, one_file_system;
     bool staged, respect_gitignore;

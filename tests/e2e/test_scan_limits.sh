@@ -84,10 +84,25 @@ explained 'as refused' 'archives: 0 admitted, 1 refused, at most 0 at once'
 explained 'and that there are none' 'archives: spill slots: there are none'
 scan --archive-depth=0 1.tar
 explained 'none is opened' 'archives: none is opened, 1 refused: the depth of archives is 0'
-for option in --scan-ring=80M --spill-slots=1 --device-slots=.=1 --profile=ci; do
+for option in --scan-ring=80M --spill-slots=1 --device-slots=.=1 --profile=ci --max-archive-bytes=1G; do
     run "$WEIR" scan "$option" --archive-depth=0 .
     expect "$option: there is nothing to limit" 2 '' '*is about archives and histories of git, and neither is opened*'
 done
+for option in --max-archive-entries=7 --max-entry-bytes=1G --max-archive-ratio=1000; do # also where it is the default
+    run "$WEIR" scan "$option" --archive-depth=0 .
+    expect "$option: there is nothing to limit" 2 '' \
+        "weir scan: '${option%%=*}' is about archives, and '--archive-depth=0' opens none: leave out one of the two"
+    scan "$option" 1.tar
+    is "$option: it limits what is opened" "$status $(places)" '1 1.tar!f'
+done
+# What may stand in every command of a script says whom it is for.
+echo nothing >plain
+for option in --max-fetch-size=1M --fetch-timeout=1s --no-state; do
+    run "$WEIR" scan "$option" --archive-depth=0 plain
+    is "$option: it may stand without one" "$status $(cat "$dir/err")" '0 '
+done
+run "$WEIR" scan --help
+is 'and says whom it is for' "$(grep -Ec '(--max-fetch-size=|--fetch-timeout=|--no-state ).* only: ' "$dir/out")" 3
 
 # --- an archive that can never fit ---
 
