@@ -21,10 +21,58 @@
 #define WIDE_OPTIONS   (PCRE2_UTF | PCRE2_MATCH_INVALID_UTF)
 #define OPTIONS        (PCRE2_DOLLAR_ENDONLY | PCRE2_USE_OFFSET_LIMIT)
 
+bool weir__matcher_has_any_byte(const char *text)
+{
+    if (strstr(text, "\\C"))
+        return true;
+    for (; (text = strstr(text, "(?")); text += 2)
+        if (memchr(text + 2, 's', strspn(text + 2, "^-aDimnrsUxJST")))
+            return true;
+    return false;
+}
+
+/* PCRE2 10.42 takes any byte, so many times, in one step. If nothing was matched before it and the
+ * text has fewer, it says that there is no match, and not that there may be one when more has come;
+ * but it does in expressions that look behind. So one is put before it that is there no times. */
+static pcre2_code *compile_any(const char *text, uint32_t options)
+{
+    static const char looks[] = "(?<=x){0}";
+    static const char verbs[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_=";
+    int error;
+    PCRE2_SIZE at;
+    size_t first = 0, length = strlen(text);
+    while (strncmp(text + first, "(*", 2) == 0) { /* these must come first */
+        size_t verb = 2 + strspn(text + first + 2, verbs);
+        if (text[first + verb] != ')')
+            break;
+        first += verb + 1;
+    }
+    char *longer = weir__base_alloc(1, length + sizeof(looks));
+    if (!longer)
+        return NULL;
+    memcpy(longer, text, first);
+    memcpy(longer + first, looks, sizeof(looks) - 1);
+    memcpy(longer + first + sizeof(looks) - 1, text + first, length - first);
+    pcre2_code *code =
+        pcre2_compile((PCRE2_SPTR)longer, length + sizeof(looks) - 1, options, &error, &at, NULL);
+    weir__base_free(longer);
+    return code;
+}
+
 static pcre2_code *compile(const char *text, int *ret_error, PCRE2_SIZE *ret_at)
 {
-    uint32_t options = OPTIONS | (weir__expression_is_wide(text) ? WIDE_OPTIONS : 0);
-    return pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, options, ret_error, ret_at, NULL);
+    bool is_wide = weir__expression_is_wide(text); /* where each character is a step */
+    uint32_t lookbehind = 0, options = OPTIONS | (is_wide ? WIDE_OPTIONS : 0);
+    pcre2_code *code =
+        pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, options, ret_error, ret_at, NULL);
+    if (!code || is_wide || !weir__matcher_has_any_byte(text) ||
+        pcre2_pattern_info(code, PCRE2_INFO_MAXLOOKBEHIND, &lookbehind) != 0 || lookbehind > 0)
+        return code;
+    pcre2_code_free(code);
+    code = compile_any(text, options);
+    *ret_error = code ? 0 : PCRE2_ERROR_NOMEMORY; /* the expression is right */
+    *ret_at = 0;
+    return code;
 }
 
 static pcre2_code *compile_rule(const char *text)

@@ -79,6 +79,8 @@ struct weir__matcher {
     struct weir__bare bare;
 };
 
+/* Whether it has a `.` in it that is a line's end, too, or \C. */
+bool weir__matcher_has_any_byte(const char *text);
 void weir__matcher_fini(struct weir__matcher *matcher);
 /* Whether the subject has a match anywhere: for allow lists and paths. */
 bool weir__matcher_has(struct weir__matcher *matcher, pcre2_match_data *data, const char *subject,

@@ -81,14 +81,8 @@ static void fill(struct weir__scanner *scanner, struct weir__quick *quick,
  * elsewhere than it is found, is left out, too. */
 static bool is_askable(const char *text)
 {
-    if (strstr(text, "(?<") || strstr(text, "\\K") || strstr(text, "\\C") || strstr(text, "(*"))
-        return false;
-    for (; (text = strstr(text, "(?")); text += 2) {
-        size_t flags = strspn(text + 2, "^-aDimnrsUxJST");
-        if (memchr(text + 2, 's', flags))
-            return false;
-    }
-    return true;
+    return !strstr(text, "(?<") && !strstr(text, "\\K") && !strstr(text, "(*") &&
+           !weir__matcher_has_any_byte(text);
 }
 
 static void make(struct weir__scanner *scanner, struct weir__quick *quick,

@@ -176,6 +176,48 @@ TEST(a_match_is_not_taken_up_again_behind_an_edge)
     help_stop();
 }
 
+/* What is any byte, so many times, and has nothing before it: PCRE2 10.42 does not say of it that
+ * more may come. With something before it, it does. */
+TEST(any_bytes_may_come_first)
+{
+    static const char *const regexes[] = {
+        "(?s).{40}end",           "(?s)begin.{40}end",    "(?s:.{12})end",
+        "(?s)(?:begin|.{20})end", "(?s)[xy]?.{9,30}?end", ".{40}end",
+        "[\\s\\S]{40}end",        "(?s)\\b.{40}end",      "(?sm)^.{25}end",
+        "(?is).{3}(?:end|begin)",
+    };
+    static const char *const pieces[] = {"end", "begin", "x", "\n", "end\n", "0123456789", "ab cd"};
+    static char text[1500];
+    for (size_t i = 0; i < sizeof(regexes) / sizeof(regexes[0]); i++) {
+        char rule[128];
+        int rule_length =
+            snprintf(rule, sizeof(rule), "[[rules]]\nid = 'any'\nregex = '%s'\n", regexes[i]);
+        start_with(rule, (size_t)rule_length);
+        size_t found = 0;
+        for (unsigned round = 0; round < 400; round++) {
+            size_t length = 0, most = 60 + random_below(sizeof(text) - 80);
+            while (length < most) {
+                const char *piece = pieces[random_below(sizeof(pieces) / sizeof(pieces[0]))];
+                memcpy(text + length, piece, strlen(piece));
+                length += strlen(piece);
+            }
+            /* With the edge of a segment in it, or not. */
+            uint64_t skipped = round % 2 ? MIB - random_below((uint32_t)length) : 64;
+            scan(&whole, 0, 64, text, length, NULL, NULL);
+            size_t without_edge = whole.count;
+            scan(&whole, 0, skipped, text, length, NULL, NULL);
+            CHECK_EQ(whole.count, without_edge);
+            found += whole.count;
+            scan(&other, 0, skipped, text, length, cut_at_lines, text);
+            check_same(regexes[i], round, (size_t)skipped);
+            scan(&other, 0, skipped, text, length, cut_at_each, NULL);
+            check_same(regexes[i], round, (size_t)skipped);
+        }
+        CHECK(found > 400);
+        help_stop();
+    }
+}
+
 TEST(large_objects_come_to_the_same)
 {
     static uint32_t sizes[] = {300000, 70000, 2000};
