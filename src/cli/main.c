@@ -17,7 +17,7 @@
     X(help, "explain weir, or one of its commands")                                                \
     X(man, "print a manual page")                                                                  \
     X(rules, "show, test and check the rules of weir scan")                                        \
-    X(scan, "find secrets in files, trees and streams")                                            \
+    X(scan, "find leaked secrets in files, archives and git histories")                            \
     X(version, "print the version")
 
 #define DECLARE(name, summary) COMMAND(name);
