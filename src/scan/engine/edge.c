@@ -115,3 +115,53 @@ int weir__edge_widen(const char *text, bool is_looking_back, char **ret_text)
     *ret_text = longer;
     return 0;
 }
+
+/* --- what is asked before an expression is run --- */
+
+static bool is_word(char byte)
+{
+    return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= 'a' && byte <= 'z') || byte == '_';
+}
+
+/* Whether there is a '|' that is in no group. */
+static bool has_alternatives(const char *at)
+{
+    unsigned depth = 0;
+    bool is_class = false;
+    for (; *at; at++) {
+        if (*at == '\\' && at[1])
+            at++;
+        else if (is_class)
+            is_class = *at != ']';
+        else if (*at == '[')
+            is_class = true;
+        else if (*at == '(')
+            depth++;
+        else if (*at == ')')
+            depth -= depth > 0;
+        else if (*at == '|' && depth == 0)
+            return true;
+    }
+    return false;
+}
+
+bool weir__edge_is_word_begin(const char *text, char byte)
+{
+    const char *at = text;
+    while (skip(&at, "(?i)") || skip(&at, "(?m)") || skip(&at, "(?im)"))
+        ;
+    return skip(&at, "\\b") && *at != '?' && *at != '*' && *at != '{' && is_word(byte) &&
+           !has_alternatives(at) && !weir__expression_is_wide(text);
+}
+
+/* What an escape ends with, or a sequence that colours: \n, %3D, \x3d, \u003d, ESC[31m. */
+bool weir__edge_may_hold(const char *bytes, size_t at)
+{
+    if (at == 0 || !is_word(bytes[at - 1]))
+        return true;
+    char last = bytes[at - 1], second = at > 1 ? bytes[at - 2] : '\0',
+         third = at > 2 ? bytes[at - 3] : '\0';
+    return last == 'm' || last == 'K' || second == '\\' || third == '%' || third == 'x' ||
+           third == '0';
+}

@@ -395,6 +395,9 @@ static int make_anchors(struct making *making)
             anchor->first_rule = engine->anchor_rules_count;
             anchor->is_keyword = wish->is_keyword;
             anchor->keyword = wish->is_keyword ? engine->keywords_count++ : 0;
+            anchor->is_cased = wish->is_cased;
+            anchor->length = wish->length;
+            memcpy(anchor->literal, wish->text, wish->length);
             if (wish->length > 0 && add_literal(making, wish, engine->anchors_count) < 0)
                 return -WEIR_E_NO_MEMORY;
             engine->anchors_count++;

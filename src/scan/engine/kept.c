@@ -126,9 +126,11 @@ static bool are_numbers_right(const struct weir__engine *engine)
 {
     for (uint32_t i = 0; i < engine->anchors_count; i++) {
         const struct weir__anchor *anchor = &engine->anchors[i];
-        unsigned char flag; /* as a byte: a bool must be 0 or 1 before it is one */
-        memcpy(&flag, &anchor->is_keyword, sizeof(flag));
-        if (flag > 1 || anchor->first_rule > engine->anchor_rules_count ||
+        unsigned char flags[2]; /* as bytes: a bool must be 0 or 1 before it is one */
+        memcpy(&flags[0], &anchor->is_keyword, 1);
+        memcpy(&flags[1], &anchor->is_cased, 1);
+        if (flags[0] > 1 || flags[1] > 1 || anchor->length > WEIR__EXPRESSION_LITERAL ||
+            anchor->first_rule > engine->anchor_rules_count ||
             anchor->rules_count > engine->anchor_rules_count - anchor->first_rule ||
             (anchor->is_keyword && anchor->keyword >= engine->keywords_count))
             return false;

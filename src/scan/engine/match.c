@@ -14,6 +14,7 @@
 
 #include <weir/error.h>
 
+#include "flank.h"
 #include "parts.h"
 #include "stretch.h"
 
@@ -101,11 +102,12 @@ static void confirm_all(struct weir__scanner *scanner, uint32_t id, size_t at)
     bool is_new = is_object && idle == 0;
     if (is_new)
         weir__idle_begin(scanner, id, at);
+    uint64_t asked = weir__flank_rules(scanner, id, at);
     for (uint32_t i = 0; i < anchor->rules_count; i++) {
         uint32_t rule = engine->anchor_rules[anchor->first_rule + i];
         if (i < WEIR__IDLE_MAX && (idle >> i & 1)) {
             weir__confirm_none(scanner, rule, at);
-        } else {
+        } else if (i >= WEIR__FLANK_RULES || (asked >> i & 1)) {
             size_t back = weir__confirm(scanner, rule, at);
             if (i < WEIR__IDLE_MAX && is_new && back != WEIR__NOT_IDLE)
                 weir__idle_note(scanner, id, i, back);

@@ -13,6 +13,7 @@
  *   verdict.c     what all of these have to say about a path
  *   confirm.c     from a match to a candidate: every gate; binding.h: whose value it is
  *   listed.c      the values of a list that follow the first
+ *   flank_rules.c which rules of a literal are asked for a hit; flank.c: by what is beside it
  *   echo.c        what repeats itself is searched and judged once
  *   doubts.c      matches of generic rules until the end of their block
  *   pending.c     candidates of an object until it is complete: their room, and telling them
@@ -54,6 +55,12 @@
  * begins with none. is_looking_back: for PCRE2; else for Hyperscan, where the escape is a part of
  * the match. The caller frees it. 0 or NoMemory. */
 WEIR_MUST_USE int weir__edge_widen(const char *text, bool is_looking_back, char **ret_text);
+
+/* Whether the expression begins with a mere edge of a word, in each of its alternatives, and the
+ * byte that follows is of a word. */
+bool weir__edge_is_word_begin(const char *text, char byte);
+/* Whether such an edge, in its longer form, may be here, before a byte of a word. */
+bool weir__edge_may_hold(const char *bytes, size_t at);
 
 /* --- expressions, compiled by each thread when first needed --- */
 
@@ -118,8 +125,11 @@ enum weir__look {
 struct weir__anchor {
     uint32_t first_rule; /* into the engine's list of rules of anchors */
     uint32_t rules_count;
-    bool is_keyword; /* says that the object has it, and nothing else */
     uint32_t keyword;
+    bool is_keyword; /* says that the object has it, and nothing else */
+    bool is_cased;
+    uint8_t length; /* of the literal; 0: of an expression */
+    char literal[WEIR__EXPRESSION_LITERAL];
 };
 
 /* Who gives way to whom: each to those of lower ranks, and to earlier rules of its own; the first
@@ -411,6 +421,8 @@ struct weir__window {
 };
 
 struct weir__allow_state; /* matchers of the allow lists */
+struct weir__flanks;      /* of an anchor: what tells which of its rules are asked */
+struct weir__flank_room;
 struct weir__settle;      /* what was told before its segment was complete */
 
 struct weir__scanner {
@@ -459,6 +471,8 @@ struct weir__scanner {
     struct weir__settle *settle; /* NULL until needed */
     struct weir__echo *echoes;   /* by rule */
     struct weir__idle *idle;     /* by anchor */
+    struct weir__flanks *flanks; /* by anchor */
+    struct weir__flank_room *flank_room;
     struct weir__same same[WEIR__SAME_COUNT];
     unsigned same_next;
     uint64_t same_work;                      /* bytes that were compared in the object */
@@ -560,6 +574,14 @@ enum weir__verdict weir__weigh(struct weir__scanner *scanner, const struct weir_
 /* A finding without its encodings; its texts are those of the view and the segment. */
 void weir__show(struct weir__scanner *scanner, const struct weir__match *match,
                 const struct weir__facts *facts, struct weir__finding *ret_finding);
+
+/* --- flank_rules.c --- */
+WEIR_MUST_USE int weir__flanks_new(struct weir__scanner *scanner);
+/* Accepts what was not made. */
+void weir__flanks_free(struct weir__scanner *scanner);
+/* Which of the first 64 rules of an anchor may have a match of which the hit that ends at `to` in
+ * the view at hand is the literal: a bit each. */
+uint64_t weir__flank_rules(struct weir__scanner *scanner, uint32_t anchor, size_t to);
 
 /* --- echo.c --- */
 /* Bytes before the first start of a search that make a difference. */

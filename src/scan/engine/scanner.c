@@ -70,7 +70,9 @@ static int allocate(struct weir__scanner *scanner)
         if (engine->databases[i] &&
             hs_alloc_scratch(engine->databases[i], &scanner->scratch) != HS_SUCCESS)
             return -WEIR_E_NO_MEMORY;
-    int result = weir__allow_state_new(&scanner->allows, engine);
+    int result = weir__flanks_new(scanner);
+    if (result == 0)
+        result = weir__allow_state_new(&scanner->allows, engine);
     return result < 0 ? result : weir__pending_init(&scanner->pending);
 }
 
@@ -110,6 +112,7 @@ void weir__scanner_free(struct weir__scanner *scanner)
     pcre2_match_context_free(scanner->context);
     pcre2_jit_stack_free(scanner->stack);
     weir__allow_state_free(scanner->allows);
+    weir__flanks_free(scanner);
     weir__pending_fini(&scanner->pending);
     weir__settle_free(scanner->settle);
     for (unsigned i = 0; i <= WEIR__DECODE_DEPTH_MAX; i++) {

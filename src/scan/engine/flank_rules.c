@@ -1,0 +1,94 @@
+/* flank_rules.c - which rules of a literal are asked for a hit.
+ *
+ * A rule that is not asked has no match whose literal this hit is. Another match of it may begin
+ * before the hit and have a literal behind it: that is a hit of its own, whose search goes back to
+ * where the match begins. So the place up to which the rule has been searched stays as it is.
+ *
+ * Where a rule's match can only begin with the literal, and with an edge of a word before it, the
+ * byte before says more than all machines: of a row of one letter each place is such a hit.
+ */
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "flank.h"
+#include "parts.h"
+
+#include "banned.h"
+
+/* Hits for which the machine for what is behind left something before the other one is worth its
+ * time. The first one is at once: it takes less than to compile the expressions. */
+#define LEFT_MIN 256u
+
+struct weir__flanks {
+    bool is_made;
+    uint32_t left;  /* hits for which something was left, counted up to where it is asked */
+    uint64_t edges; /* rules that begin with the literal, at an edge of a word */
+    struct weir__flank *behind, *before;
+};
+
+int weir__flanks_new(struct weir__scanner *scanner)
+{
+    scanner->flanks =
+        weir__base_alloc((size_t)scanner->engine->anchors_count + 1, sizeof(*scanner->flanks));
+    scanner->flank_room = weir__base_alloc(1, sizeof(*scanner->flank_room));
+    return scanner->flanks && scanner->flank_room ? 0 : -WEIR_E_NO_MEMORY;
+}
+
+void weir__flanks_free(struct weir__scanner *scanner)
+{
+    for (uint32_t i = 0; scanner->flanks && i < scanner->engine->anchors_count; i++) {
+        weir__flank_free(scanner->flanks[i].behind);
+        weir__flank_free(scanner->flanks[i].before);
+    }
+    weir__base_free(scanner->flanks);
+    weir__base_free(scanner->flank_room);
+}
+
+/* One that cannot be made is not tried again: what it would spare is done. */
+static struct weir__flank *make(struct weir__scanner *scanner, const struct weir__anchor *anchor,
+                                struct weir__flanks *flanks, bool is_back)
+{
+    const struct weir__engine *engine = scanner->engine;
+    const char *texts[WEIR__FLANK_RULES];
+    const struct weir__flank_literal literal = {anchor->literal, anchor->length, anchor->is_cased};
+    uint32_t count =
+        anchor->rules_count < WEIR__FLANK_RULES ? anchor->rules_count : WEIR__FLANK_RULES;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct weir__prepared *prepared =
+            &engine->prepared[engine->anchor_rules[anchor->first_rule + i]];
+        texts[i] = prepared->is_by_literals ? prepared->rule->regex : NULL;
+        if (texts[i] && prepared->reach == anchor->length &&
+            weir__edge_is_word_begin(texts[i], anchor->literal[0]))
+            flanks->edges |= UINT64_C(1) << i;
+    }
+    return weir__flank_new(scanner->flank_room, texts, count, &literal, is_back);
+}
+
+uint64_t weir__flank_rules(struct weir__scanner *scanner, uint32_t id, size_t to)
+{
+    const struct weir__anchor *anchor = &scanner->engine->anchors[id];
+    const struct weir__view *view = scanner->view;
+    struct weir__flanks *flanks = &scanner->flanks[id];
+    if (anchor->length == 0 || to < anchor->length)
+        return UINT64_MAX;
+    if (!flanks->is_made) {
+        flanks->behind = make(scanner, anchor, flanks, false);
+        flanks->is_made = true;
+    }
+    size_t from = to - anchor->length;
+    uint64_t left = UINT64_MAX;
+    if (anchor->rules_count < WEIR__FLANK_RULES)
+        left >>= WEIR__FLANK_RULES - anchor->rules_count;
+    if ((flanks->edges & left) && !weir__edge_may_hold(view->bytes, from))
+        left &= ~flanks->edges;
+    if (left && flanks->behind)
+        left = weir__flank_ask(flanks->behind, scanner->flank_room, left, view->bytes + to,
+                               view->length - to);
+    if (!left)
+        return 0;
+    if (flanks->left < LEFT_MIN && ++flanks->left == LEFT_MIN)
+        flanks->before = make(scanner, anchor, flanks, true);
+    if (flanks->before)
+        left = weir__flank_ask(flanks->before, scanner->flank_room, left, view->bytes, from);
+    return left;
+}
