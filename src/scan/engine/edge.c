@@ -155,13 +155,14 @@ bool weir__edge_is_word_begin(const char *text, char byte)
            !has_alternatives(at) && !weir__expression_is_wide(text);
 }
 
-/* What an escape ends with, or a sequence that colours: \n, %3D, \x3d, \u003d, ESC[31m. */
+/* What an escape ends with, or a sequence that colours: \n, %3D, \x3d, \u003d, ESC[31m; in any case
+ * of letters, since the expression may say so. */
 bool weir__edge_may_hold(const char *bytes, size_t at)
 {
     if (at == 0 || !is_word(bytes[at - 1]))
         return true;
-    char last = bytes[at - 1], second = at > 1 ? bytes[at - 2] : '\0',
-         third = at > 2 ? bytes[at - 3] : '\0';
-    return last == 'm' || last == 'K' || second == '\\' || third == '%' || third == 'x' ||
+    char last = weir__lower(bytes[at - 1]), second = at > 1 ? bytes[at - 2] : '\0',
+         third = at > 2 ? weir__lower(bytes[at - 3]) : '\0';
+    return last == 'm' || last == 'k' || second == '\\' || third == '%' || third == 'x' ||
            third == '0';
 }

@@ -397,15 +397,13 @@ struct weir__flank *weir__flank_new(struct weir__flank_room *room, const char *c
 /* --- asking --- */
 
 uint64_t weir__flank_ask(struct weir__flank *flank, struct weir__flank_room *room, uint64_t wanted,
-                         const char *bytes, size_t length)
+                         const char *bytes, size_t length, size_t *ret_read)
 {
     uint64_t left = flank->left & wanted;
     uint16_t at = flank->first;
-    size_t most = length < WEIR__FLANK_BYTES ? length : WEIR__FLANK_BYTES;
-    for (size_t i = 0; i < most; i++) {
-        uint64_t waiting = flank->states[at].waiting & wanted;
-        if (!(waiting & ~left))
-            return left;
+    size_t most = length < WEIR__FLANK_BYTES ? length : WEIR__FLANK_BYTES, i = 0;
+    uint64_t waiting = flank->states[at].waiting & wanted & ~left;
+    for (; i < most && waiting; i++) {
         unsigned char byte = (unsigned char)bytes[flank->is_back ? length - 1 - i : i];
         size_t slot = (size_t)at * flank->columns_count + flank->columns[byte];
         uint16_t next = flank->next[slot];
@@ -413,11 +411,13 @@ uint64_t weir__flank_ask(struct weir__flank *flank, struct weir__flank_room *roo
             flank->room = room;
             next = step(flank, at, flank->columns[byte]);
             if (next == FULL)
-                return left | waiting;
+                break; /* those that wait are left */
             flank->next[slot] = next;
         }
         at = next;
         left |= flank->states[at].done & wanted;
+        waiting = flank->states[at].waiting & wanted & ~left;
     }
-    return most < length ? left | (flank->states[at].waiting & wanted) : left;
+    *ret_read = i;
+    return i < length ? left | waiting : left;
 }

@@ -90,8 +90,8 @@ struct weir__flank *weir__flank_new(struct weir__flank_room *room, const char *c
 /* Accepts NULL. */
 void weir__flank_free(struct weir__flank *flank);
 /* Which of the wanted rules are left: a bit each. The bytes are those behind the literal, or those
- * before it, of which the last is read first. */
+ * before it, of which the last is read first. *ret_read: so many of them were read. */
 uint64_t weir__flank_ask(struct weir__flank *flank, struct weir__flank_room *room, uint64_t wanted,
-                         const char *bytes, size_t length);
+                         const char *bytes, size_t length, size_t *ret_read);
 
 #endif

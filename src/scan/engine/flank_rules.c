@@ -23,6 +23,8 @@ struct weir__flanks {
     bool is_made;
     uint32_t left;  /* hits for which something was left, counted up to where it is asked */
     uint64_t edges; /* rules that begin with the literal, at an edge of a word */
+    uint64_t
+        none[4]; /* bytes behind the literal with which no rule goes on: one look, no machine */
     struct weir__flank *behind, *before;
 };
 
@@ -64,31 +66,44 @@ static struct weir__flank *make(struct weir__scanner *scanner, const struct weir
     return weir__flank_new(scanner->flank_room, texts, count, &literal, is_back);
 }
 
-uint64_t weir__flank_rules(struct weir__scanner *scanner, uint32_t id, size_t to)
+static uint64_t rules_of(const struct weir__anchor *anchor)
+{
+    return anchor->rules_count < WEIR__FLANK_RULES ? (UINT64_C(1) << anchor->rules_count) - 1
+                                                   : UINT64_MAX;
+}
+
+uint64_t weir__flank_rules(struct weir__scanner *scanner, uint32_t id, size_t to, uint64_t wanted)
 {
     const struct weir__anchor *anchor = &scanner->engine->anchors[id];
     const struct weir__view *view = scanner->view;
     struct weir__flanks *flanks = &scanner->flanks[id];
+    uint64_t left = wanted & rules_of(anchor);
     if (anchor->length == 0 || to < anchor->length)
-        return UINT64_MAX;
+        return wanted;
+    if (!left)
+        return 0;
     if (!flanks->is_made) {
         flanks->behind = make(scanner, anchor, flanks, false);
         flanks->is_made = true;
     }
-    size_t from = to - anchor->length;
-    uint64_t left = UINT64_MAX;
-    if (anchor->rules_count < WEIR__FLANK_RULES)
-        left >>= WEIR__FLANK_RULES - anchor->rules_count;
+    size_t from = to - anchor->length, read = 0;
+    unsigned char next = to < view->length ? (unsigned char)view->bytes[to] : 0;
+    if (to < view->length && (flanks->none[next >> 6] >> (next & 63) & 1))
+        return 0;
     if ((flanks->edges & left) && !weir__edge_may_hold(view->bytes, from))
         left &= ~flanks->edges;
+    bool are_all = left == rules_of(anchor);
     if (left && flanks->behind)
         left = weir__flank_ask(flanks->behind, scanner->flank_room, left, view->bytes + to,
-                               view->length - to);
-    if (!left)
+                               view->length - to, &read);
+    if (!left) {
+        if (read == 1 && are_all && view->length - to > 1) /* the text does not end there */
+            flanks->none[next >> 6] |= UINT64_C(1) << (next & 63);
         return 0;
+    }
     if (flanks->left < LEFT_MIN && ++flanks->left == LEFT_MIN)
         flanks->before = make(scanner, anchor, flanks, true);
     if (flanks->before)
-        left = weir__flank_ask(flanks->before, scanner->flank_room, left, view->bytes, from);
+        left = weir__flank_ask(flanks->before, scanner->flank_room, left, view->bytes, from, &read);
     return left;
 }

@@ -102,7 +102,7 @@ static void confirm_all(struct weir__scanner *scanner, uint32_t id, size_t at)
     bool is_new = is_object && idle == 0;
     if (is_new)
         weir__idle_begin(scanner, id, at);
-    uint64_t asked = weir__flank_rules(scanner, id, at);
+    uint64_t asked = weir__flank_rules(scanner, id, at, ~idle);
     for (uint32_t i = 0; i < anchor->rules_count; i++) {
         uint32_t rule = engine->anchor_rules[anchor->first_rule + i];
         if (i < WEIR__IDLE_MAX && (idle >> i & 1)) {

@@ -579,9 +579,10 @@ void weir__show(struct weir__scanner *scanner, const struct weir__match *match,
 WEIR_MUST_USE int weir__flanks_new(struct weir__scanner *scanner);
 /* Accepts what was not made. */
 void weir__flanks_free(struct weir__scanner *scanner);
-/* Which of the first 64 rules of an anchor may have a match of which the hit that ends at `to` in
- * the view at hand is the literal: a bit each. */
-uint64_t weir__flank_rules(struct weir__scanner *scanner, uint32_t anchor, size_t to);
+/* Which of the first 64 rules of an anchor, and of those that are wanted, may have a match of which
+ * the hit that ends at `to` in the view at hand is the literal: a bit each. */
+uint64_t weir__flank_rules(struct weir__scanner *scanner, uint32_t anchor, size_t to,
+                           uint64_t wanted);
 
 /* --- echo.c --- */
 /* Bytes before the first start of a search that make a difference. */

@@ -148,7 +148,7 @@ static bool is_asked(uint32_t id, uint32_t number, size_t to, unsigned times)
 {
     uint64_t left = 0;
     for (unsigned i = 0; i < times; i++)
-        left = weir__flank_rules(scanner, id, to);
+        left = weir__flank_rules(scanner, id, to, UINT64_MAX);
     return number >= WEIR__FLANK_RULES || (left >> number & 1);
 }
 
@@ -200,7 +200,7 @@ static void count_spared(uint32_t rule)
         for (size_t to = anchor->length; to <= length; to++) {
             if (!is_literal(anchor, text + to - anchor->length))
                 continue;
-            uint64_t left = weir__flank_rules(scanner, id, to);
+            uint64_t left = weir__flank_rules(scanner, id, to, UINT64_MAX);
             uint32_t count = anchor->rules_count < 64 ? anchor->rules_count : 64;
             asked += count;
             spared += count - (unsigned)__builtin_popcountll(left);
@@ -242,14 +242,15 @@ TEST(beyond_its_limits_a_machine_says_less)
     const char *const texts[] = {"key=[a-z]{4}[0-9]{4}", "key=(?:[a-z]{3,40};){30,60}#", NULL};
     const struct weir__flank_literal literal = {"key=", 4, true};
     static const char yes[] = "abcd1234", no[] = "abc1234;";
+    size_t read = 0;
     memset(&room, 0, sizeof(room));
     struct weir__flank *flank = weir__flank_new(&room, texts, 3, &literal, false);
     CHECK(flank != NULL);
-    CHECK_EQ(weir__flank_ask(flank, &room, 7, yes, 8), UINT64_C(5));
-    CHECK_EQ(weir__flank_ask(flank, &room, 7, no, 8), UINT64_C(4));
-    CHECK_EQ(weir__flank_ask(flank, &room, 3, no, 8), UINT64_C(0));
+    CHECK_EQ(weir__flank_ask(flank, &room, 7, yes, 8, &read), UINT64_C(5));
+    CHECK_EQ(weir__flank_ask(flank, &room, 7, no, 8, &read), UINT64_C(4));
+    CHECK_EQ(weir__flank_ask(flank, &room, 3, no, 8, &read), UINT64_C(0));
     room.memory = WEIR__FLANK_MEMORY; /* the states that are there are used, and no others made */
-    CHECK_EQ(weir__flank_ask(flank, &room, 7, no, 8), UINT64_C(4));
+    CHECK_EQ(weir__flank_ask(flank, &room, 7, no, 8, &read), UINT64_C(4));
     CHECK(weir__flank_new(&room, texts, 3, &literal, true) == NULL);
     weir__flank_free(flank);
     weir__flank_free(NULL);
