@@ -423,7 +423,7 @@ struct weir__window {
 struct weir__allow_state; /* matchers of the allow lists */
 struct weir__flanks;      /* of an anchor: what tells which of its rules are asked */
 struct weir__flank_room;
-struct weir__settle;      /* what was told before its segment was complete */
+struct weir__settle; /* what was told before its segment was complete */
 
 struct weir__scanner {
     const struct weir__engine *engine;
