@@ -424,8 +424,8 @@ for i in {1..8}; do
     git repack -qd
 done
 touch -d '1 minute ago' .git/objects/pack
-opened() { # files of packs that a scan opens
-    run strace -f -qq -e trace=open,openat -o "$dir/calls" "$WEIR" scan --history=only .
+opened() { # files of packs that a scan opens; options
+    run strace -f -qq -e trace=open,openat -o "$dir/calls" "$WEIR" scan --history=only "$@" .
     grep -cE 'pack-[0-9a-f]+[.]' "$dir/calls"
 }
 is 'there are packs' "$(find .git/objects/pack -name '*.pack' | wc -l)" 8
@@ -444,6 +444,87 @@ touch -r "$dir/time" "$pack"
 run "$WEIR" scan --history=only --json .
 is 'one that was written to, with its time set back, is' "$status" 3
 has_gap 'and is told' '*its end is not what its index says*'
+
+# --- many packs, of which few are of interest ---
+
+# More than are open at once: to find an object all their indexes would be looked at.
+begin
+for i in {1..40}; do
+    echo "$i" >"f$i"
+done
+echo "key = $pat" >k
+commit
+git rev-list --objects --all | cut -d' ' -f1 | while read -r id; do
+    echo "$id" | git pack-objects -q .git/objects/pack/pack >/dev/null
+done
+git prune-packed -q
+packs() { find .git/objects/pack -name '*.pack' | wc -l; }
+settle() { touch -d '1 minute ago' .git/objects/pack; }
+another() { # a pack with one more blob
+    echo "$1" | git hash-object -w --stdin | git pack-objects -q .git/objects/pack/pack >/dev/null
+    git prune-packed -q
+    settle
+}
+settle
+is 'there are many packs' "$(packs)" 43
+if [[ ${SANITIZED:-none} == none ]] && strace -qq -o /dev/null true 2>/dev/null; then
+    check 'a first scan opens them' test "$(opened)" -ge 86
+    check 'another one opens those of what it has found' test "$(opened)" -le 9
+    is 'which it finds' "$(grep -c github-pat "$dir/out")" 1
+    another one
+    check 'if there is one more it opens this one as well' test "$(opened)" -le 15
+    check 'and not the next time' test "$(opened)" -le 9
+    check 'a scan in full opens all' test "$(opened --full-scan)" -ge 86
+else
+    skip 'which of many packs are opened' 'strace cannot be used here'
+    run "$WEIR" scan --history=only .
+    another one
+fi
+another "key = $other"
+: >"$dir/time"
+sleep 0.1
+run "$WEIR" scan --history=only --json .
+is 'what one more has in it is found' "$status $(jq '.findings | length' "$dir/out") $(jq .summary.objects "$dir/out")" '1 2 1'
+# One whose bytes are wrong.
+another "$(seq 100)"
+name=$(find .git/objects/pack -name '*.pack' -newer "$dir/time")
+cp "$name" "$dir/whole"
+chmod u+w "$name"
+printf XXXX | dd of="$name" bs=1 seek=60 conv=notrunc status=none
+for i in 1 2 3; do
+    run "$WEIR" scan --history=only --json .
+    is "one that is damaged is told by scan $i" "$(summary complete) $(jq '.findings | length' "$dir/out")" 'false 2'
+    if ((i == 1)) || [[ ${SANITIZED:-none} != none ]]; then continue; fi
+    strace -qq -o /dev/null true 2>/dev/null || continue
+    check "and others are not opened by scan $i" test "$(opened)" -le 15
+done
+cp "$dir/whole" "$name"
+run "$WEIR" scan --history=only --json .
+is 'until it is mended' "$(summary complete) $(jq '.findings | length' "$dir/out")" 'true 2'
+# One that is gone is missed, whatever else has come.
+pack=$(git rev-parse HEAD:f7 | git pack-objects -q "$dir/made" | sed "s,.*,$dir/made-&.pack,")
+name=.git/objects/pack/pack-${pack##*made-}
+check 'it is one of them' cmp -s "$pack" "$name"
+rm -f "$name" "${name%.pack}.idx"
+another two
+run "$WEIR" scan --history=only --json .
+is 'one that is gone is missed' "$(summary complete)" false
+has_gap 'and is told' "*it is missing: 'f7'*"
+cp "$pack" "$name"
+cp "${pack%.pack}.idx" "${name%.pack}.idx"
+settle
+run "$WEIR" scan --history=only --json .
+is 'and is scanned when it is back' "$(summary complete) $(summary objects)" 'true 1'
+# Loose objects that are gone, beside a pack that came.
+echo loose >l
+git add l
+commit
+id=$(git rev-parse HEAD:l)
+run "$WEIR" scan --history=only .
+rm -f ".git/objects/${id:0:2}/${id:2}"
+another three
+run "$WEIR" scan --history=only --json .
+is 'a loose object that is gone is missed' "$(summary complete)" false
 
 # --- where nothing can be remembered ---
 

@@ -35,9 +35,16 @@ static void put_right(uint8_t *bytes, size_t length, const struct weir__git_stat
     if (has_lengths) {
         size_t ids = bytes[WEIR__STATE_AT_IDS];
         ids = ids * about->id_size <= rest ? ids : rest / about->id_size;
+        size_t left = rest - ids * about->id_size;
+        size_t packs = bytes[WEIR__STATE_AT_PACKS] % 8, places = bytes[WEIR__STATE_AT_PLACES] % 8;
+        if (weir__state_packs_size(packs, places, about->id_size) > left)
+            packs = places = 0;
+        left -= (size_t)weir__state_packs_size(packs, places, about->id_size);
         weir__state_put(bytes + WEIR__STATE_AT_IDS, ids, 8);
         weir__state_put(bytes + WEIR__STATE_AT_SUSPECTS, bytes[WEIR__STATE_AT_SUSPECTS], 8);
-        weir__state_put(bytes + WEIR__STATE_AT_TEXTS, rest - ids * about->id_size, 8);
+        weir__state_put(bytes + WEIR__STATE_AT_TEXTS, left, 8);
+        weir__state_put(bytes + WEIR__STATE_AT_PACKS, packs, 8);
+        weir__state_put(bytes + WEIR__STATE_AT_PLACES, places, 8);
     }
     weir__hash_init(&hash);
     weir__hash_update(&hash, bytes + WEIR__STATE_HEAD_SIZE, rest);
@@ -80,6 +87,24 @@ static void check_suspects(const struct weir__git_state *state, const uint8_t *b
     weir__buffer_fini(&again);
 }
 
+/* Returns how many bytes they are, at the end. */
+static size_t check_packs(const struct weir__git_state *state, const uint8_t *end, size_t id_size)
+{
+    struct weir__git_state_new made = {.old = NULL};
+    struct weir__buffer again;
+    made.packs = weir__git_state_packs(state, &made.packs_count);
+    made.places = weir__git_state_places(state, &made.places_count);
+    size_t length = (size_t)weir__state_packs_size(made.packs_count, made.places_count, id_size);
+    for (size_t i = 0; i < made.places_count; i++)
+        HOLDS(made.places[i].pack < made.packs_count);
+    weir__buffer_init(&again, length + 1);
+    HOLDS(weir__state_packs_put(&again, &made, id_size) == 0);
+    HOLDS(weir__buffer_length(&again) == length);
+    HOLDS(length == 0 || memcmp(weir__buffer_text(&again), end - length, length) == 0);
+    weir__buffer_fini(&again);
+    return length;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -104,9 +129,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (state) {
         const uint8_t *ids = bytes + WEIR__STATE_HEAD_SIZE;
         size_t ids_length = (size_t)weir__git_state_count(state) * about.id_size;
+        size_t packs_length = check_packs(state, bytes + length, about.id_size);
         check_ids(state, ids, about.id_size);
-        check_suspects(state, ids + ids_length, length - WEIR__STATE_HEAD_SIZE - ids_length,
-                       about.id_size);
+        check_suspects(state, ids + ids_length,
+                       length - WEIR__STATE_HEAD_SIZE - ids_length - packs_length, about.id_size);
     }
     weir__git_state_free(state);
     free(bytes);

@@ -36,7 +36,7 @@ struct check {
     const struct weir__git_state_about *about;
     const uint8_t *repository;
     const char *flaw;
-    uint64_t suspects, texts;
+    uint64_t suspects, texts, packs, places;
 };
 
 static int is_flawed(struct check *check, int code, const char *flaw)
@@ -81,14 +81,20 @@ static int check_head(void *arg)
     state->count = weir__state_get(head + WEIR__STATE_AT_IDS, 8);
     check->suspects = weir__state_get(head + WEIR__STATE_AT_SUSPECTS, 8);
     check->texts = weir__state_get(head + WEIR__STATE_AT_TEXTS, 8);
+    check->packs = weir__state_get(head + WEIR__STATE_AT_PACKS, 8);
+    check->places = weir__state_get(head + WEIR__STATE_AT_PLACES, 8);
     if (state->count > WEIR__GIT_STATE_IDS_MAX || check->suspects > WEIR__GIT_STATE_SUSPECTS_MAX ||
-        check->texts > WEIR__GIT_STATE_TEXT_MAX ||
-        sizeof(head) + state->count * state->id_size + check->texts != state->length)
+        check->texts > WEIR__GIT_STATE_TEXT_MAX || check->packs > WEIR__GIT_STATE_PACKS_MAX ||
+        check->places > WEIR__GIT_STATE_PLACES_MAX ||
+        sizeof(head) + state->count * state->id_size + check->texts +
+                weir__state_packs_size(check->packs, check->places, state->id_size) !=
+            state->length)
         return is_flawed(check, WEIR_E_CORRUPT, "its parts do not make up its length");
     memcpy(state->key, check->about->key, sizeof(state->key));
     memcpy(state->repository, check->repository, sizeof(state->repository));
     memcpy(state->digest, head + WEIR__STATE_AT_DIGEST, sizeof(state->digest));
     memcpy(state->held, head + WEIR__STATE_AT_HELD, sizeof(state->held));
+    memcpy(state->loose, head + WEIR__STATE_AT_LOOSE, sizeof(state->loose));
     return 0;
 }
 
@@ -108,9 +114,10 @@ static int read_suspects(struct check *check)
     uint64_t room = check->about->memory_max ? check->about->memory_max : WEIR__GIT_STATE_MEMORY;
     /* Who asks what is still there needs a bit for each id. */
     uint64_t bits = weir__state_bits_size(state->count);
-    if (bits > room || check->texts > room - bits)
+    uint64_t packs = check->packs * sizeof(*state->packs) + check->places * sizeof(*state->places);
+    if (bits + packs > room || check->texts > room - bits - packs)
         return -WEIR_E_TOO_LARGE;
-    room -= bits;
+    room -= bits + packs;
     if (check->texts > 0) {
         state->texts = weir__base_alloc((size_t)check->texts, 1);
         if (!state->texts)
@@ -123,6 +130,12 @@ static int read_suspects(struct check *check)
         weir__state_suspects_get(state, check->suspects, (size_t)check->texts, room - check->texts);
     if (error == -WEIR_E_CORRUPT)
         check->flaw = "its suspects are not as they should be";
+    if (error < 0)
+        return error;
+    error = weir__state_packs_get(state, (size_t)(state->count * state->id_size + check->texts),
+                                  (size_t)check->packs, (size_t)check->places);
+    if (error == -WEIR_E_CORRUPT)
+        check->flaw = "its packs are not as they should be";
     return error;
 }
 
@@ -228,6 +241,8 @@ void weir__git_state_free(struct weir__git_state *state)
     weir__base_free(state->suspects);
     weir__base_free(state->paths);
     weir__base_free(state->looks);
+    weir__base_free(state->packs);
+    weir__base_free(state->places);
     weir__base_free(state);
 }
 

@@ -66,6 +66,10 @@
 #define WEIR__GIT_STATE_FILES_MAX     65536u
 #define WEIR__GIT_STATE_SAVES_COUNTED 256u
 #define WEIR__GIT_STATE_KEY_SIZE      WEIR__HASH_SIZE
+#define WEIR__GIT_STATE_PACKS_MAX     100000u
+#define WEIR__GIT_STATE_PLACES_MAX    8192u
+#define WEIR__GIT_STATE_MARK_SIZE     16u
+#define WEIR__GIT_STATE_LOOSE_SIZE    40u
 
 /* --- the folder --- */
 
@@ -106,6 +110,18 @@ struct weir__git_suspect {
     unsigned flags; /* of enum weir__git_suspect_flag */
     /* Without a commit, a ref and a place in the index it is unreachable. */
     struct weir__git_attribution where;
+};
+
+/* A pack that the store held. */
+struct weir__git_state_pack {
+    uint8_t mark[WEIR__GIT_STATE_MARK_SIZE]; /* a hash of what it is known by: the caller's */
+    bool is_whole;                           /* each of its objects was seen to its end */
+};
+
+/* Where an object was that was looked up. */
+struct weir__git_state_place {
+    struct weir__git_id id;
+    uint32_t pack; /* its number among the packs */
 };
 
 /* Whose state, and made under what. */
@@ -154,6 +170,15 @@ const struct weir__git_suspect *weir__git_state_suspect(const struct weir__git_s
 const uint8_t *weir__git_state_digest(const struct weir__git_state *state);
 /* What the store held, likewise: while it is the same all ids are there. */
 const uint8_t *weir__git_state_held(const struct weir__git_state *state);
+/* The packs of that, in the order in which they were given: while all of them are there, and the
+ * loose objects that there were, nothing is gone, whatever else has come. */
+const struct weir__git_state_pack *weir__git_state_packs(const struct weir__git_state *state,
+                                                         size_t *ret_count);
+/* Where objects were that were looked up: they spare a search in the indexes of many packs. */
+const struct weir__git_state_place *weir__git_state_places(const struct weir__git_state *state,
+                                                           size_t *ret_count);
+/* Of the loose objects, what the caller has given: WEIR__GIT_STATE_LOOSE_SIZE bytes. */
+const uint8_t *weir__git_state_loose(const struct weir__git_state *state);
 
 /* --- what is still there --- */
 
@@ -205,6 +230,11 @@ struct weir__git_state_new {
     size_t suspects_count;
     uint8_t digest[WEIR__HASH_SIZE];
     uint8_t held[WEIR__HASH_SIZE];
+    const struct weir__git_state_pack *packs;   /* in any order */
+    size_t packs_count;                         /* at most WEIR__GIT_STATE_PACKS_MAX */
+    const struct weir__git_state_place *places; /* likewise */
+    size_t places_count;                        /* at most WEIR__GIT_STATE_PLACES_MAX */
+    uint8_t loose[WEIR__GIT_STATE_LOOSE_SIZE];
 };
 
 /* Replaces what was there. Of a suspect's paths the first WEIR__GIT_STATE_PATHS_MAX are kept.

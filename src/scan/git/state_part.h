@@ -1,6 +1,6 @@
 /* state_part.h - what the files of the state share: the layout of a file, and its parts.
  *
- *     head       200 bytes:
+ *     head       256 bytes:
  *                  0  magic            8
  *                  8  version          4
  *                 12  id_size          4
@@ -11,9 +11,14 @@
  *                144  ids              8
  *                152  suspects         8
  *                160  their bytes      8
- *                168  check           32   BLAKE3 of all that follows the head, then of the above
+ *                168  packs            8
+ *                176  places           8
+ *                184  loose           40
+ *                224  check           32   BLAKE3 of all that follows the head, then of the above
  *     ids        id_size bytes each, rising
  *     suspects   one behind the other, their ids rising (state_suspect.c)
+ *     packs      17 bytes each: a mark, and 1 if it is whole (state_packs.c)
+ *     places     id_size bytes and the number of a pack, 4
  *
  * Numbers are little-endian. The check ends with the head because the head is written last, when
  * the numbers are known.
@@ -30,8 +35,8 @@
 #include "state.h"
 
 #define WEIR__STATE_MAGIC         "weirgits"
-#define WEIR__STATE_VERSION       4u
-#define WEIR__STATE_HEAD_SIZE     200u
+#define WEIR__STATE_VERSION       5u
+#define WEIR__STATE_HEAD_SIZE     256u
 #define WEIR__STATE_AT_VERSION    8u
 #define WEIR__STATE_AT_ID_SIZE    12u
 #define WEIR__STATE_AT_KEY        16u
@@ -41,12 +46,18 @@
 #define WEIR__STATE_AT_IDS        144u
 #define WEIR__STATE_AT_SUSPECTS   152u
 #define WEIR__STATE_AT_TEXTS      160u
-#define WEIR__STATE_AT_CHECK      168u
+#define WEIR__STATE_AT_PACKS      168u
+#define WEIR__STATE_AT_PLACES     176u
+#define WEIR__STATE_AT_LOOSE      184u
+#define WEIR__STATE_AT_CHECK      224u
+
+#define WEIR__STATE_PACK_SIZE     (WEIR__GIT_STATE_MARK_SIZE + 1)
 
 /* No file is larger. */
 #define WEIR__STATE_BYTES_MAX                                                                      \
     (WEIR__STATE_HEAD_SIZE + (uint64_t)WEIR__GIT_STATE_IDS_MAX * WEIR__GIT_ID_SIZE_MAX +           \
-     WEIR__GIT_STATE_TEXT_MAX)
+     WEIR__GIT_STATE_TEXT_MAX + (uint64_t)WEIR__GIT_STATE_PACKS_MAX * WEIR__STATE_PACK_SIZE +      \
+     (uint64_t)WEIR__GIT_STATE_PLACES_MAX * (WEIR__GIT_ID_SIZE_MAX + 4))
 
 /* A name of a file: 40 digits and ".git". */
 #define WEIR__STATE_NAME_BYTES 20u
@@ -69,6 +80,11 @@ struct weir__git_state {
     size_t suspects_count;
     const char **paths;
     struct weir__git_look *looks;
+    struct weir__git_state_pack *packs;
+    size_t packs_count;
+    struct weir__git_state_place *places;
+    size_t places_count;
+    uint8_t loose[WEIR__GIT_STATE_LOOSE_SIZE];
 };
 
 static inline void weir__state_put(uint8_t *to, uint64_t number, unsigned size)
@@ -127,6 +143,20 @@ WEIR_MUST_USE int weir__state_suspect_put(struct weir__buffer *to,
  * most room bytes. Corrupt, TooLarge, NoMemory. */
 WEIR_MUST_USE int weir__state_suspects_get(struct weir__git_state *state, uint64_t count,
                                            size_t length, uint64_t room);
+
+/* --- state_packs.c --- */
+
+/* Bytes of so many packs and places in a file. */
+static inline uint64_t weir__state_packs_size(uint64_t packs, uint64_t places, size_t id_size)
+{
+    return packs * WEIR__STATE_PACK_SIZE + places * (id_size + 4);
+}
+/* Takes so many of them from so far behind the head. Corrupt, NoMemory, Io. */
+WEIR_MUST_USE int weir__state_packs_get(struct weir__git_state *state, size_t at, size_t packs,
+                                        size_t places);
+/* Appends them. TooLarge, Invalid, NoMemory. */
+WEIR_MUST_USE int weir__state_packs_put(struct weir__buffer *to,
+                                        const struct weir__git_state_new *made, size_t id_size);
 
 /* --- state_ids.c --- */
 

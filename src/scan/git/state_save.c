@@ -190,6 +190,21 @@ static int write_suspects(struct saving *saving)
             error = put(saving, weir__buffer_text(&record), weir__buffer_length(&record));
     }
     weir__buffer_fini(&record);
+    return error;
+}
+
+static int write_packs(struct saving *saving)
+{
+    struct weir__buffer bytes;
+    weir__buffer_init(&bytes,
+                      weir__state_packs_size(WEIR__GIT_STATE_PACKS_MAX, WEIR__GIT_STATE_PLACES_MAX,
+                                             WEIR__GIT_ID_SIZE_MAX));
+    int error = weir__state_packs_put(&bytes, saving->made, saving->about->id_size);
+    if (error == -WEIR_E_TOO_LARGE || error == -WEIR_E_INVALID)
+        saving->flaw = "what was given as its packs are none";
+    if (error == 0)
+        error = put(saving, weir__buffer_text(&bytes), weir__buffer_length(&bytes));
+    weir__buffer_fini(&bytes);
     return error < 0 ? error : flush(saving);
 }
 
@@ -208,6 +223,9 @@ static int write_head(struct saving *saving, const uint8_t repository[WEIR__HASH
     weir__state_put(head + WEIR__STATE_AT_IDS, saving->ids, 8);
     weir__state_put(head + WEIR__STATE_AT_SUSPECTS, saving->made->suspects_count, 8);
     weir__state_put(head + WEIR__STATE_AT_TEXTS, saving->texts, 8);
+    weir__state_put(head + WEIR__STATE_AT_PACKS, saving->made->packs_count, 8);
+    weir__state_put(head + WEIR__STATE_AT_PLACES, saving->made->places_count, 8);
+    memcpy(head + WEIR__STATE_AT_LOOSE, saving->made->loose, WEIR__GIT_STATE_LOOSE_SIZE);
     weir__hash_update(&saving->hash, head, WEIR__STATE_AT_CHECK);
     weir__hash_final(&saving->hash, head + WEIR__STATE_AT_CHECK);
     return weir__whole_pwrite(saving->fd, head, sizeof(head), 0);
@@ -224,6 +242,8 @@ static int write_all(struct saving *saving, const uint8_t repository[WEIR__HASH_
         error = write_ids(saving);
     if (error == 0)
         error = write_suspects(saving);
+    if (error == 0)
+        error = write_packs(saving);
     if (error == 0)
         error = write_head(saving, repository);
     if (error == 0 && weir__sys_fsync(saving->fd) < 0)

@@ -33,6 +33,7 @@
 #ifndef WEIR_SCAN_GIT_STORE_H
 #define WEIR_SCAN_GIT_STORE_H
 
+#include "commit_set.h"
 #include "pack.h"
 
 #define WEIR__GIT_PACKS_MAX       100000u
@@ -133,6 +134,18 @@ bool weir__git_store_is_stale(const struct weir__git_store *store);
  * before it was made, in which one change looks like another; and none waits for its index. */
 bool weir__git_store_is_settled(const struct weir__git_store *store);
 
+/* The list of a store, for one of the same repository that is opened later: with thousands of packs
+ * looking at their files takes longer than a scan that has nothing to do. */
+struct weir__git_packs;
+/* The store has none then, and makes one when it is asked for an object. NULL: no memory. */
+struct weir__git_packs *weir__git_packs_take(struct weir__git_store *store);
+uint64_t weir__git_packs_bytes(const struct weir__git_packs *packs);
+/* Accepts NULL. */
+void weir__git_packs_free(struct weir__git_packs *packs);
+/* Of a store that is listed late: it has that list from now on, which is freed. False: it is not
+ * that of now for certain, and the store has none. Accepts NULL. */
+bool weir__git_packs_give(struct weir__git_packs *packs, struct weir__git_store *store);
+
 /* --- objects --- */
 
 /* A weir__git_get_fn, with the store as arg: from packs, loose files and alternates. NotFound: it
@@ -148,6 +161,17 @@ WEIR_MUST_USE int weir__git_store_has(struct weir__git_store *store, const struc
  * that were. An index or a folder that cannot be read has none. */
 size_t weir__git_store_begin_with(void *store, const char *digits, size_t count,
                                   struct weir__git_id *ids, size_t max);
+
+/* Where an object is, by one that knew it once: that pack is asked first. Forgotten when packs are
+ * listed anew. Beyond WEIR__GIT_PLACES_MAX, without memory, or for few packs, nothing happens. */
+#define WEIR__GIT_PLACES_MAX 8192u
+void weir__git_store_place(struct weir__git_store *store, const struct weir__git_id *id,
+                           uint32_t pack);
+/* These, and where all others were found that were looked up since packs were listed; *ret_has_new:
+ * there are such. With an uint32_t each, the number of the pack. Where there are few packs there
+ * are none. */
+const struct weir__git_set *weir__git_store_places(const struct weir__git_store *store,
+                                                   bool *ret_has_new);
 
 /* --- where a shallow clone ends --- */
 

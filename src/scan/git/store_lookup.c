@@ -138,6 +138,9 @@ void weir__git_store_forget(struct weir__git_store *store)
     store->known_count = 0;
     store->is_known_tried = false;
     store->last_row = NONE;
+    weir__git_set_fini(&store->places);
+    weir__git_set_init(&store->places, store->id_size, sizeof(uint32_t), 0);
+    store->has_new_places = false;
 }
 
 static int look_for(void *arg)
@@ -272,8 +275,8 @@ static int ask_known(struct weir__git_store *store, const struct weir__git_id *i
 }
 
 /* What is wrong with one pack does not keep the others from being asked. */
-static int ask_packs(struct weir__git_store *store, const struct weir__git_id *id,
-                     struct weir__git_place *ret_place)
+static int ask_all(struct weir__git_store *store, const struct weir__git_id *id,
+                   struct weir__git_place *ret_place)
 {
     int result = -WEIR_E_NOT_FOUND;
     if (store->last_row != NONE)
@@ -297,6 +300,22 @@ static int ask_packs(struct weir__git_store *store, const struct weir__git_id *i
         if (now != -WEIR_E_NOT_FOUND)
             result = now;
     }
+    return result;
+}
+
+/* First where it was once. */
+static int ask_packs(struct weir__git_store *store, const struct weir__git_id *id,
+                     struct weir__git_place *ret_place)
+{
+    uint32_t row;
+    int result = -WEIR_E_NOT_FOUND;
+    if (weir__git_store_has_place(store, id, &row))
+        result = ask_pack(store, row, id, ret_place);
+    if (result == 0 || result == -WEIR_E_CLOSED)
+        return result;
+    result = ask_all(store, id, ret_place);
+    if (result == 0)
+        weir__git_store_found(store, id, ret_place->row);
     return result;
 }
 

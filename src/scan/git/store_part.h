@@ -85,8 +85,10 @@ struct weir__git_store {
     uint64_t clock;                  /* of uses */
     struct weir__git_known *known;
     size_t known_count;
-    bool is_known_tried; /* to be made, since the packs were listed */
-    uint32_t last_row;   /* where the last object was found */
+    bool is_known_tried;         /* to be made, since the packs were listed */
+    uint32_t last_row;           /* where the last object was found */
+    struct weir__git_set places; /* where others were, with a row each */
+    bool has_new_places;         /* that nobody has said */
     struct weir__git_inflater inflater;
     struct weir__git_cache cache;
     struct weir__git_link *links;
@@ -128,6 +130,11 @@ void weir__git_list_fini(struct weir__git_list *list);
 WEIR_MUST_USE int weir__git_store_opened(struct weir__git_store *store, uint32_t row,
                                          const struct weir__git_pack **ret_pack);
 void weir__git_store_close_packs(struct weir__git_store *store);
+/* store_places.c */
+bool weir__git_store_has_place(const struct weir__git_store *store, const struct weir__git_id *id,
+                               uint32_t *ret_row);
+void weir__git_store_found(struct weir__git_store *store, const struct weir__git_id *id,
+                           uint32_t row);
 /* store_lookup.c */
 void weir__git_store_forget(struct weir__git_store *store); /* indexes of packs listed before */
 void weir__git_store_open_midx(struct weir__git_store *store);

@@ -176,6 +176,7 @@ struct weir__scan_repos {
     struct weir__scan_held held; /* under the run's lock */
     uint64_t submitted, refused; /* likewise */
     uint64_t plans, plans_most;  /* of packs in work; likewise */
+    uint64_t lists_bytes;        /* of lists of packs that wait; likewise */
 };
 
 struct weir__scan {

@@ -354,8 +354,10 @@ void weir__scan_repo_found(struct weir__scan_worker *w, const char *path)
             result = weir__scan_share_ask(repo, store, why);
             if (result == 0)
                 result = name_objects(repo, store, &st);
-            if (result == 0)
+            if (result == 0) {
+                weir__scan_packs_hand_on(repo, store);
                 result = submit(w, repo, &st);
+            }
             if (result < 0)
                 weir__scan_repo_drop(repo);
         }

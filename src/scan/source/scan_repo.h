@@ -7,6 +7,7 @@
  *   scan_repo_refs.c     its names, and what is wanted of it
  *   scan_repo_state.c    what is remembered of it
  *   scan_repo_again.c    how a scan that has little to do is spared what takes time
+ *   scan_repo_packs.c    by what its packs are known again
  *   scan_repo_gone.c     whether something is gone that was seen
  *   scan_repo_send.c     shards on their way
  *   scan_repo_shard.c    shards of its objects, by the threads that scan
@@ -166,16 +167,22 @@ struct weir__scan_repo {
     struct weir__git_state_ids seen; /* under the lock */
     /* What the store holds, at the beginning: */
     uint64_t loose[WEIR__SCAN_LOOSE_SUMS];
+    uint64_t loose_known[WEIR__SCAN_LOOSE_SUMS]; /* those that are remembered */
     uint8_t held[WEIR__HASH_SIZE];
     bool is_steady; /* its packs are still those */
     bool is_same;   /* it is what was remembered, when all of it was seen */
     bool is_wary;   /* something is gone that was seen: what names others is looked at once more */
     bool has_there;
-    struct weir__git_there there; /* which of the remembered ids it has */
-    uint32_t whole;               /* packs that are known; guarded by the run's lock */
+    struct weir__git_there there;   /* which of the remembered ids it has */
+    struct weir__git_packs *listed; /* by who has admitted it; or NULL */
+    uint64_t listed_bytes;          /* of that, counted in those of the run */
+    struct weir__git_set packs;     /* their marks, with a struct weir__scan_mark each */
+    uint32_t *pack_numbers;         /* there, of those that are listed; NULL: no memory */
+    uint32_t pack_count;            /* of these */
     /* Of both, under the lock: */
     struct weir_lock lock;
     bool is_midx_told; /* that it is wrong */
+    bool has_links;    /* this scan has looked at something that names others */
     /* Of threads that looked something up in a shard, for the next one: packs are listed there, and
      * bases at hand. As many as shards in work, each in the share of a thread. */
     struct weir__git_store *idle[WEIR__SCAN_THREADS_MAX];
@@ -215,8 +222,9 @@ struct weir__scan_pack {
     struct weir__git_plan plan;
     bool is_promisor; /* what its objects name, a remote has */
     bool is_planned;
-    uint32_t users; /* guarded by the run's lock */
-    uint32_t seen;  /* of its objects, to their end; likewise */
+    uint32_t users;               /* guarded by the run's lock */
+    uint32_t seen;                /* of its objects, to their end; likewise */
+    struct weir__scan_mark *mark; /* or NULL */
 };
 
 /* What a shard is of. */
@@ -335,6 +343,39 @@ WEIR_MUST_USE int weir__scan_state_recall(struct weir__scan_repo *repo);
 void weir__scan_state_keep(struct weir__scan_repo *repo);
 void weir__scan_state_drop(struct weir__scan_repo *repo);
 
+/* --- scan_repo_packs.c --- */
+
+/* Beside the mark of a pack. */
+struct weir__scan_mark {
+    uint32_t row;      /* in the list of now; WEIR__GIT_NONE: it is not there */
+    uint32_t is_known; /* each of its objects was seen by an earlier scan */
+    uint32_t is_whole; /* or by this one; guarded by the run's lock */
+};
+
+/* The list of who admits a repository goes with it, if it is long and lists that wait leave room.
+ * Without a limit of memory. */
+void weir__scan_packs_hand_on(struct weir__scan_repo *repo, struct weir__git_store *store);
+/* And belongs to the store of its leader, if it still holds; else that one makes one. */
+WEIR_MUST_USE int weir__scan_packs_take_over(struct weir__scan_repo *repo);
+/* When packs were listed: makes their marks, and a hash of them and of loose objects. Without
+ * memory there are none, and the hash fits nothing. */
+void weir__scan_packs_listed(struct weir__scan_repo *repo, uint8_t held[WEIR__HASH_SIZE]);
+/* Whether all are there that are remembered. */
+bool weir__scan_packs_are_there(const struct weir__scan_repo *repo);
+/* What is remembered of them, of a scan that is not wary. */
+void weir__scan_packs_recall(struct weir__scan_repo *repo);
+/* Of that row of the list of now; it stays where it is. NULL: there is none. */
+struct weir__scan_mark *weir__scan_packs_mark(const struct weir__scan_repo *repo, uint32_t row);
+/* Each of its objects was seen to its end. Accepts NULL. */
+void weir__scan_packs_note_whole(struct weir__scan *run, struct weir__scan_mark *mark);
+/* What is to be remembered, to be freed by weir__scan_packs_forget(). False: no memory. */
+WEIR_MUST_USE bool weir__scan_packs_keep(const struct weir__scan_repo *repo,
+                                         struct weir__git_state_new *made);
+void weir__scan_packs_forget(struct weir__git_state_new *made);
+/* Whether it is more than what is remembered. */
+bool weir__scan_packs_have_news(const struct weir__scan_repo *repo);
+void weir__scan_packs_drop(struct weir__scan_repo *repo);
+
 /* --- scan_repo_gone.c --- */
 /* Before the first look: whether the scan is to be wary. Canceled. */
 WEIR_MUST_USE int weir__scan_gone_find(struct weir__scan_repo *repo);
@@ -342,17 +383,17 @@ WEIR_MUST_USE int weir__scan_gone_find(struct weir__scan_repo *repo);
 void weir__scan_gone_relisted(struct weir__scan_repo *repo);
 /* Whether a remembered object is gone, and will not be kept. */
 bool weir__scan_gone_is(struct weir__scan_repo *repo, const struct weir__git_id *id);
-/* What is to be remembered of what the store holds: nothing that ever fits, if not all of it was
- * seen. */
-void weir__scan_gone_held(const struct weir__scan_repo *repo, uint8_t ret_held[WEIR__HASH_SIZE]);
+/* What is to be remembered of what the store holds: nothing that ever fits (false), if not all that
+ * was seen is remembered or packs came or went. */
+bool weir__scan_gone_held(const struct weir__scan_repo *repo, uint8_t ret_held[WEIR__HASH_SIZE]);
 void weir__scan_gone_drop(struct weir__scan_repo *repo);
 
 /* --- scan_repo_again.c --- */
-/* Whether nothing of any pack is to be looked at, since all is as it was when all of it was seen;
- * asked for each pack. */
-bool weir__scan_again_is_same(struct weir__scan_repo *repo);
-/* Whether nothing of the pack is to be looked at, since all of it was before. */
-bool weir__scan_again_knows(struct weir__scan_repo *repo, const struct weir__git_pack *pack);
+/* Whether nothing of the pack of that row is to be looked at, since it is as it was when all of it
+ * was seen. */
+bool weir__scan_again_is_same(const struct weir__scan_repo *repo, uint32_t row);
+/* The same, since all of its objects were. */
+bool weir__scan_again_knows(struct weir__scan_repo *repo, const struct weir__scan_pack *pack);
 /* So many objects of the pack, whose shard is done, were looked at to their end. */
 void weir__scan_again_note(struct weir__scan_repo *repo, struct weir__scan_pack *pack,
                            uint64_t count);

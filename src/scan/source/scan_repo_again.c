@@ -1,9 +1,9 @@
 /* scan_repo_again.c - a repository that was scanned before: what is spared when little or nothing
  * of it has changed.
  *
- * As long as the store is as it was when every object of its packs was seen to its end, no pack is
- * opened: names, sizes and times say that all of them are those that were read without a doubt.
- * Else the ids of each are asked for, which is still far less than a plan.
+ * A pack that is as it was when every object of it was seen to its end is not opened: its name, its
+ * sizes and times say that it is the one that was read without a doubt. Else its ids are asked for,
+ * which is still far less than a plan.
  *
  * The second look at a few suspects builds each by itself: a plan of all packs would take longer
  * than all of them.
@@ -16,33 +16,23 @@
 #define FEW      64u
 #define FEW_EACH 1024u
 /* With more packs than these a thread that looks for a few of them takes longer to list the packs
- * than to scan. */
-#define PACKS_MANY 256u
+ * than to scan; and where its leader's store finds them is remembered. */
+#define PACKS_MANY 32u
 
 /* --- packs --- */
 
-static void note_whole(struct weir__scan_repo *repo)
+bool weir__scan_again_is_same(const struct weir__scan_repo *repo, uint32_t row)
 {
-    weir_lock_acquire(&repo->run->lock);
-    repo->whole++;
-    weir_lock_release(&repo->run->lock);
+    return repo->state && !repo->is_second && !repo->is_wary && weir__scan_packs_mark(repo, row) &&
+           weir__scan_packs_mark(repo, row)->is_known;
 }
 
-bool weir__scan_again_is_same(struct weir__scan_repo *repo)
+bool weir__scan_again_knows(struct weir__scan_repo *repo, const struct weir__scan_pack *pack)
 {
-    bool is_it = repo->state && repo->is_same && !repo->is_second && !repo->is_wary;
-    if (is_it && !repo->is_for_trees) /* then it was counted before */
-        note_whole(repo);
-    return is_it;
-}
-
-bool weir__scan_again_knows(struct weir__scan_repo *repo, const struct weir__git_pack *pack)
-{
-    if (!repo->state || repo->is_second || repo->is_wary || pack->has_doubt ||
-        !weir__git_state_has_pack(repo->state, pack))
+    if (!repo->state || repo->is_second || repo->is_wary || pack->pack.has_doubt ||
+        !weir__git_state_has_pack(repo->state, &pack->pack))
         return false;
-    if (!repo->is_for_trees) /* then it was counted before */
-        note_whole(repo);
+    weir__scan_packs_note_whole(repo->run, pack->mark);
     return true;
 }
 
@@ -54,7 +44,7 @@ void weir__scan_again_note(struct weir__scan_repo *repo, struct weir__scan_pack 
     bool is_all = count > 0 && pack->seen == pack->pack.idx.count;
     weir_lock_release(&repo->run->lock);
     if (is_all && !pack->pack.has_doubt && !pack->plan.has_doubt)
-        note_whole(repo);
+        weir__scan_packs_note_whole(repo->run, pack->mark);
 }
 
 /* --- few suspects --- */

@@ -3,7 +3,8 @@
  * A tree that was looked at before is not looked at again, so nobody asks for what it names. That
  * is right as long as all that was seen is still there. So what the store holds is remembered as a
  * hash: its packs by name, size and time, its loose objects by their ids. If it is the same,
- * nothing is gone. If not, all remembered ids are looked for, packs by their sorted indexes: who
+ * nothing is gone; nor if all these packs are there, and all these loose objects, whatever else has
+ * come. If not, all remembered ids are looked for, packs by their sorted indexes: who
  * has repacked finds all of them, and the scan goes on as ever. If one is gone the scan is wary:
  * it looks at all trees, commits and tags once more, and at refs and the index, for what they name.
  * Whether it may be gone (git prune) is then found out as in a first scan. Blobs that were seen are
@@ -19,16 +20,23 @@
 
 #include "banned.h"
 
+static void add_up(uint64_t sums[WEIR__SCAN_LOOSE_SUMS], const struct weir__git_id *id)
+{
+    uint64_t words[sizeof(id->bytes) / sizeof(uint64_t)];
+    memcpy(words, id->bytes, sizeof(words));
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        sums[i] += words[i];
+    sums[WEIR__SCAN_LOOSE_SUMS - 1]++;
+}
+
 /* Listed in any order, so what is kept of them is a sum. */
 static bool on_loose(void *arg, const struct weir__git_id *id, enum weir__git_type type)
 {
     struct weir__scan_repo *repo = arg;
-    uint64_t words[sizeof(id->bytes) / sizeof(uint64_t)];
     (void)type;
-    memcpy(words, id->bytes, sizeof(words));
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        repo->loose[i] += words[i];
-    repo->loose[WEIR__SCAN_LOOSE_SUMS - 1]++;
+    add_up(repo->loose, id);
+    if (weir__git_state_has(repo->state, id))
+        add_up(repo->loose_known, id);
     if (repo->has_there)
         weir__git_there_add(&repo->there, id);
     return false;
@@ -54,23 +62,6 @@ static int list_loose(struct weir__scan_repo *repo)
     return weir__git_loose_each(repo->store, &wish, &visitor, 0, NULL, &totals, &deadline);
 }
 
-/* By the list of now. */
-static void make_held(const struct weir__scan_repo *repo, uint8_t held[WEIR__HASH_SIZE])
-{
-    struct weir__hash hash;
-    weir__hash_init(&hash);
-    for (uint32_t i = 0; i < weir__git_store_packs(repo->store); i++) {
-        struct weir__git_store_pack pack;
-        weir__git_store_pack(repo->store, i, &pack);
-        const uint64_t facts[] = {strlen(pack.stem), pack.folder,       pack.pack_bytes,
-                                  pack.idx_bytes,    pack.pack_time_ns, pack.idx_time_ns};
-        weir__hash_update(&hash, facts, sizeof(facts));
-        weir__hash_update(&hash, pack.stem, strlen(pack.stem));
-    }
-    weir__hash_update(&hash, repo->loose, sizeof(repo->loose));
-    weir__hash_final(&hash, held);
-}
-
 /* A pack that is gone by now was replaced: then its objects are taken for gone, and that is all. */
 static void look_for_all(struct weir__scan_repo *repo)
 {
@@ -83,6 +74,23 @@ static void look_for_all(struct weir__scan_repo *repo)
     }
 }
 
+/* Whether a state was saved that has all packs of its time: nothing else says that none of them is
+ * gone. */
+static bool has_held(const struct weir__git_state *state)
+{
+    static const uint8_t never[WEIR__HASH_SIZE];
+    return memcmp(weir__git_state_held(state), never, sizeof(never)) != 0;
+}
+
+static bool is_all_there(const struct weir__scan_repo *repo)
+{
+    return has_held(repo->state) && weir__scan_packs_are_there(repo) &&
+           memcmp(repo->loose_known, weir__git_state_loose(repo->state),
+                  sizeof(repo->loose_known)) == 0;
+}
+_Static_assert(sizeof(((struct weir__scan_repo *)NULL)->loose_known) == WEIR__GIT_STATE_LOOSE_SIZE,
+               "what is remembered of loose objects is their sums");
+
 int weir__scan_gone_find(struct weir__scan_repo *repo)
 {
     if (!repo->has_state)
@@ -92,21 +100,24 @@ int weir__scan_gone_find(struct weir__scan_repo *repo)
     int result = list_loose(repo);
     if (result < 0)
         return result;
-    make_held(repo, repo->held);
-    repo->is_steady = true;
+    weir__scan_packs_listed(repo, repo->held);
+    repo->is_steady = repo->pack_numbers;
     if (!repo->has_there)
         return 0;
-    repo->is_same = memcmp(repo->held, weir__git_state_held(repo->state), sizeof(repo->held)) == 0;
-    if (repo->is_same) {
-        weir__scan_gone_drop(repo);
-        return 0;
-    }
+    repo->is_same = has_held(repo->state) &&
+                    memcmp(repo->held, weir__git_state_held(repo->state), sizeof(repo->held)) == 0;
     /* What was loose when packs were listed may be in one of them by now. When they cannot be
      * listed that is told by who reads them. */
-    if (weir__git_store_relist(repo->store) == 0)
-        make_held(repo, repo->held);
-    look_for_all(repo);
-    repo->is_wary = weir__git_there_gone(&repo->there) > 0;
+    if (!repo->is_same && !weir__git_store_is_settled(repo->store) &&
+        weir__git_store_relist(repo->store) == 0)
+        weir__scan_packs_listed(repo, repo->held);
+    if (repo->is_same || is_all_there(repo)) {
+        weir__scan_gone_drop(repo);
+    } else {
+        look_for_all(repo);
+        repo->is_wary = weir__git_there_gone(&repo->there) > 0;
+    }
+    weir__scan_packs_recall(repo);
     return 0;
 }
 
@@ -115,9 +126,11 @@ void weir__scan_gone_relisted(struct weir__scan_repo *repo)
     uint8_t held[WEIR__HASH_SIZE];
     if (!repo->has_state)
         return;
-    make_held(repo, held);
-    repo->is_steady = repo->is_steady && memcmp(held, repo->held, sizeof(held)) == 0;
+    weir__scan_packs_listed(repo, held);
+    repo->is_steady =
+        repo->is_steady && repo->pack_numbers && memcmp(held, repo->held, sizeof(held)) == 0;
     repo->is_same = repo->is_same && repo->is_steady;
+    weir__scan_packs_recall(repo);
 }
 
 bool weir__scan_gone_is(struct weir__scan_repo *repo, const struct weir__git_id *id)
@@ -126,12 +139,12 @@ bool weir__scan_gone_is(struct weir__scan_repo *repo, const struct weir__git_id 
            weir__git_store_has(repo->store, id) == -WEIR_E_NOT_FOUND;
 }
 
-void weir__scan_gone_held(const struct weir__scan_repo *repo, uint8_t ret_held[WEIR__HASH_SIZE])
+bool weir__scan_gone_held(const struct weir__scan_repo *repo, uint8_t ret_held[WEIR__HASH_SIZE])
 {
     static const uint8_t never[WEIR__HASH_SIZE];
-    bool is_all = repo->is_steady && repo->whole == weir__git_store_packs(repo->store) &&
-                  !weir__git_state_ids_is_full(&repo->seen);
+    bool is_all = repo->is_steady && !weir__git_state_ids_is_full(&repo->seen);
     memcpy(ret_held, is_all ? repo->held : never, WEIR__HASH_SIZE);
+    return is_all;
 }
 
 void weir__scan_gone_drop(struct weir__scan_repo *repo)

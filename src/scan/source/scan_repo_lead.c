@@ -53,7 +53,13 @@ static int open_store(struct weir__scan_repo *repo)
     char problem[WEIR__GIT_PROBLEM_SIZE] = "";
     struct weir__git_store_options options;
     weir__scan_share_lookups(&repo->share.led, &options);
+    options.is_listed_late = true;
     int result = weir__git_store_open(&repo->store, path_of(repo), &options, problem);
+    if (result == 0) {
+        result = weir__scan_packs_take_over(repo);
+        if (result < 0)
+            snprintf(problem, sizeof(problem), "%s", weir__git_store_problem(repo->store));
+    }
     if (result < 0) {
         weir__scan_repo_tell(repo->w, repo, NULL, "cannot scan the history of",
                              problem[0] ? problem : weir_error_text(result));

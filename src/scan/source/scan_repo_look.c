@@ -48,6 +48,7 @@ struct weir__scan_hand {
     struct weir__git_id seen[SEEN];   /* objects that were looked at to their end */
     size_t seen_count;
     uint64_t noted; /* of them, since the shard began */
+    bool has_links; /* one of them names others */
 };
 
 void weir__scan_hand_free(struct weir__scan_hand *hand)
@@ -88,6 +89,12 @@ uint64_t weir__scan_hand_flush(struct weir__scan_worker *w, struct weir__scan_re
     weir__scan_mentions_flush(w, repo, w->hand->mentions);
     flush(w->hand, repo);
     w->hand->noted = 0;
+    if (w->hand->has_links) {
+        weir_lock_acquire(&repo->lock);
+        repo->has_links = true;
+        weir_lock_release(&repo->lock);
+    }
+    w->hand->has_links = false;
     return count;
 }
 
@@ -339,12 +346,14 @@ int weir__scan_look_first(struct weir__scan_worker *w, struct weir__scan_repo *r
     if (!hand)
         return -WEIR_E_NO_MEMORY;
     forget(hand, object->depth);
+    hand->has_links |= object->type == WEIR__GIT_TREE;
     if (object->type == WEIR__GIT_TREE)
         return look_at_tree(w, repo, object);
     if ((repo->wanted && !weir__git_wanted_is(repo->wanted, &object->id, object->type)) ||
         weir__scan_state_spares(repo, &object->id, object->type) ||
         !weir__scan_look_is_first(repo, &object->id))
         return 0;
+    hand->has_links |= kind != WEIR__SUSPECT_BLOB;
     bool is_whole =
         kind == WEIR__SUSPECT_BLOB || weir__scan_mention_links(w, repo, hand->mentions, object);
     w->is_asking = true;

@@ -159,7 +159,7 @@ static int send_pack(struct weir__scan_repo *repo, struct weir__scan_pack *pack)
 /* NotFound: it is gone. What else is wrong with it is told, and no error. */
 static int do_pack(struct weir__scan_repo *repo, uint32_t i)
 {
-    if (weir__scan_again_is_same(repo))
+    if (weir__scan_again_is_same(repo, i))
         return 0;
     struct weir__scan_pack *pack = weir__base_alloc(1, sizeof(*pack));
     if (!pack)
@@ -167,6 +167,7 @@ static int do_pack(struct weir__scan_repo *repo, uint32_t i)
     struct weir__git_store_pack about;
     weir__git_store_pack(repo->store, i, &about);
     pack->users = 1;
+    pack->mark = weir__scan_packs_mark(repo, i);
     pack->is_promisor = about.is_promisor;
     int result = weir__git_store_pack_open(repo->store, i, &pack->pack);
     if (result < 0) {
@@ -176,7 +177,7 @@ static int do_pack(struct weir__scan_repo *repo, uint32_t i)
         tell_doubt(repo, about.stem, weir__git_store_problem(repo->store));
         return 0;
     }
-    bool is_known = weir__scan_again_knows(repo, &pack->pack);
+    bool is_known = weir__scan_again_knows(repo, pack);
     if (!is_known && repo->has_one_plan) /* those of the pack before it have theirs */
         result = weir__scan_shards_wait(repo);
     if (result == 0 && !is_known && plan_pack(repo, pack) == 0) {
@@ -227,7 +228,7 @@ static int do_packs(struct weir__scan_repo *repo, struct weir__git_set *listed,
     int result = 0;
     for (unsigned tries = 0; !is_over && result == 0; tries++) {
         /* A list that is known to hold costs two calls for each pack. */
-        if (tries > 0 || !repo->is_same || !weir__git_store_is_settled(repo->store))
+        if (tries > 0 || !weir__git_store_is_settled(repo->store))
             result = weir__git_store_relist(repo->store);
         if (result < 0)
             weir__scan_repo_tell(repo->w, repo, NULL, "cannot list the packs of",

@@ -183,7 +183,7 @@ static bool is_of_lost(const struct weir__git_suspect *known)
 }
 
 /* Whether where all of them come from is what it was, if refs and index are: unless one is there
- * again that was missing, or others came that nothing leads to. */
+ * again that was missing, or commits came that nothing leads to. */
 static bool has_held(const struct weir__scan_repo *repo, const struct weir__git_suspect *known,
                      size_t count)
 {
@@ -191,7 +191,7 @@ static bool has_held(const struct weir__scan_repo *repo, const struct weir__git_
     for (size_t i = 0; i < count && holds; i++)
         holds = known[i].flags & WEIR__GIT_SUSPECT_MISSING
                     ? weir__git_store_has(repo->store, &known[i].id) == -WEIR_E_NOT_FOUND
-                    : repo->is_same || !is_of_lost(&known[i]);
+                    : repo->is_same || !repo->has_links || !is_of_lost(&known[i]);
     return holds;
 }
 
@@ -248,7 +248,8 @@ static unsigned kept_flags(uint32_t flags)
            (has_more ? WEIR__GIT_SUSPECT_FINDINGS : 0u);
 }
 
-static void save(struct weir__scan_repo *repo, const uint8_t held[WEIR__HASH_SIZE])
+/* held: NULL for none that ever fits. */
+static void save(struct weir__scan_repo *repo, const uint8_t *held)
 {
     struct weir__git_state_about about;
     char why[WEIR__GIT_FLAW_MAX];
@@ -273,16 +274,20 @@ static void save(struct weir__scan_repo *repo, const uint8_t held[WEIR__HASH_SIZ
                                        .without = &repo->unread,
                                        .suspects = list,
                                        .suspects_count = count};
-    memcpy(made.held, held, sizeof(made.held));
+    if (held)
+        memcpy(made.held, held, sizeof(made.held));
     /* What was told about origins is told until it is mended: no digest is the one of now then. */
     if (!repo->is_doubtful)
         memcpy(made.digest, repo->digest, sizeof(made.digest));
     describe(repo, &about);
+    bool has_packs = !held || weir__scan_packs_keep(repo, &made);
     /* What cannot be remembered is scanned again: that is no fault of this scan. */
-    if (list && weir__git_state_save(&repo->run->repos.states, &about, &made, why) < 0) {
+    if (list && has_packs &&
+        weir__git_state_save(&repo->run->repos.states, &about, &made, why) < 0) {
         repo->w->counts.unremembered++;
         tell_unsaved(repo->run, why);
     }
+    weir__scan_packs_forget(&made);
     weir__base_free(list);
 }
 
@@ -291,20 +296,22 @@ void weir__scan_state_keep(struct weir__scan_repo *repo)
     uint8_t held[WEIR__HASH_SIZE];
     if (!repo->has_state)
         return;
-    weir__scan_gone_held(repo, held);
+    bool is_all = weir__scan_gone_held(repo, held);
     bool is_kept = repo->is_unchanged && repo->seen._count == 0 && !repo->is_wary &&
-                   memcmp(held, weir__git_state_held(repo->state), sizeof(held)) == 0;
+                   memcmp(held, weir__git_state_held(repo->state), sizeof(held)) == 0 &&
+                   !(is_all && weir__scan_packs_have_news(repo));
     if (repo->is_forgetful || weir__git_state_ids_is_full(&repo->seen))
         repo->w->counts.unremembered++;
     if (repo->is_forgetful)
         return;
     if (!is_kept)
-        save(repo, held);
+        save(repo, is_all ? held : NULL);
 }
 
 void weir__scan_state_drop(struct weir__scan_repo *repo)
 {
     weir__scan_gone_drop(repo);
+    weir__scan_packs_drop(repo);
     weir__git_state_free(repo->state);
     if (repo->has_state)
         weir__git_state_ids_fini(&repo->seen);

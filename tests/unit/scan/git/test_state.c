@@ -75,6 +75,43 @@ TEST(the_old_and_the_new_are_merged)
     }
 }
 
+TEST(packs_and_places_come_back)
+{
+    for (size_t i = 0; i < 2; i++) {
+        struct weir__git_states states = help_states(0);
+        struct weir__git_state_about about = help_about("r", sizes[i]);
+        struct weir__git_state_pack packs[3] = {{{1}, true}, {{2}, false}, {{3}, true}};
+        struct weir__git_state_place places[2] = {{help_id(1, sizes[i]), 2},
+                                                  {help_id(2, sizes[i]), 0}};
+        struct weir__git_state_new made = {
+            .packs = packs, .packs_count = 3, .places = places, .places_count = 2};
+        size_t count;
+        memset(made.loose, 'l', sizeof(made.loose));
+        CHECK_EQ(weir__git_state_save(&states, &about, &made, why), 0);
+        struct weir__git_state *state = help_load(&states, &about);
+        const struct weir__git_state_pack *got = weir__git_state_packs(state, &count);
+        CHECK_EQ(count, 3);
+        for (size_t k = 0; k < 3; k++)
+            CHECK(memcmp(got[k].mark, packs[k].mark, sizeof(packs[k].mark)) == 0 &&
+                  got[k].is_whole == packs[k].is_whole);
+        const struct weir__git_state_place *where = weir__git_state_places(state, &count);
+        CHECK_EQ(count, 2);
+        for (size_t k = 0; k < 2; k++)
+            CHECK(weir__git_id_is_equal(&where[k].id, &places[k].id) &&
+                  where[k].pack == places[k].pack);
+        for (size_t k = 0; k < WEIR__GIT_STATE_LOOSE_SIZE; k++)
+            CHECK_EQ(weir__git_state_loose(state)[k], 'l');
+        weir__git_state_free(state);
+        /* A pack that was not given cannot have anything. */
+        places[1].pack = 3;
+        CHECK_EQ(weir__git_state_save(&states, &about, &made, why), -WEIR_E_INVALID);
+        CHECK_HAS(why, "packs");
+        made.packs_count = WEIR__GIT_STATE_PACKS_MAX + 1;
+        CHECK_EQ(weir__git_state_save(&states, &about, &made, why), -WEIR_E_TOO_LARGE);
+        weir__git_states_close(&states);
+    }
+}
+
 TEST(repositories_are_apart)
 {
     struct weir__git_states states = help_states(0);

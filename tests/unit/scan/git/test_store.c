@@ -2,6 +2,8 @@
  * that git finds, byte by byte, by walking and by asking for each. */
 #include "git_help.h"
 
+#include "store_part.h"
+
 /* A history with deltas, tags, a branch, empty files, a large file and names of all kinds. */
 #define HISTORY                                                                                    \
     "for i in $(seq 1 25); do "                                                                    \
@@ -271,22 +273,28 @@ TEST(partial_clone)
     weir__git_store_close(store);
 }
 
+/* One pack each, written by pack-objects from a list of one. */
+static void make_tiny(int count)
+{
+    char script[1200];
+    help_start();
+    snprintf(script, sizeof(script),
+             "rm -rf tiny && git init -q tiny && cd tiny && for i in $(seq %d); do echo blob $i "
+             ">f$i; done && "
+             "ls | sort -V | git hash-object -w --stdin-paths >../ids && "
+             "while read id; do echo $id | git pack-objects -q .git/objects/pack/pack >/dev/null; "
+             "done <../ids && git prune-packed -q && rm f*",
+             count);
+    CHECK(help_run(script));
+}
+
 TEST(many_tiny_packs)
 {
     struct weir__git_store_facts facts;
     struct weir__git_store_needs needs;
     bool is_long = getenv("WEIR_LONG");
     int count = is_long ? 10000 : 300;
-    char script[1200];
-    help_start();
-    /* One pack each, written by pack-objects from a list of one. */
-    snprintf(script, sizeof(script),
-             "git init -q tiny && cd tiny && for i in $(seq %d); do echo blob $i >f$i; done && "
-             "ls | sort -V | git hash-object -w --stdin-paths >../ids && "
-             "while read id; do echo $id | git pack-objects -q .git/objects/pack/pack >/dev/null; "
-             "done <../ids && git prune-packed -q && rm f*",
-             count);
-    CHECK(help_run(script));
+    make_tiny(count);
     compare("tiny");
     struct weir__git_store *store = open_store("tiny");
     weir__git_store_facts(store, &facts);
@@ -308,6 +316,98 @@ TEST(many_tiny_packs)
         CHECK_EQ(weir__git_store_get(store, &from_git.rows[i * 7].id, NULL, &bytes), 0);
     weir__buffer_fini(&bytes);
     weir__git_store_close(store);
+}
+
+/* What one store has found, another one finds without a look at all indexes. */
+TEST(places_are_asked_first)
+{
+    struct weir__buffer bytes;
+    bool has_new;
+    uint32_t row = 0;
+    make_tiny(40);
+    compare("tiny");
+    struct weir__git_store *store = open_store("tiny"), *other = open_store("tiny");
+    const struct weir__git_id *id = &from_git.rows[7].id;
+    weir__buffer_init(&bytes, 1000);
+    CHECK_EQ(weir__git_store_get(store, id, NULL, &bytes), 0);
+    CHECK(store->is_known_tried);
+    CHECK_EQ(weir__git_set_count(weir__git_store_places(store, &has_new)), 1);
+    CHECK(has_new && weir__git_store_has_place(store, id, &row));
+    weir__git_store_place(other, id, row);
+    CHECK_EQ(weir__git_store_get(other, id, NULL, &bytes), 0);
+    CHECK(!other->is_known_tried);
+    weir__git_store_places(other, &has_new);
+    CHECK(!has_new);
+    /* A wrong one costs the search, and is put right. */
+    id = &from_git.rows[9].id;
+    weir__git_store_place(other, id, row);
+    CHECK_EQ(weir__git_store_get(other, id, NULL, &bytes), 0);
+    weir__git_store_places(other, &has_new);
+    CHECK(has_new && weir__git_store_has_place(other, id, &row));
+    CHECK_EQ(weir__git_store_get(store, id, NULL, &bytes), 0);
+    CHECK_EQ(store->last_row, row);
+    /* One that is not there is none; and none stays when packs are listed anew. */
+    weir__git_store_place(other, &from_git.rows[11].id, weir__git_store_packs(other));
+    CHECK(!weir__git_store_has_place(other, &from_git.rows[11].id, &row));
+    CHECK_EQ(weir__git_store_relist(other), 0);
+    CHECK_EQ(weir__git_set_count(weir__git_store_places(other, &has_new)), 0);
+    weir__buffer_fini(&bytes);
+    weir__git_store_close(store);
+    weir__git_store_close(other);
+}
+
+static struct weir__git_store *open_late(const char *path)
+{
+    struct weir__git_store_options options;
+    struct weir__git_store *store;
+    char problem[WEIR__GIT_PROBLEM_SIZE];
+    weir__git_store_options_init(&options);
+    options.is_listed_late = true;
+    CHECK_EQ(weir__git_store_open(&store, path, &options, problem), 0);
+    return store;
+}
+
+/* A list is another store's while it is that of now. */
+TEST(lists_are_handed_on)
+{
+    struct weir__buffer bytes;
+    make_tiny(5);
+    compare("tiny");
+    CHECK(
+        help_run("rm -rf copy && cp -a tiny copy && touch -d '1 minute ago' */.git/objects/pack"));
+    weir__buffer_init(&bytes, 1000);
+    struct weir__git_store *store = open_store("tiny"), *late = open_late("tiny");
+    struct weir__git_packs *packs = weir__git_packs_take(store);
+    CHECK(packs && weir__git_packs_bytes(packs) > 5 * 40);
+    CHECK_EQ(weir__git_store_packs(store), 0);
+    CHECK(weir__git_packs_give(packs, late));
+    CHECK_EQ(weir__git_store_packs(late), 5);
+    /* Both have all: one makes its list anew. */
+    for (size_t i = 0; i < 5; i++) {
+        CHECK_EQ(weir__git_store_get(late, &from_git.rows[i].id, NULL, &bytes), 0);
+        CHECK_EQ(weir__git_store_get(store, &from_git.rows[i].id, NULL, &bytes), 0);
+    }
+    weir__git_store_close(late);
+    /* Not that of another repository, nor of a folder that was written to, nor an old one. */
+    late = open_late("copy");
+    CHECK(!weir__git_packs_give(weir__git_packs_take(store), late));
+    CHECK_EQ(weir__git_store_packs(late), 0);
+    weir__git_store_close(late);
+    late = open_late("tiny");
+    CHECK_EQ(weir__git_store_relist(store), 0);
+    packs = weir__git_packs_take(store);
+    CHECK(help_run("touch -d '30 seconds ago' tiny/.git/objects/pack"));
+    CHECK(!weir__git_packs_give(packs, late));
+    CHECK_EQ(weir__git_store_relist(store), 0);
+    store->listed_s -= 11;
+    CHECK(!weir__git_packs_give(weir__git_packs_take(store), late));
+    CHECK(!weir__git_packs_give(NULL, late));
+    CHECK_EQ(weir__git_store_relist(late), 0);
+    CHECK_EQ(weir__git_store_packs(late), 5);
+    weir__git_packs_free(NULL);
+    weir__git_store_close(late);
+    weir__git_store_close(store);
+    weir__buffer_fini(&bytes);
 }
 
 TEST(missing_object)
