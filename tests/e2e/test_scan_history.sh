@@ -139,6 +139,60 @@ begin
 git tag -a v1 -m "key $pat"
 finds 'the message of a tag' tag:v1
 
+# Not in a message, but in what stands before it: with the line and column of the commit or tag.
+header_of() { # name, type; a commit or tag as it is to be, on stdin
+    local id
+    id=$(git hash-object -t "$2" -w --stdin --literally)
+    git update-ref "refs/keep/$2" "$id"
+    finds "$1" "$2-header:$id"
+    line=$(git cat-file "$2" "$id" | grep -bn "$pat")
+    is 'with its line' "$(origin line):$(($(origin offset) - $(origin column) + 1))" "$(cut -d: -f1,2 <<<"$line")"
+}
+tree=$(git rev-parse 'HEAD^{tree}')
+for header in "author A $pat <a@x> 1700000000 +0000" "author A <$pat@x> 1700000000 +0000"; do
+    begin
+    header_of 'a name or mail of an author' commit < <(
+        printf 'tree %s\nparent %s\n%s\ncommitter C <c@x> 1700000000 +0000\n\nmessage\n' \
+            "$tree" "$(git rev-parse HEAD)" "$header")
+done
+for header in "encoding $pat" "gpgsig -----BEGIN PGP SIGNATURE-----
+ $pat
+ -----END PGP SIGNATURE-----" "unheard of
+ $pat" "mergetag object $tree
+ type tree
+ tag v
+ tagger T <t@x> 1 +0000
+ 
+ merged
+x-key $pat"; do
+    begin
+    header_of "a header: ${header%% *}" commit < <(
+        printf 'tree %s\nauthor A <a@x> 1700000000 +0000\ncommitter C <c@x> 1700000000 +0000\n%s\n\nmessage\n' \
+            "$tree" "$header")
+done
+begin
+header_of 'a tagger' tag < <(
+    printf 'object %s\ntype commit\ntag v\ntagger T <%s> 1700000000 +0000\n\nmessage\n' "$(git rev-parse HEAD)" "$pat")
+begin
+commit a.c "token = \"$other\";"
+git commit -q --amend --allow-empty --no-edit --author="A $pat <a@x>"
+run "$WEIR" scan --history=only --json .
+id=$(git rev-parse HEAD) once=$(jq -r '[.findings[].places[] | select(.path | startswith("commit-header:"))][0].fingerprint' "$dir/out")
+git commit -q --amend --no-edit --date=2001-01-01
+run "$WEIR" scan --history=only --json .
+is 'a fingerprint is the same when a commit is made anew' \
+    "$(jq -r --arg id "commit-header:$(git rev-parse HEAD)" '[.findings[].places[] | select(.path == $id)][0].fingerprint' "$dir/out")" "$once"
+check 'which is another one' test "$id" != "$(git rev-parse HEAD)"
+
+begin
+git branch "fix/$pat"
+hidden=ghp_$(printf '%*s' $((${#pat} - 8)) '' | tr ' ' '*')${pat: -4}
+finds 'the name of a ref' "ref:refs/heads/fix/$hidden"
+is 'and where it leads' "$(origin object)" "$(git rev-parse HEAD)"
+finds 'the same once more' "ref:refs/heads/fix/$hidden"
+run "$WEIR" scan --history=only --range=HEAD~0..HEAD --json .
+is 'not in a part of the history' "$status" 0
+
 begin
 echo "token = \"$pat\";" >staged.c
 git add staged.c

@@ -84,6 +84,38 @@ static void check_tree(const char *bytes, size_t length, size_t id_size)
     HOLDS(weir__git_tree_next(&tree, &entry, why) == 0);
 }
 
+/* Each byte is in one part of the message or of the headers at most, and a line that is in none is
+ * an id, the end of the headers, or the name of a part. */
+static void check_headers(enum weir__git_type type, const char *bytes, size_t length)
+{
+    struct weir__git_message message;
+    struct weir__git_range part;
+    char *is_in = calloc(length + 1, 1);
+    HOLDS(is_in);
+    weir__git_message_init(&message, type, bytes, length);
+    for (bool is_first = true; weir__git_message_header(&message, &part) > 0; is_first = false) {
+        check_range(&part, length);
+        HOLDS(part.length > 0 && (is_first || type == WEIR__GIT_COMMIT));
+        memset(is_in + part.offset, 1, part.length);
+    }
+    while (weir__git_message_next(&message, &part) > 0)
+        for (size_t i = 0; i < part.length; i++)
+            HOLDS(is_in[part.offset + i]++ == 0);
+    for (size_t at = 0; at < length;) {
+        const char *end = memchr(bytes + at, '\n', length - at);
+        size_t size = (end ? (size_t)(end - bytes) : length) - at;
+        const char *line = bytes + at;
+        bool is_seen = size == 0;
+        for (size_t i = 0; i < size; i++)
+            is_seen |= is_in[at + i];
+        HOLDS(is_seen ||
+              (size > 7 && (memcmp(line, "tree ", 5) == 0 || memcmp(line, "parent ", 7) == 0 ||
+                            memcmp(line, "object ", 7) == 0)));
+        at += size + 1;
+    }
+    free(is_in);
+}
+
 static void check_message(enum weir__git_type type, const char *bytes, size_t length,
                           size_t id_size)
 {
@@ -100,6 +132,7 @@ static void check_message(enum weir__git_type type, const char *bytes, size_t le
         HOLDS(part.length > 0 && part.offset >= behind);
         behind = part.offset + part.length;
     }
+    check_headers(type, bytes, length);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -82,7 +82,7 @@ const char *weir__path_plain(const char *path)
 
 size_t weir__path_lasting(const char *path)
 {
-    static const char *const kinds[] = {"commit:", "blob:"};
+    static const char *const kinds[] = {"commit:", "blob:", "commit-header:", "tag-header:"};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         size_t kind = strlen(kinds[i]);

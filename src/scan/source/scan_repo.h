@@ -320,6 +320,8 @@ WEIR_MUST_USE int weir__scan_repo_lead(struct weir__scan_repo *repo);
 WEIR_MUST_USE int weir__scan_refs_read(struct weir__scan_repo *repo);
 /* Finds out what is wanted, if not all is. What was asked and is not there is told. */
 WEIR_MUST_USE int weir__scan_repo_narrow(struct weir__scan_repo *repo);
+/* Tells what is in the names of refs, unless the scan is narrowed. */
+void weir__scan_refs_names(struct weir__scan_repo *repo);
 /* Both accept NULL. */
 void weir__scan_refs_free(struct weir__scan_refs *refs);
 void weir__scan_wanted_free(struct weir__git_wanted *wanted);

@@ -214,6 +214,7 @@ int weir__scan_repo_lead(struct weir__scan_repo *repo)
         return result;
     if (repo->is_large)
         return finish(repo, weir__scan_large_pass(repo));
+    weir__scan_refs_names(repo);
     weir__scan_state_load(repo);
     result = weir__scan_gone_find(repo);
     if (result == 0)

@@ -307,7 +307,8 @@ static int look_at_message(struct weir__scan_worker *w, const struct weir__git_o
     const char *bytes = (const char *)object->bytes;
     int result = 0;
     weir__git_message_init(&message, object->type, bytes, object->length);
-    while (result == 0 && weir__git_message_next(&message, &part) > 0) {
+    while (result == 0 && (weir__git_message_next(&message, &part) > 0 ||
+                           weir__git_message_header(&message, &part) > 0)) {
         struct weir__scan_result one = {0};
         result = scan_bytes(w, what, bytes + part.offset, part.length, &one);
         ret_sum->findings += one.findings;
@@ -465,6 +466,41 @@ static void scan_message(struct weir__scan_worker *w, const struct weir__git_obj
             (void)weir__scan_object_end(w);
 }
 
+/* As many bytes as there are, with nothing in them but the ends of lines. */
+static bool feed_blank(struct weir__scan_worker *w, const char *bytes, size_t length)
+{
+    char blank[256];
+    bool is_fed = true;
+    for (size_t at = 0; is_fed && at < length;) {
+        size_t part = length - at < sizeof(blank) ? length - at : sizeof(blank);
+        for (size_t i = 0; i < part; i++)
+            blank[i] = bytes[at + i] == '\n' ? '\n' : ' ';
+        is_fed = weir__scan_object_feed(w, blank, part);
+        at += part;
+    }
+    return is_fed;
+}
+
+/* Places are those in the commit or tag. */
+static void scan_header(struct weir__scan_worker *w, const struct weir__git_object *object)
+{
+    struct weir__git_message message;
+    struct weir__git_range part;
+    const char *bytes = (const char *)object->bytes;
+    size_t done = 0;
+    weir__git_message_init(&message, object->type, bytes, object->length);
+    bool is_fed = weir__git_message_header(&message, &part) > 0 && weir__scan_object_begin(w);
+    if (!is_fed)
+        return;
+    do {
+        is_fed = feed_blank(w, bytes + done, part.offset - done) &&
+                 weir__scan_object_feed(w, bytes + part.offset, part.length);
+        done = part.offset + part.length;
+    } while (is_fed && weir__git_message_header(&message, &part) > 0);
+    if (is_fed)
+        (void)weir__scan_object_end(w);
+}
+
 static void scan_at_paths(struct weir__scan_worker *w, const struct weir__scan_repo *repo,
                           const struct weir__git_object *object,
                           const struct weir__suspect *suspect, uint32_t number)
@@ -508,6 +544,9 @@ int weir__scan_look_second(struct weir__scan_worker *w, struct weir__scan_repo *
         w->brought = &origin.brought;
         if (set_path(w, repo, &object->id, origin.path))
             scan_message(w, object);
+        weir__git_header_name(object->type, &object->id, repo->id_size, origin.name);
+        if (set_path(w, repo, &object->id, origin.name))
+            scan_header(w, object);
     }
     w->brought = NULL;
     if (suspect.flags & WEIR__SUSPECT_LARGE) { /* this look is its first */

@@ -66,6 +66,43 @@ int weir__scan_refs_read(struct weir__scan_repo *repo)
     return result == -WEIR_E_NO_MEMORY ? result : 0;
 }
 
+/* --- what is in them --- */
+
+static void tell_name(struct weir__scan_repo *repo, const char *name, const struct weir__git_id *id)
+{
+    struct weir__scan_worker *w = repo->w;
+    char hex[WEIR__GIT_HEX_SIZE];
+    const struct weir__brought brought = {.object = weir__git_id_hex(id, repo->id_size, hex),
+                                          .author = "",
+                                          .mail = "",
+                                          .date = "",
+                                          .subject = ""};
+    weir__buffer_truncate(&w->path, 0);
+    int result = weir__buffer_append(&w->path, repo->path, repo->path_length);
+    if (result == 0)
+        result = weir__buffer_puts(&w->path, "ref:");
+    if (result == 0)
+        result = weir__buffer_puts(&w->path, name);
+    if (result < 0) {
+        weir__scan_repo_problem(repo, weir_error_text(result));
+        return;
+    }
+    w->brought = &brought;
+    weir__scan_name_forget(w);
+    (void)weir__scan_name(w, weir__buffer_text(&w->path));
+    w->brought = NULL;
+}
+
+void weir__scan_refs_names(struct weir__scan_repo *repo)
+{
+    const struct weir__git_refs *refs = &repo->refs->refs;
+    for (size_t i = 0; !repo->wanted && i < refs->count; i++) {
+        const char *name = weir__git_refs_name(refs, i);
+        if (weir__scan_name_has(repo->w, name))
+            tell_name(repo, name, &refs->list[i].id);
+    }
+}
+
 void weir__scan_refs_free(struct weir__scan_refs *refs)
 {
     if (!refs)

@@ -292,6 +292,50 @@ TEST(messages_have_names_and_parts)
     free(large);
 }
 
+static void check_header(const char *bytes, struct weir__git_message *message, const char *wanted)
+{
+    struct weir__git_range part;
+    CHECK_EQ(weir__git_message_header(message, &part), wanted != NULL);
+    if (wanted)
+        check_range(bytes, part, wanted);
+}
+
+TEST(headers_are_parts_too)
+{
+    static const char merge[] = "tree " TREE "\nparent " TREE "\nauthor a\ncommitter b\n"
+                                "mergetag object x\n tag v\nmergetag object y\n"
+                                "gpgsig abc\n def\ntree " TREE "\n\nmessage";
+    static const char odd[] = "tree ghp\nparent " TREE "\n\nmessage";
+    static const char bare[] = "tree " TREE "\nparent " TREE;
+    struct weir__git_message message;
+    struct weir__git_range part;
+    struct weir__git_id id = id_of(TREE, 20);
+    char name[WEIR__GIT_MESSAGE_NAME_MAX];
+    weir__git_message_init(&message, WEIR__GIT_COMMIT, merge, strlen(merge));
+    CHECK_EQ(weir__git_message_next(&message, &part), 1); /* neither disturbs the other */
+    check_header(merge, &message, "author a\ncommitter b\n");
+    /* One that comes later may be anything. */
+    check_header(merge, &message, "gpgsig abc\n def\ntree " TREE "\n");
+    check_header(merge, &message, NULL);
+    check_part(merge, &message, "object y");
+    check_part(merge, &message, "message");
+    check_header(merge, &message, NULL);
+    weir__git_message_init(&message, WEIR__GIT_COMMIT, odd, strlen(odd));
+    check_header(odd, &message, "tree ghp\nparent " TREE "\n");
+    weir__git_message_init(&message, WEIR__GIT_COMMIT, bare, strlen(bare));
+    check_header(bare, &message, NULL);
+    weir__git_message_init(&message, WEIR__GIT_COMMIT, "no commit at all", 16);
+    check_header("", &message, NULL);
+    weir__git_message_init(&message, WEIR__GIT_TAG, TAG, strlen(TAG));
+    CHECK_EQ(weir__git_message_header(&message, &part), 1);
+    CHECK(part.offset == strlen("object " TREE "\n") &&
+          memcmp(TAG + part.offset, "type ", 5) == 0 && TAG[part.offset + part.length] == '\n');
+    weir__git_header_name(WEIR__GIT_COMMIT, &id, 20, name);
+    CHECK_STR(name, "commit-header:" TREE);
+    weir__git_header_name(WEIR__GIT_TAG, &id, 20, name);
+    CHECK_STR(name, "tag-header:" TREE);
+}
+
 /* --- against git --- */
 
 static void check_commit(struct cat *cat, const char *dir, const char *hex)
