@@ -423,6 +423,7 @@ static struct weir__summary summarise(struct job *job, const struct weir__scan_s
         .repositories = stats->repos,
         .objects = stats->objects,
         .shallow = stats->shallow,
+        .histories_left = stats->histories_left,
         .remembered = stats->remembered,
         .special = stats->special,
         .symlinks = stats->symlinks,

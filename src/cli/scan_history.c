@@ -167,6 +167,7 @@ int weir__scan_history_set(const struct weir__history_values *v, struct weir_slo
 
 int weir__scan_history_settle(const struct weir__history_values *v, struct weir__scan_options *o)
 {
+    o->counts_left = o->history == WEIR__SCAN_HISTORY_GIVEN;
     if (o->history == WEIR__SCAN_HISTORY_GIVEN && !weir__scan_has_repo(o))
         o->history = WEIR__SCAN_NO_HISTORY;
     if (o->history != WEIR__SCAN_NO_HISTORY)

@@ -209,6 +209,7 @@ void weir__scan_log_summary(const struct weir__summary *summary,
     log_count("ignored by git", summary->ignored_paths);
     log_count("submodules, not looked into", summary->submodules);
     log_count("histories of shallow clones, which end early", summary->shallow);
+    log_count("histories left out, which '--find-repos=DIR' scans", summary->histories_left);
     if (stats->archives > 0)
         weir__log(WEIR__LOG_INFO, "archives: %" PRIu64 ", with %" PRIu64 " %s", stats->archives,
                   stats->members, stats->members == 1 ? "member" : "members");

@@ -184,6 +184,34 @@ is 'a fingerprint is the same when a commit is made anew' \
     "$(jq -r --arg id "commit-header:$(git rev-parse HEAD)" '[.findings[].places[] | select(.path == $id)][0].fingerprint' "$dir/out")" "$once"
 check 'which is another one' test "$id" != "$(git rev-parse HEAD)"
 
+# Below a folder that is none itself: as files, which is said.
+begin
+leak
+cd ..
+git clone -q --bare r s.git
+git -C r worktree add -q ../linked 2>/dev/null
+mkdir -p deep/er
+cp -r r deep/er/t
+run "$WEIR" scan --json .
+is 'histories that are left out are counted' "$(summary histories_left) $(summary repositories)" '3 0'
+run "$WEIR" scan .
+is 'and said in a line' "$(grep -c "^histories left out: those of 3 repositories, .*'--find-repos=DIR'" "$dir/out")" 1
+for option in --history=no --history=also --find-repos=.; do
+    paths=(.)
+    [[ $option != --find* ]] || paths=()
+    run "$WEIR" scan --json $option "${paths[@]}"
+    is "not with ${option%.}" "$(summary histories_left)" 0
+done
+mkdir r/nested
+cp -r deep/er/t r/nested
+run "$WEIR" scan --json r
+is 'also those in a repository that is scanned' "$(summary histories_left) $(summary repositories)" '1 1'
+rm -rf r/nested
+for paths in r s.git - linked; do
+    run "$WEIR" scan --json $paths </dev/null
+    is "none is left of $paths" "$(summary histories_left)" 0
+done
+
 begin
 git branch "fix/$pat"
 hidden=ghp_$(printf '%*s' $((${#pat} - 8)) '' | tr ' ' '*')${pat: -4}

@@ -42,6 +42,7 @@ struct weir__summary {
     uint64_t files, bytes, archives, members;  /* scanned */
     uint64_t repositories, objects;            /* histories, and what was scanned in them */
     uint64_t shallow;                          /* of the histories, those of shallow clones */
+    uint64_t histories_left;                   /* of repositories that were scanned as files */
     uint64_t remembered;                       /* histories that were scanned before, in part */
     uint64_t special, symlinks, allowed_paths; /* skipped by their kind or by an allow list */
     uint64_t ignored_paths, submodules;        /* skipped for git's sake */

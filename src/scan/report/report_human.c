@@ -278,6 +278,17 @@ static void put_unscanned(struct weir__writer *writer)
     }
 }
 
+/* Who scans a folder of many projects may think that all of them were. */
+static void put_left(struct weir__writer *writer)
+{
+    uint64_t left = writer->summary->histories_left;
+    if (left > 0)
+        weir__writef(writer,
+                     "histories left out: those of %" PRIu64
+                     " %s, scanned as files; '--find-repos=DIR' scans them\n",
+                     left, left == 1 ? "repository" : "repositories");
+}
+
 void weir__report_human(struct weir__writer *writer)
 {
     const char *path = NULL;
@@ -303,6 +314,7 @@ void weir__report_human(struct weir__writer *writer)
     if (writer->summary->shallow > 0)
         weir__writef(writer, "shallow: %" PRIu64 " of the histories, which end early\n",
                      writer->summary->shallow);
+    put_left(writer);
     if (weir__is_incomplete(writer)) {
         weir__write(writer, style(writer, WEIR__STYLE_RED));
         weir__write_missing(writer);

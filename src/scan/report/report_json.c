@@ -58,7 +58,8 @@
  *                                looked at in this scan do not count
  *   files, bytes, archives, members   scanned
  *   repositories, objects    histories, and the blobs, commits and tags that were looked at in
- * them; shallow   of the histories, those of shallow clones, which end early; bytes has those of
+ * them; shallow   of the histories, those of shallow clones, which end early; histories_left   of
+ * repositories that were met and scanned as files; bytes has those of
  * both files and objects special, symlinks, allowed_paths, ignored_paths, submodules   skipped
  * failed, truncated        could not be scanned, or only in part unscanned the first of those:
  * [{path, reason}, ...] configs, rules, engine   files that were used, number of rules, identity of
@@ -246,6 +247,7 @@ static void put_summary(struct weir__writer *writer, struct weir__json *json)
     put_u64(json, "repositories", summary->repositories);
     put_u64(json, "objects", summary->objects);
     put_u64(json, "shallow", summary->shallow);
+    put_u64(json, "histories_left", summary->histories_left);
     put_u64(json, "special", summary->special);
     put_u64(json, "symlinks", summary->symlinks);
     put_u64(json, "allowed_paths", summary->allowed_paths);

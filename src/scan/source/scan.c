@@ -61,6 +61,7 @@ void weir__scan_count(struct weir__scan_worker *w)
     to->repos += from->repos;
     to->objects += from->objects;
     to->shallow += from->shallow;
+    to->histories_left += from->histories_left;
     to->remembered += from->remembered;
     to->unremembered += from->unremembered;
     to->findings += from->findings;

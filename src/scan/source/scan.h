@@ -123,6 +123,8 @@ struct weir__scan_options {
     const char *repos_from;        /* a file of names of repositories, as files_from; or NULL */
     const char *const *find_repos; /* folders in which repositories are looked for */
     size_t find_repos_count;
+    bool counts_left; /* repositories below paths whose histories nobody has asked for, nor refused
+                       */
     bool has_modules; /* submodules are scanned, too */
     struct weir__scan_narrow narrow;
     bool has_state; /* what was scanned of histories before is remembered */
@@ -166,6 +168,7 @@ struct weir__scan_stats {
     uint64_t archives, members, archives_unopened;
     uint64_t repos, objects; /* histories, and what was scanned in them: blobs, messages */
     uint64_t shallow;        /* histories that end where their clone was cut */
+    uint64_t histories_left; /* of repositories that were met as files; see counts_left */
     uint64_t remembered;     /* histories of which something was scanned before, and not again */
     uint64_t unremembered;   /* histories of which some will be scanned again */
     uint64_t findings, allowed, rejected; /* of the engine */

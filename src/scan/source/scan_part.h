@@ -90,6 +90,7 @@ struct weir__frame {
     bool has_given;                   /* files in it are scanned as paths of their own */
     bool has_entries;                 /* whose paths have its name in them */
     bool is_repo;                     /* of git, whose objects are not files here */
+    unsigned seen;                    /* names that git's folders have */
     struct weir__scan_ignore *ignore; /* held, or NULL */
 };
 

@@ -22,6 +22,7 @@
 
 #include "alloc.h"
 #include "entries.h"
+#include "git/discover.h"
 #include "sys.h"
 
 #include "banned.h"
@@ -145,9 +146,22 @@ static int reopen(struct weir__scan_worker *w, const struct weir__frame *frame, 
     return -1;
 }
 
+/* A folder of git's that was scanned as files. Those of submodules go with the repository that they
+ * belong to. */
+static void note_left(struct weir__scan_worker *w, const struct weir__frame *frame)
+{
+    const char *path = weir__buffer_text(&w->path);
+    if ((frame->seen & WEIR__GIT_SEEN_GITDIR) != WEIR__GIT_SEEN_GITDIR || frame->is_repo ||
+        !w->run->options->counts_left || w->counting)
+        return;
+    weir__buffer_truncate(&w->path, frame->path_length);
+    w->counts.histories_left += !strstr(path, ".git/modules/");
+}
+
 static void pop(struct weir__scan_worker *w)
 {
     struct weir__frame gone = *top(w);
+    note_left(w, &gone);
     if (!gone.has_entries && gone.path_length > 1 && !weir__scan_is_stopped(w)) {
         weir__buffer_truncate(&w->path, gone.path_length - 1);
         weir__scan_unopened(w);
@@ -306,6 +320,7 @@ static void do_window(struct weir__scan_worker *w, ssize_t size)
         bool is_dots = weir__dirent_is_dots(entry->d_name);
         unsigned char type = is_dots ? DT_TAKEN : type_of(w, entry);
         top(w)->has_entries |= !is_dots && type != DT_IGNORED;
+        top(w)->seen |= weir__git_seen(entry->d_name);
         if (type == DT_REG && !w->counting) {
             if (files % WEIR__SCAN_AHEAD == 0)
                 ask_ahead(w, at, size);
