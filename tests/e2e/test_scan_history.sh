@@ -398,6 +398,16 @@ run "$WEIR" scan --json --history=only super
 is 'a submodule is another repository' "$status" 0
 run "$WEIR" scan --json --history=only --submodules super
 is 'unless it is asked for' "$(places | wc -l)" 1
+# Nobody has it: which the tree of HEAD says where there is no index.
+git clone -q --bare super s.git
+git clone -q --no-checkout super late
+git -C late worktree add -q --no-checkout ../beside 2>/dev/null
+for one in s.git late beside; do
+    run "$WEIR" scan --json --history=only --submodules $one
+    is "a submodule that $one should have is missed" "$status $(gaps | grep -c "a submodule is not initialised.*'sub'")" '3 1'
+    run "$WEIR" scan --json --history=only $one
+    is "not if nobody asks for it in $one" "$status" 0
+done
 
 # --- what is broken ---
 

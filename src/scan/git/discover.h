@@ -129,6 +129,11 @@ struct weir__git_modules_options {
     const char *gitdir, *commondir; /* of the store */
     const char *worktree;           /* the folder that has .git, or NULL: there is none */
     size_t id_size;
+    /* Where there is no index (a bare repository, a clone without a checkout), the commit whose
+     * tree says which submodules there should be, and how objects are had; or NULL. */
+    const struct weir__git_id *head;
+    weir__git_get_fn *get;
+    void *get_arg;
     struct weir__git_find_options find;
 };
 

@@ -4,6 +4,8 @@
  * repository is there, as git of old has it, or a file .git says where. Those that are not are
  * found by a walk: git keeps the repository of a submodule below modules/ of the one that it
  * belongs to, those of nested ones below modules/ of that.
+ *
+ * Which of them are nowhere the index says too, or the tree of HEAD where there is none.
  */
 #include "discover.h"
 
@@ -12,6 +14,7 @@
 
 #include "index_file.h"
 #include "sys.h"
+#include "tag_object.h"
 #include "text.h"
 #include "tree_entry.h"
 
@@ -20,6 +23,9 @@
 #define PATH_MAX_BYTES WEIR__GIT_FIND_PATH_MAX
 #define WAITING_MAX    ((size_t)16 << 20)
 #define ABSENT_NAMED   3u
+/* Of the tree of HEAD: folders that are read, and bytes of one. */
+#define TREES_MAX      65536u
+#define TREE_BYTES_MAX ((size_t)64 << 20)
 
 struct modules {
     struct weir__git_finding finding;
@@ -27,7 +33,8 @@ struct modules {
     struct weir__git_set visited; /* folders with HEAD and the index */
     struct weir__buffer waiting;  /* working trees of submodules, each ended with NUL */
     struct weir__buffer gitdirs;  /* those that were visited, likewise */
-    const char *worktree;         /* of the index at hand */
+    bool is_first;                /* the repository itself is at hand, and none of them */
+    const char *worktree;         /* of the index at hand, or NULL */
     int worktree_fd;
     int git; /* the folder that the index is in */
     uint64_t gitlinks;
@@ -92,10 +99,12 @@ static bool is_kept(int dir, const char *above, const char *path)
            weir__sys_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* It is not checked out. If it is kept all the same, it is found there; if not, nobody has it. */
+/* It is not checked out. If it is kept all the same, it is found there; if not, nobody has it. Of a
+ * submodule its own are told when it is asked for them, as a repository like others. */
 static void note_absent(struct modules *modules, const char *path)
 {
-    if (is_kept(modules->git, ".", path) || is_kept(AT_FDCWD, modules->options->commondir, path))
+    if (!modules->is_first || is_kept(modules->git, ".", path) ||
+        is_kept(AT_FDCWD, modules->options->commondir, path))
         return;
     size_t length = strlen(modules->absent);
     if (modules->absent_count++ < ABSENT_NAMED)
@@ -139,40 +148,145 @@ static int take_module(struct modules *modules, int fd, const char *path, const 
     return weir__git_finding_give(&modules->finding, path, &found);
 }
 
-static int take_entry(void *arg, const struct weir__git_index_entry *entry)
+/* A submodule at that path of the working tree, or of one that there might be. */
+static int take_link(struct modules *modules, const char *inside)
 {
-    struct modules *modules = arg;
     char path[PATH_MAX_BYTES];
-    if (!weir__git_mode_is_submodule(entry->mode))
-        return 0;
-    if (!is_inside(entry->path) || !join(path, modules->worktree, entry->path)) {
+    const char *worktree = modules->worktree ? modules->worktree : modules->options->gitdir;
+    if (!is_inside(inside) || !join(path, worktree, inside)) {
         weir__git_finding_tell(&modules->finding,
                                "the index of '%s' has a submodule at '%s', which is no path in it",
-                               WEIR__CLIPPED(modules->worktree), WEIR__CLIPPED(entry->path));
+                               WEIR__CLIPPED(worktree), WEIR__CLIPPED(inside));
         return 0;
     }
     if (modules->gitlinks++ >= WEIR__GIT_MODULES_MAX)
         return -WEIR_E_TOO_LARGE;
-    int fd = weir__git_open_inside(modules->worktree_fd, entry->path);
+    if (!modules->worktree) {
+        note_absent(modules, inside);
+        return 0;
+    }
+    int fd = weir__git_open_inside(modules->worktree_fd, inside);
     if (fd < 0) {
         if (errno == ENOENT || errno == ENOTDIR)
-            note_absent(modules, entry->path);
+            note_absent(modules, inside);
         else
             weir__git_finding_tell(&modules->finding, "cannot open the submodule '%s': %s",
                                    WEIR__CLIPPED(path),
                                    weir_error_text(weir_error_from_errno(errno)));
         return 0;
     }
-    int error = take_module(modules, fd, path, entry->path);
+    int error = take_module(modules, fd, path, inside);
     weir__sys_close(fd);
     return error;
 }
 
+static int take_entry(void *arg, const struct weir__git_index_entry *entry)
+{
+    return weir__git_mode_is_submodule(entry->mode) ? take_link(arg, entry->path) : 0;
+}
+
+/* --- where the tree of HEAD says --- */
+
+struct trees {
+    struct weir__buffer
+        waiting; /* an id of the full size, and a path with '/' at its end, or none */
+    struct weir__buffer bytes;
+    uint64_t read;
+};
+
+static int put_tree(struct trees *trees, const struct weir__git_id *id, const char *path)
+{
+    int error = weir__buffer_append(&trees->waiting, (const char *)id->bytes, sizeof(id->bytes));
+    return error ? error : weir__buffer_append(&trees->waiting, path, strlen(path) + 1);
+}
+
+/* path: of the folder. */
+static int take_tree(struct modules *modules, struct trees *trees, const char *path)
+{
+    struct weir__git_tree tree;
+    struct weir__git_tree_entry entry;
+    char why[WEIR__GIT_FLAW_MAX], below[PATH_MAX_BYTES];
+    int error = 0, more;
+    weir__git_tree_init(&tree, weir__buffer_text(&trees->bytes), weir__buffer_length(&trees->bytes),
+                        modules->options->id_size);
+    while (!error && (more = weir__git_tree_next(&tree, &entry, why)) > 0) {
+        bool is_tree = weir__git_mode_is_tree(entry.mode);
+        if (!is_tree && !weir__git_mode_is_submodule(entry.mode))
+            continue;
+        int length = snprintf(below, sizeof(below), "%s%.*s%s", path, (int)entry.name_length,
+                              entry.name, is_tree ? "/" : "");
+        if (length < 0 || (size_t)length >= sizeof(below))
+            return -WEIR_E_TOO_LARGE;
+        error = is_tree ? put_tree(trees, &entry.id, below) : take_link(modules, below);
+    }
+    return error ? error : more < 0 ? more : 0;
+}
+
+/* The tree of the commit. */
+static int begin_trees(const struct weir__git_modules_options *options, struct trees *trees)
+{
+    char why[WEIR__GIT_FLAW_MAX];
+    struct weir__git_commit commit;
+    struct weir__git_id id;
+    enum weir__git_type type;
+    int error = weir__git_peel(options->get, options->get_arg, options->id_size, options->head, &id,
+                               &type, &trees->bytes, why);
+    if (error == 0 && type == WEIR__GIT_COMMIT)
+        error =
+            weir__git_commit_parse_links(&commit, weir__buffer_text(&trees->bytes),
+                                         weir__buffer_length(&trees->bytes), options->id_size, why);
+    if (error == 0 && type == WEIR__GIT_COMMIT)
+        error = put_tree(trees, &commit.tree, "");
+    return error;
+}
+
+static int each_tree(struct modules *modules, struct trees *trees)
+{
+    const struct weir__git_modules_options *options = modules->options;
+    int error = begin_trees(options, trees);
+    for (size_t at = 0; !error && at < weir__buffer_length(&trees->waiting);) {
+        const char *waiting = weir__buffer_text(&trees->waiting) + at;
+        char path[PATH_MAX_BYTES];
+        struct weir__git_id id;
+        enum weir__git_type type;
+        memcpy(id.bytes, waiting, sizeof(id.bytes));
+        snprintf(path, sizeof(path), "%s", waiting + sizeof(id.bytes));
+        at += sizeof(id.bytes) + strlen(path) + 1;
+        if (options->find.stop && weir_cancel_is_fired(options->find.stop))
+            return -WEIR_E_CANCELED;
+        error = trees->read++ < TREES_MAX
+                    ? options->get(options->get_arg, &id, &type, &trees->bytes)
+                    : -WEIR_E_TOO_LARGE;
+        if (!error && type == WEIR__GIT_TREE)
+            error = take_tree(modules, trees, path);
+    }
+    return error;
+}
+
+/* What keeps it from being read is told: there may be submodules. */
+static int read_head(struct modules *modules)
+{
+    struct trees trees = {.read = 0};
+    weir__buffer_init(&trees.waiting, WAITING_MAX);
+    weir__buffer_init(&trees.bytes, TREE_BYTES_MAX);
+    int error = each_tree(modules, &trees);
+    weir__buffer_fini(&trees.waiting);
+    weir__buffer_fini(&trees.bytes);
+    tell_absent(modules);
+    if (error && error != -WEIR_E_NO_MEMORY && error != -WEIR_E_CANCELED) {
+        weir__git_finding_tell(&modules->finding,
+                               "which submodules it should have is not known: the tree of HEAD: %s",
+                               weir_error_text(error));
+        error = 0;
+    }
+    return error;
+}
+
+/* --- one index --- */
+
 static int read_index(struct modules *modules, int git, const char *worktree)
 {
     char why[WEIR__GIT_FLAW_MAX] = "";
-    modules->worktree = worktree;
-    modules->git = git;
     modules->worktree_fd = weir__sys_openat(AT_FDCWD, worktree, O_RDONLY | O_DIRECTORY, 0);
     if (modules->worktree_fd < 0) {
         weir__git_finding_tell(&modules->finding, "cannot open '%s': %s", WEIR__CLIPPED(worktree),
@@ -181,8 +295,10 @@ static int read_index(struct modules *modules, int git, const char *worktree)
     }
     int error =
         weir__git_index_read(git, "index", modules->options->id_size, 0, take_entry, modules, why);
-    weir__sys_close(modules->worktree_fd);
     tell_absent(modules);
+    if (error == -WEIR_E_NOT_FOUND && modules->is_first && modules->options->head)
+        error = read_head(modules);
+    weir__sys_close(modules->worktree_fd);
     if (error == 0 || error == -WEIR_E_NOT_FOUND)
         return 0;
     /* What the entries said has no reason of the index. */
@@ -205,11 +321,16 @@ static int visit(struct modules *modules, const char *gitdir, const char *worktr
         weir__sys_close(git);
         return 0;
     }
+    modules->is_first = weir__buffer_length(&modules->gitdirs) == 0;
     result = weir__git_finding_note(&modules->visited, st.st_dev, st.st_ino);
     if (result > 0) {
         result = weir__buffer_append(&modules->gitdirs, gitdir, strlen(gitdir) + 1);
+        modules->worktree = worktree;
+        modules->git = git;
         if (result == 0 && worktree)
             result = read_index(modules, git, worktree);
+        else if (result == 0 && modules->is_first && modules->options->head)
+            result = read_head(modules);
     }
     weir__sys_close(git);
     return result;

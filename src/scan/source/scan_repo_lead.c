@@ -137,11 +137,15 @@ static int on_module(void *arg, const char *path, const struct weir__git_discove
 /* They are repositories of their own, which wait in line as others do. */
 static int find_modules(struct weir__scan_repo *repo)
 {
+    const struct weir__git_ref *head = weir__git_refs_find(&repo->refs->refs, "HEAD");
     const struct weir__git_modules_options options = {
         .gitdir = weir__git_store_gitdir(repo->store),
         .commondir = weir__git_store_commondir(repo->store),
         .worktree = has_worktree(repo) ? path_of(repo) : NULL,
         .id_size = repo->id_size,
+        .head = head ? &head->id : NULL,
+        .get = weir__git_store_get,
+        .get_arg = repo->store,
         .find = {.problem = weir__scan_repo_problem, .problem_arg = repo, .stop = &repo->run->stop},
     };
     struct weir__git_find_stats stats;

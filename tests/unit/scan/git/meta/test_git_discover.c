@@ -221,8 +221,9 @@ TEST(what_cannot_be_read_is_told)
 
 /* --- submodules --- */
 
-static void each_module(const char *dir, const char *worktree)
+static void each_module_of(const char *dir, const char *worktree, const char *head)
 {
+    struct weir__git_id id;
     struct weir__git_store *store;
     char problem[WEIR__GIT_PROBLEM_SIZE];
     CHECK_EQ(weir__git_store_open(&store, dir, NULL, problem), 0);
@@ -231,12 +232,77 @@ static void each_module(const char *dir, const char *worktree)
         .commondir = weir__git_store_commondir(store),
         .worktree = worktree,
         .id_size = weir__git_store_id_size(store),
+        .head = head ? &id : NULL,
+        .get = weir__git_store_get,
+        .get_arg = store,
         .find = {.problem = tell, .problem_arg = &told},
     };
+    if (head)
+        CHECK_EQ(weir__git_id_from_hex(&id, head, options.id_size), 0);
     told = (struct told){0};
     lines_free(&given);
     CHECK_EQ(weir__git_each_module(&options, give, NULL, &stats), 0);
     weir__git_store_close(store);
+}
+
+static void each_module(const char *dir, const char *worktree)
+{
+    each_module_of(dir, worktree, NULL);
+}
+
+/* Without an index the tree of HEAD says what there should be. */
+TEST(submodules_that_are_nowhere)
+{
+    meta_begin();
+    sh("mkdir n; cd n; git init -q super; cd super; c=1111111111111111111111111111111111111111\n"
+       "printf '160000 %%s 0\\t%%s\\n' $c one $c deep/er/two $c deep/three $c four | "
+       "git update-index --index-info; git commit -q -m subs; git commit -q --allow-empty -m x\n"
+       "cd ..; git clone -q --bare super b.git; git clone -q --no-checkout super late\n"
+       "mkdir -p b.git/modules/one; cp -r super/.git/. b.git/modules/one\n"
+       "git -C super rev-parse HEAD >../head; git -C super rev-parse HEAD: >../tree");
+    char head[64] = "", tree[64] = "";
+    FILE *file = fopen("head", "r");
+    CHECK(file && fgets(head, sizeof(head), file));
+    CHECK(fclose(file) == 0 && (file = fopen("tree", "r")) && fgets(tree, sizeof(tree), file));
+    fclose(file);
+    each_module_of("n/b.git", NULL, head);
+    gave("n/b.git/modules/one");
+    CHECK_EQ(told.count, 1);
+    CHECK(strstr(told.all, "submodules are not initialised") && !strstr(told.all, "'one'") &&
+          strstr(told.all, "'four'") && strstr(told.all, "'deep/er/two'") &&
+          strstr(told.all, "'deep/three'"));
+    each_module_of("n/late", "n/late", head);
+    CHECK(told.count == 1 && strstr(told.all, "and 1 more"));
+    /* Not twice, and not where there is an index. */
+    sh("cd n/super; git rm -q --cached one four deep/er/two deep/three");
+    each_module_of("n/super", "n/super", head);
+    CHECK_EQ(told.count, 0);
+    /* What cannot be read is told. */
+    head[0] = head[0] == '0' ? '1' : '0';
+    each_module_of("n/late", "n/late", head);
+    CHECK(told.count == 1 && strstr(told.all, "the tree of HEAD"));
+    /* Nothing follows from what is no commit. */
+    each_module_of("n/late", "n/late", tree);
+    CHECK_EQ(told.count, 0);
+    lines_free(&given);
+}
+
+/* Whose submodule is nowhere is told once: by the one that should have it. */
+TEST(submodules_that_lack_theirs)
+{
+    meta_begin();
+    sh("mkdir lack; cd lack; export GIT_ALLOW_PROTOCOL=file; M=$PWD\n"
+       "for r in two three; do git init -q $r; (cd $r; echo $r >f; git add f; git commit -q -m "
+       "$r); "
+       "done\n"
+       "(cd two; git submodule add -q $M/three nested/three; git commit -q -m sub) 2>/dev/null\n"
+       "git init -q super; cd super; git submodule add -q $M/two two 2>/dev/null");
+    each_module("lack/super", "lack/super");
+    gave("lack/super/two");
+    CHECK_EQ(told.count, 0);
+    each_module("lack/super/two", "lack/super/two");
+    CHECK(told.count == 1 && strstr(told.all, "'nested/three'"));
+    lines_free(&given);
 }
 
 TEST(submodules)
