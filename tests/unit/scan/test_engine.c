@@ -257,6 +257,56 @@ TEST(allow_lists_mean_what_they_say)
 }
 
 /* A file that is found by its name is allowed by it, too, and by any other list. */
+/* A name is passed over only if no path that ends with it is found. */
+TEST(a_name_may_be_that_of_a_path)
+{
+    static const struct {
+        const char *path;
+        const char *yes, *no; /* names, with a space behind each */
+    } table[] = {
+        {"config/master\\.key$", "master.key MASTER.KEY ",
+         "key xmaster.key master.keys masterxkey "},
+        {"(?i)config\\/master\\.key$", "master.key Master.Key ", "a.key "},
+        {"\\.pem$", "a.pem .pem ", "pem a.pem2 "},
+        {"(?:^|/)\\.kube/config$", "config ", "aconfig config.yml "},
+        {"(?:^|/)\\.kube/(?:a|b)-config$", "a-config x-config ", "a_config "},
+        {"(?:^|/)id_rsa$", "id_rsa ", "xid_rsa "},
+        {"^a/b[0-9]x$", "b1x qx ", "b1 "},
+        {"a/bx?c$", "bc bxc ", "b "},
+        /* Of these nothing is known. */
+        {"a/b$|c/d", "b d zzz ", ""},
+        {"config/master\\.key", "zzz ", ""},
+        {"config/(?:x|master\\.key)$", "zzz ", ""},
+        {"config/.*", "zzz ", ""},
+        {"(?m)config/x$", "zzz ", ""},
+        {"a/\\d$", "zzz ", ""},
+        {"a/b{2}$", "zzz ", ""},
+        {"a/[$]$", "zzz ", ""},
+        {"a/b\\$", "zzz ", ""},
+    };
+    char text[256], path[64], name[64];
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        snprintf(text, sizeof(text), "[[rules]]\nid = 'p'\npath = '%s'\n", table[i].path);
+        start(text);
+        for (int k = 0; k < 2; k++)
+            for (const char *at = k ? table[i].no : table[i].yes; *at; at = strchr(at, ' ') + 1) {
+                static const char *const folders[] = {"", "a/", "config/", ".kube/", "x/config/"};
+                snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, " "), at);
+                bool is_as_wanted = weir__scanner_may_name(scanner, name) == (k == 0);
+                CHECK_STR(is_as_wanted ? "" : name, is_as_wanted ? "" : table[i].path);
+                for (size_t f = 0; f < 5; f++) {
+                    snprintf(path, sizeof(path), "%s%s", folders[f], name);
+                    scan(path, "x", 1, 0);
+                    CHECK(k == 0 || found_count == 0);
+                }
+            }
+        /* Letters that are the same without regard to case, and none of ASCII. */
+        CHECK(i > 0 || weir__scanner_may_name(scanner, "master.\xe2\x84\xaa"
+                                                       "ey"));
+        help_stop();
+    }
+}
+
 TEST(a_path_that_is_found_may_be_allowed)
 {
     start("[[rules]]\nid = 'pem'\npath = '\\.pem$'\n[[rules.allowlists]]\npaths = ['^test/']\n"
