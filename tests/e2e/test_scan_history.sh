@@ -162,7 +162,6 @@ for header in "encoding $pat" "gpgsig -----BEGIN PGP SIGNATURE-----
  type tree
  tag v
  tagger T <t@x> 1 +0000
- 
  merged
 x-key $pat"; do
     begin
