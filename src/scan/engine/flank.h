@@ -23,12 +23,12 @@
 
 #include <weir/defs.h>
 
-#define WEIR__FLANK_BYTES  64u
+#define WEIR__FLANK_BYTES  24u
 #define WEIR__FLANK_STATES 1024u
 #define WEIR__FLANK_NODES  16384u
 #define WEIR__FLANK_SETS   512u
 #define WEIR__FLANK_RULES  64u /* of a machine: a bit each */
-#define WEIR__FLANK_MEMORY (8u << 20)
+#define WEIR__FLANK_MEMORY (4u << 20)
 
 /* --- flank_read.c: an expression as places and ways between them --- */
 
