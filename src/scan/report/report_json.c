@@ -56,14 +56,15 @@
  *   allowed, ignored, unlisted   found and not told, the last ones for want of memory; of a history
  *                                what was allowed counts in each object, and those that were not
  *                                looked at in this scan do not count
- *   files, bytes, archives, members   scanned
- *   repositories, objects    histories, and the blobs, commits and tags that were looked at in
- * them; shallow   of the histories, those of shallow clones, which end early; histories_left   of
- * repositories that were met and scanned as files; bytes has those of
- * both files and objects special, symlinks, allowed_paths, ignored_paths, submodules   skipped
- * failed, truncated        could not be scanned, or only in part unscanned the first of those:
- * [{path, reason}, ...] configs, rules, engine   files that were used, number of rules, identity of
- * the engine seconds
+ *   files, bytes, archives, members   scanned; bytes has those of files and of objects
+ *   repositories, objects    histories, and the blobs, commits and tags that were looked at in them
+ *   shallow                  of the histories, those of shallow clones, which end early
+ *   histories_left           of repositories that were met and scanned as files
+ *   special, symlinks, allowed_paths, ignored_paths, submodules   skipped
+ *   failed, truncated        could not be scanned, or only in part
+ *   unscanned                the first of those: [{path, reason}, ...]
+ *   configs, rules, engine   files that were used, number of rules, identity of the engine
+ *   seconds
  *
  * Elsewhere bytes that are not UTF-8 become U+FFFD. Members may be added; format_version changes
  * when one changes its meaning.

@@ -231,7 +231,7 @@ TEST(every_match_has_a_literal_that_is_asked)
            (unsigned long long)spared, (unsigned long long)asked);
     CHECK_EQ(missed, 0u);
     CHECK(tried > 20000);
-    CHECK(spared > asked / 6);
+    CHECK(spared > asked / 12);
     tear_down();
 }
 
