@@ -228,20 +228,21 @@ static const char *behind_folder(const char *folder, const char *path)
     return path + length + (path[length] == '/');
 }
 
-static bool is_below(const char *path)
-{
-    char here[PATH_MAX], whole[PATH_MAX];
-    return realpath(".", here) && realpath(path, whole) && behind_folder(here, whole);
-}
-
 static bool is_plain(const char *path)
 {
     return path[0] != '/' && !leads_up(path);
 }
 
+/* Whether a path is in the current folder, links followed: one that lies there may lead out of it. Of
+ * what cannot be resolved, as it is not there, the name decides. */
 static bool is_here(const char *path)
 {
-    return is_plain(path) || is_same_folder(path) || is_below(path);
+    char here[PATH_MAX], whole[PATH_MAX];
+    if (is_same_folder(path))
+        return true;
+    if (realpath(".", here) && realpath(path, whole))
+        return behind_folder(here, whole);
+    return is_plain(path);
 }
 
 /* The folder whose files of configuration apply; NULL: none. */

@@ -55,7 +55,8 @@ static const struct weir__option options[] = {
     {WEIR__OPTION_FLAG(V, trust_config), .name = "trust-config",
      .help = "use configuration found in what is scanned",
      .detail = "Without it .weir.toml, .gitleaks.toml, .weirignore and .gitleaksignore are used "
-               "only from the current directory, and only if what is scanned lies in it."},
+               "only from the current directory, and only if what is scanned lies in it, "
+               "as names in a list and standard input are taken to do."},
     {WEIR__OPTION_TOGGLE(V, allow_comments), .name = "allow-comments", .preset = "yes",
      .help = "leave out lines with weir:allow or gitleaks:allow in them"},
     {WEIR__OPTION_FILE(V, ignore_file), .name = "ignore-file", .value_name = "FILE",

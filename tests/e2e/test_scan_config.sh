@@ -101,6 +101,15 @@ cd A
 echo 'a:github-pat:1' >.gitleaksignore
 run "$WEIR" scan --json --trust-config . ../B
 is 'the current directory is not one of several' "$(paths)" ../B/b
+ln -s ../B out
+ln -s . here
+printf '%s\n' out/b:github-pat:1 here/a:github-pat:1 a:github-pat:1 >.gitleaksignore
+run "$WEIR" scan --json out/
+is 'a link that leads out of it is not in it' "$status $(paths)" '1 out/b'
+run "$WEIR" scan --json here/a
+is 'one that leads into it is' "$status $(paths)" '0 '
+run "$WEIR" scan --json a missing
+is 'what is not there is where its name says' "$status $(paths)" '3 '
 
 # --- paths, however they are spelled ---
 
