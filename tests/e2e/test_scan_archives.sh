@@ -814,4 +814,22 @@ for how in '--threads=1' '--threads=8' '--threads=8 --max-memory=400M' '--thread
         "$(places | wc -l) $(places | sort -u | wc -l) $(summary members)" '900 900 900'
 done
 
+# --- known, and without a decoder ---
+
+tree
+header() { python3 -c 'import sys; sys.stdout.buffer.write(bytes.fromhex(sys.argv[1]) + bytes(200))' "$1"; }
+while read -r name bytes; do
+    header "$bytes" >"$name"
+    run "$WEIR" scan --json "$name"
+    is "$name is told" "$status $(jq -r '.summary.unscanned[].path' "$dir/out")" "3 $name"
+done <<EOF
+lzop 894c5a4f000d0a1a0a
+lrzip 4c525a4900
+squashfs $(printf '68737173%048d04000000' 0)
+wim 4d5357494d000000d00000000000010002
+EOF
+header 4d5357494d000000d00000000000010000 >plain.wim
+run "$WEIR" scan --json plain.wim
+is 'a wim that is not packed is bytes' "$status $(summary complete)" '0 true'
+
 finish

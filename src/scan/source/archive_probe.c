@@ -146,6 +146,18 @@ static bool is_lrzip(struct look look)
     return HAS(0, "LRZI\0");
 }
 
+/* Of version 4, the only one that is made any more. */
+static bool is_squashfs(struct look look)
+{
+    return HAS(0, "hsqs") && HAS(28, "\x04\0\0\0");
+}
+
+/* One that says that it is packed: plain bytes show all of any other. */
+static bool is_wim(struct look look)
+{
+    return HAS(0, "MSWIM\0\0\0") && look.length > 16 && (look.bytes[16] & 0x02);
+}
+
 static bool is_7z(struct look look)
 {
     return HAS(0, "7z\xbc\xaf\x27\x1c");
@@ -277,13 +289,29 @@ static const struct {
     struct weir__archive_format format;
     bool (*is_it)(struct look look);
 } formats[] = {
-    ROW(ZIP, zip, EITHER),     ROW(GZIP, gzip, PACKED),   ROW(XZ, xz, PACKED),
-    ROW(ZSTD, zstd, PACKED),   ROW(BZIP2, bzip2, PACKED), ROW(LZ4, lz4, PACKED),
-    ROW(7Z, 7z, SEEK),         ROW(RAR, rar, EITHER),     ROW(RAR5, rar5, EITHER),
-    ROW(AR, ar, STREAM),       ROW(RPM, rpm, PACKED),     ROW(CAB, cab, EITHER),
-    ROW(XAR, xar, SEEK),       ROW(LZIP, lzip, PACKED),   ROW(LZOP, lzop, OPAQUE),
-    ROW(LRZIP, lrzip, OPAQUE), ROW(CPIO, cpio, STREAM),   ROW(TAR, tar, STREAM),
-    ROW(ISO, iso, SEEK),       ROW(LHA, lha, EITHER),     ROW(COMPRESS, compress, PACKED),
+    ROW(ZIP, zip, EITHER),
+    ROW(GZIP, gzip, PACKED),
+    ROW(XZ, xz, PACKED),
+    ROW(ZSTD, zstd, PACKED),
+    ROW(BZIP2, bzip2, PACKED),
+    ROW(LZ4, lz4, PACKED),
+    ROW(7Z, 7z, SEEK),
+    ROW(RAR, rar, EITHER),
+    ROW(RAR5, rar5, EITHER),
+    ROW(AR, ar, STREAM),
+    ROW(RPM, rpm, PACKED),
+    ROW(CAB, cab, EITHER),
+    ROW(XAR, xar, SEEK),
+    ROW(LZIP, lzip, PACKED),
+    ROW(LZOP, lzop, OPAQUE),
+    ROW(SQUASHFS, squashfs, OPAQUE),
+    ROW(WIM, wim, OPAQUE),
+    ROW(LRZIP, lrzip, OPAQUE),
+    ROW(CPIO, cpio, STREAM),
+    ROW(TAR, tar, STREAM),
+    ROW(ISO, iso, SEEK),
+    ROW(LHA, lha, EITHER),
+    ROW(COMPRESS, compress, PACKED),
     ROW(LZMA, lzma, PACKED),
 };
 
