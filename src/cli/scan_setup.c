@@ -233,8 +233,8 @@ static bool is_plain(const char *path)
     return path[0] != '/' && !leads_up(path);
 }
 
-/* Whether a path is in the current folder, links followed: one that lies there may lead out of it. Of
- * what cannot be resolved, as it is not there, the name decides. */
+/* Whether a path is in the current folder, links followed: one that lies there may lead out of it.
+ * Of what cannot be resolved, as it is not there, the name decides. */
 static bool is_here(const char *path)
 {
     char here[PATH_MAX], whole[PATH_MAX];
