@@ -403,6 +403,19 @@ static void cover_fallbacks(struct reader *r, char *text)
     }
 }
 
+/* "pass.toml:3: ", "pass.toml:3:7: ": a line of a file, and no value. */
+static bool is_place(const char *value)
+{
+    size_t digits = strspn(value, "0123456789");
+    const char *behind = value + digits;
+    if (value[-1] != ':' || digits == 0 || *behind != ':')
+        return false;
+    size_t column = strspn(behind + 1, "0123456789");
+    if (column > 0 && behind[1 + column] == ':')
+        behind += 1 + column;
+    return behind[1] == ' ';
+}
+
 /* What the name of a secret stands before; returns where to read on. */
 static char *cover_behind(struct reader *r, char *name, size_t length)
 {
@@ -420,6 +433,8 @@ static char *cover_behind(struct reader *r, char *name, size_t length)
         named.is_doubtful = named.is_doubtful && !r->is_quoted && r->kind == SENTENCE;
     if (r->kind == ARGUMENT)
         named.value += strspn(named.value, BLANKS "=:");
+    if (r->kind == SENTENCE && is_place(named.value))
+        return named.value;
     bool is_list = r->kind == SOURCE && *named.value && strchr("[({", *named.value);
     if (is_list && named.value[1] != '{')
         return cover_list(r, named.value + 1);

@@ -294,15 +294,14 @@ static char upper(char byte)
     return byte >= 'a' && byte <= 'z' ? (char)(byte - 'a' + 'A') : byte;
 }
 
-/* Whether a byte of the literal may be taken here. Beyond ASCII a net may know less than a literal:
- * it is made of an expression that was widened. */
+/* Whether a byte of the literal may be taken here. */
 static bool takes_literal(const struct weir__flank_net *net, const struct weir__flank_node *node,
                           char byte, bool is_cased)
 {
     const uint64_t *set = net->sets[node->kind];
-    return (weir__flank_has(set, (unsigned char)byte) ||
-            (!is_cased && weir__flank_has(set, (unsigned char)upper(byte)))) &&
-           ((unsigned char)byte > 0x7f || size_of(set) <= SET_MAX);
+    return size_of(set) <= SET_MAX &&
+           (weir__flank_has(set, (unsigned char)byte) ||
+            (!is_cased && weir__flank_has(set, (unsigned char)upper(byte))));
 }
 
 /* The state that is being made is that behind the literal. */

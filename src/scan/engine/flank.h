@@ -9,7 +9,8 @@
  *
  * An expression is taken for what matches at least as much: what is looked for ahead and behind,
  * edges and references are left out, and what may be there more often than is counted may be there
- * without end. So a rule that is ruled out has no match with the literal at this place; one that is
+ * without end. One about characters, of which a literal may be any byte, is not understood.
+ * So a rule that is ruled out has no match with the literal at this place; one that is
  * left may have none either. An expression that is not understood is always left.
  *
  * Limits: WEIR__FLANK_BYTES are looked at in either direction; a machine has WEIR__FLANK_STATES
@@ -29,6 +30,9 @@
 #define WEIR__FLANK_SETS   512u
 #define WEIR__FLANK_RULES  64u /* of a machine: a bit each */
 #define WEIR__FLANK_MEMORY (4u << 20)
+/* Hits for which the machine for what is behind left something before the other one is worth its
+ * time. The first one is at once: it takes less than to compile the expressions. */
+#define WEIR__FLANK_LEFT 256u
 
 /* --- flank_read.c: an expression as places and ways between them --- */
 
@@ -48,7 +52,8 @@ struct weir__flank_net {
 
 /* Where nets are read and states are made, for all machines of a thread. */
 struct weir__flank_room {
-    size_t memory; /* of all machines */
+    size_t memory;    /* of all machines */
+    uint32_t left_min; /* WEIR__FLANK_LEFT, or less for a test */
     /* the net: */
     struct weir__flank_node nodes[WEIR__FLANK_NODES];
     uint8_t rules[WEIR__FLANK_NODES]; /* by node: whose it is */

@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "alloc.h"
 #include "expression.h"
 #include "flank.h"
 #include "literals.h"
@@ -523,12 +522,10 @@ static bool read_counted(struct weir__flank_room *room, const char *text, uint16
 bool weir__flank_read(struct weir__flank_room *room, const char *text, uint16_t rule, bool is_back)
 {
     static const unsigned copies[] = {40, 8, 2};
-    char *widened = NULL;
     bool is_read = false;
-    if (weir__expression_is_wide(text) && weir__expression_widen(text, &widened) < 0)
+    if (weir__expression_is_wide(text))
         return false;
     for (unsigned i = 0; i < sizeof(copies) / sizeof(*copies) && !is_read; i++)
-        is_read = read_counted(room, widened ? widened : text, rule, is_back, copies[i]);
-    weir__base_free(widened);
+        is_read = read_counted(room, text, rule, is_back, copies[i]);
     return is_read;
 }

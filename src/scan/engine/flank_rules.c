@@ -15,10 +15,6 @@
 
 #include "banned.h"
 
-/* Hits for which the machine for what is behind left something before the other one is worth its
- * time. The first one is at once: it takes less than to compile the expressions. */
-#define LEFT_MIN 256u
-
 struct weir__flanks {
     bool is_made;
     uint32_t left;  /* hits for which something was left, counted up to where it is asked */
@@ -33,7 +29,10 @@ int weir__flanks_new(struct weir__scanner *scanner)
     scanner->flanks =
         weir__base_alloc((size_t)scanner->engine->anchors_count + 1, sizeof(*scanner->flanks));
     scanner->flank_room = weir__base_alloc(1, sizeof(*scanner->flank_room));
-    return scanner->flanks && scanner->flank_room ? 0 : -WEIR_E_NO_MEMORY;
+    if (!scanner->flanks || !scanner->flank_room)
+        return -WEIR_E_NO_MEMORY;
+    scanner->flank_room->left_min = WEIR__FLANK_LEFT;
+    return 0;
 }
 
 void weir__flanks_free(struct weir__scanner *scanner)
@@ -101,7 +100,8 @@ uint64_t weir__flank_rules(struct weir__scanner *scanner, uint32_t id, size_t to
             flanks->none[next >> 6] |= UINT64_C(1) << (next & 63);
         return 0;
     }
-    if (flanks->left < LEFT_MIN && ++flanks->left == LEFT_MIN)
+    if (flanks->left < scanner->flank_room->left_min &&
+        ++flanks->left == scanner->flank_room->left_min)
         flanks->before = make(scanner, anchor, flanks, true);
     if (flanks->before)
         left = weir__flank_ask(flanks->before, scanner->flank_room, left, view->bytes, from, &read);

@@ -232,6 +232,8 @@ TEST(sentences)
     };
     static const char *const stay[] = {
         "no token: give one",
+        "pass.toml:3: not TOML",
+        "company.key:12:7: not TOML",
         "cannot read the key: /etc/a1b2c3d4",
         "there is no rule 'token': did you mean it?",
         "use --show-secrets to see",
