@@ -84,6 +84,13 @@ static void check_tree(const char *bytes, size_t length, size_t id_size)
     HOLDS(weir__git_tree_next(&tree, &entry, why) == 0);
 }
 
+/* What it merges stands in the lines behind it. */
+static bool is_name_of_part(const char *line, size_t size)
+{
+    return (size == 8 && memcmp(line, "mergetag", 8) == 0) ||
+           (size == 9 && memcmp(line, "mergetag ", 9) == 0);
+}
+
 /* Each byte is in one part of the message or of the headers at most, and a line that is in none is
  * an id, the end of the headers, or the name of a part. */
 static void check_headers(enum weir__git_type type, const char *bytes, size_t length)
@@ -105,7 +112,7 @@ static void check_headers(enum weir__git_type type, const char *bytes, size_t le
         const char *end = memchr(bytes + at, '\n', length - at);
         size_t size = (end ? (size_t)(end - bytes) : length) - at;
         const char *line = bytes + at;
-        bool is_seen = size == 0;
+        bool is_seen = size == 0 || is_name_of_part(line, size);
         for (size_t i = 0; i < size; i++)
             is_seen |= is_in[at + i];
         HOLDS(is_seen ||

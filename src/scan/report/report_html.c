@@ -183,6 +183,11 @@ static void put_finding(struct weir__writer *writer, const struct weir__found *f
         weir__write(writer, ", structure checked");
     weir__write(writer, "</p>\n");
     put_line(writer, place);
+    if (place->encodings[0] && weir__findings_is_shown(writer->findings)) {
+        weir__write(writer, "<p class=\"where\">decoded</p>\n<pre tabindex=\"0\"><code><mark>");
+        put_code(writer, found->secret, found->secret_length);
+        weir__write(writer, "</mark></code></pre>\n");
+    }
     put_places(writer, found);
     weir__writef(writer, "<p class=\"where\">fingerprint <code>%s</code></p>\n</article>\n",
                  place->fingerprint);

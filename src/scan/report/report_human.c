@@ -215,6 +215,10 @@ static void put_details(struct weir__writer *writer, const struct weir__found *f
         weir__write(writer, ", encoded: ");
         weir__write_shown(writer, place->encodings);
     }
+    if (place->encodings[0] && weir__findings_is_shown(writer->findings)) {
+        weir__write(writer, ", which is ");
+        weir__write_pieces(writer, found->secret, found->secret_length, NULL);
+    }
     if (place->is_in_name)
         weir__write(writer, ", in the name");
     if (found->is_checked)

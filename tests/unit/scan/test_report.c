@@ -221,6 +221,28 @@ TEST(secrets_are_in_every_format_on_request)
     end();
 }
 
+/* The line has it as it is encoded. */
+TEST(encoded_secrets_are_told_decoded_on_request)
+{
+    static const enum weir__encoding encodings[] = {WEIR__BASE64};
+    for (int is_shown = 0; is_shown < 2; is_shown++)
+        for (int format = 0; format < WEIR__REPORT_FORMATS; format++) {
+            struct weir__finding finding = found_in(&token_rule, "x = " OTHER, OTHER);
+            finding.encodings = encodings;
+            finding.encodings_count = 1;
+            finding.secret = finding.match = TOKEN;
+            finding.secret_length = finding.match_length = strlen(TOKEN);
+            start(is_shown);
+            CHECK(weir__findings_add(findings, "f", NULL, &finding) >= 0);
+            report((enum weir__report_format)format, &clean_summary);
+            if (is_shown)
+                CHECK_HAS(text, TOKEN);
+            else
+                CHECK(!strstr(text, TOKEN));
+        }
+    end();
+}
+
 /* Hostile bytes. */
 
 static void add_nasty(void)
