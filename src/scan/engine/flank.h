@@ -52,7 +52,7 @@ struct weir__flank_net {
 
 /* Where nets are read and states are made, for all machines of a thread. */
 struct weir__flank_room {
-    size_t memory;    /* of all machines */
+    size_t memory;     /* of all machines */
     uint32_t left_min; /* WEIR__FLANK_LEFT, or less for a test */
     /* the net: */
     struct weir__flank_node nodes[WEIR__FLANK_NODES];
