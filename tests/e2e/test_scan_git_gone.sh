@@ -223,4 +223,25 @@ id=$(git rev-parse main:d7/f7)
 replace_pack "$id"
 tells 'and missed when it is gone' "*object $id: it is missing: 'd7/f7'*" --max-memory=123M --threads=2
 
+# --- a multi-pack-index that still has a pack that is gone, whose objects are elsewhere ---
+
+begin
+leak
+git repack -adq
+git multi-pack-index write 2>/dev/null
+pack=$(echo .git/objects/pack/*.pack)
+mv "$pack" "$dir/whole"
+rm -f "${pack%.pack}".*
+git unpack-objects -q <"$dir/whole"
+for way in --state --no-state --full-scan; do
+    scan "$way"
+    is "they are loose ($way)" "$status $(summary complete) $(places)" '1 true late.c'
+done
+git pack-objects -q .git/objects/pack/pack --all </dev/null >/dev/null
+git prune-packed
+for way in --state --no-state --full-scan; do
+    scan "$way"
+    is "they are in another pack ($way)" "$status $(summary complete) $(places)" '1 true late.c'
+done
+
 finish

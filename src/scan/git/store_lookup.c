@@ -2,11 +2,11 @@
  *
  * First the multi-pack-indexes, which say in which pack an object is; where in that pack, its own
  * index says, since that is what the pack was read by, and one object must not be taken for
- * another. A multi-pack-index that says something else is not used any more. Then packs that are in
- * none: the one that had the last object, then all others through the few that stay open. Where
- * there are more packs than may be open, a table of the first bytes of all their ids is made once,
- * if there is memory for it, so that a lookup opens one pack and not thousands. Loose files come
- * last, since most objects are packed.
+ * another. A multi-pack-index that says something else, or has a pack that is not there, is not
+ * used any more. Then packs that are in none: the one that had the last object, then all others
+ * through the few that stay open. Where there are more packs than may be open, a table of the first
+ * bytes of all their ids is made once, if there is memory for it, so that a lookup opens one pack
+ * and not thousands. Loose files come last, since most objects are packed.
  */
 #include "store_part.h"
 
@@ -333,17 +333,22 @@ static void refuse_midx(struct weir__git_store *store, struct weir__git_folder *
     store->is_known_tried = false;
 }
 
-/* NotFound: others are to be asked. */
+/* NotFound: others are to be asked. is_again: packs were listed for this. */
 static int ask_midx(struct weir__git_store *store, struct weir__git_folder *folder,
-                    const struct weir__git_id *id, struct weir__git_place *ret_place)
+                    const struct weir__git_id *id, bool is_again, struct weir__git_place *ret_place)
 {
     struct midx_look look = {.store = store, .folder = folder, .id = id};
     struct weir__git_place place;
     if (!folder->midx_rows || weir__mapped_read(&folder->midx_map, look_for, &look) < 0)
         return -WEIR_E_NOT_FOUND;
     uint32_t row = folder->midx_rows[look.pack];
-    if (row == NONE)
+    if (row == NONE && !is_again)
         return -WEIR_E_CLOSED; /* of a pack that is not there any more */
+    if (row == NONE) {
+        /* Nobody wrote it anew when the pack went: what it had may be loose or in another one. */
+        refuse_midx(store, folder);
+        return -WEIR_E_NOT_FOUND;
+    }
     int result = ask_pack(store, row, id, &place);
     if (result == 0 && place.offset == look.offset) {
         *ret_place = place;
@@ -357,12 +362,12 @@ static int ask_midx(struct weir__git_store *store, struct weir__git_folder *fold
     return -WEIR_E_NOT_FOUND;
 }
 
-static int locate_once(struct weir__git_store *store, const struct weir__git_id *id,
+static int locate_once(struct weir__git_store *store, const struct weir__git_id *id, bool is_again,
                        struct weir__git_place *ret_place)
 {
     int result;
     for (unsigned i = 0; i < store->folders_count; i++) {
-        result = ask_midx(store, &store->folders[i], id, ret_place);
+        result = ask_midx(store, &store->folders[i], id, is_again, ret_place);
         if (result != -WEIR_E_NOT_FOUND)
             return result;
     }
@@ -384,13 +389,13 @@ int weir__git_store_locate(struct weir__git_store *store, const struct weir__git
     int result = store->lists_made > 0 ? 0 : weir__git_store_relist(store);
     if (result < 0)
         return result;
-    result = locate_once(store, id, ret_place);
+    result = locate_once(store, id, false, ret_place);
     /* Once more: it may have moved into a pack that was not there when they were listed. */
     if (result == -WEIR_E_CLOSED ||
         (result == -WEIR_E_NOT_FOUND && weir__git_store_is_stale(store))) {
         result = weir__git_store_relist(store);
         if (result == 0)
-            result = locate_once(store, id, ret_place);
+            result = locate_once(store, id, true, ret_place);
     }
     if (result == -WEIR_E_NOT_FOUND || result == -WEIR_E_CLOSED)
         return weir__git_store_fail(
