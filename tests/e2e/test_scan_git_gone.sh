@@ -223,6 +223,27 @@ id=$(git rev-parse main:d7/f7)
 replace_pack "$id"
 tells 'and missed when it is gone' "*object $id: it is missing: 'd7/f7'*" --max-memory=123M --threads=2
 
+# --- what could not be read was not missed; when it is gone it is ---
+
+begin
+id=$(git rev-parse HEAD:src/a1.c)
+file=.git/objects/${id:0:2}/${id:2}
+chmod u+w "$file"
+echo garbage >"$file"
+tells 'a loose object is damaged' "*object $id: it is damaged*"
+rm "$file"
+tells 'the damaged one is gone' "*object $id: it is missing: 'src/a1.c'*"
+
+begin
+id=$(git rev-parse HEAD:src/a1.c)
+pack=.git/objects/pack/pack-$(git pack-objects -q .git/objects/pack/pack <<<"$id")
+git prune-packed
+chmod u+w "$pack.idx"
+printf '\377' | dd of="$pack.idx" bs=1 seek=10 conv=notrunc status=none
+tells 'an index is damaged' '*its index is damaged*'
+rm -f "$pack".*
+tells 'its pack is gone' "*object $id: it is missing: 'src/a1.c'*"
+
 # --- a multi-pack-index that still has a pack that is gone, whose objects are elsewhere ---
 
 begin

@@ -118,6 +118,8 @@ enum weir__suspicion {
 
 /* Sums of the ids of loose objects, word by word, and their number. */
 #define WEIR__SCAN_LOOSE_SUMS 5
+/* Each byte of the sums that are remembered where something could not be read. */
+#define WEIR__SCAN_LOOSE_UNREAD 0xff
 
 /* Beside the id of a suspect. */
 struct weir__suspect {
@@ -190,6 +192,7 @@ struct weir__scan_repo {
     /* Objects that could not be read in one place: they are not remembered, even if they were read
      * in another, so that they are told until they are mended. */
     struct weir__git_set unread;
+    bool has_unread, has_unread_loose; /* such, or a pack; one that is loose */
     struct weir__git_set suspects; /* with a struct weir__suspect each; at the second look only the
                                       marks of who is done change */
     bool is_forgetful;             /* not all of both are in there: nothing is to be remembered */
@@ -338,7 +341,8 @@ bool weir__scan_state_spares(const struct weir__scan_repo *repo, const struct we
 void weir__scan_state_seen(struct weir__scan_repo *repo, const struct weir__git_id *ids,
                            size_t count);
 /* An object that could not be read, which was told: it is not to be remembered as seen. */
-void weir__scan_state_unread(struct weir__scan_repo *repo, const struct weir__git_id *id);
+void weir__scan_state_unread(struct weir__scan_repo *repo, const struct weir__git_id *id,
+                             bool is_loose);
 /* Adds the suspects that are remembered. TooLarge, NoMemory. */
 WEIR_MUST_USE int weir__scan_state_recall(struct weir__scan_repo *repo);
 /* All was done: remembers it. */
@@ -364,6 +368,8 @@ WEIR_MUST_USE int weir__scan_packs_take_over(struct weir__scan_repo *repo);
 void weir__scan_packs_listed(struct weir__scan_repo *repo, uint8_t held[WEIR__HASH_SIZE]);
 /* Whether all are there that are remembered. */
 bool weir__scan_packs_are_there(const struct weir__scan_repo *repo);
+/* Whether one is gone of which not every object was seen. */
+bool weir__scan_packs_lack_unread(const struct weir__scan_repo *repo);
 /* What is remembered of them, of a scan that is not wary. */
 void weir__scan_packs_recall(struct weir__scan_repo *repo);
 /* Of that row of the list of now; it stays where it is. NULL: there is none. */

@@ -91,6 +91,15 @@ static bool is_all_there(const struct weir__scan_repo *repo)
 _Static_assert(sizeof(((struct weir__scan_repo *)NULL)->loose_known) == WEIR__GIT_STATE_LOOSE_SIZE,
                "what is remembered of loose objects is their sums");
 
+/* What could not be read was neither missed nor remembered. Whether some of it may be gone. */
+static bool may_lack_unread(const struct weir__scan_repo *repo)
+{
+    uint8_t unread[WEIR__GIT_STATE_LOOSE_SIZE];
+    memset(unread, WEIR__SCAN_LOOSE_UNREAD, sizeof(unread));
+    return memcmp(weir__git_state_loose(repo->state), unread, sizeof(unread)) == 0 ||
+           weir__scan_packs_lack_unread(repo);
+}
+
 int weir__scan_gone_find(struct weir__scan_repo *repo)
 {
     if (!repo->has_state)
@@ -115,7 +124,7 @@ int weir__scan_gone_find(struct weir__scan_repo *repo)
         weir__scan_gone_drop(repo);
     } else {
         look_for_all(repo);
-        repo->is_wary = weir__git_there_gone(&repo->there) > 0;
+        repo->is_wary = weir__git_there_gone(&repo->there) > 0 || may_lack_unread(repo);
     }
     weir__scan_packs_recall(repo);
     return 0;

@@ -144,6 +144,16 @@ bool weir__scan_packs_are_there(const struct weir__scan_repo *repo)
     return repo->pack_numbers;
 }
 
+bool weir__scan_packs_lack_unread(const struct weir__scan_repo *repo)
+{
+    size_t count;
+    const struct weir__git_state_pack *packs = weir__git_state_packs(repo->state, &count);
+    for (size_t i = 0; i < count; i++)
+        if (!packs[i].is_whole && !find(repo, &packs[i]))
+            return true;
+    return false;
+}
+
 void weir__scan_packs_recall(struct weir__scan_repo *repo)
 {
     size_t count, places_count;

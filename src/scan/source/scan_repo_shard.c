@@ -100,6 +100,9 @@ static struct weir__git_wish wish_of(struct weir__scan_repo *repo)
 static void tell_doubt(struct weir__scan_repo *repo, const char *name, const char *why)
 {
     char text[WEIR__SCAN_WHY_MAX];
+    weir_lock_acquire(&repo->lock);
+    repo->has_unread = true;
+    weir_lock_release(&repo->lock);
     snprintf(text, sizeof(text), "%.140s: %.160s", name, why);
     weir__scan_tell_partial(repo->w, repo->path_length > 0 ? repo->path : "./",
                             "cannot read all of the history of", text);
@@ -391,7 +394,7 @@ static int on_trouble(void *arg, const struct weir__git_trouble *trouble)
     if (visit->repo->is_second)
         weir__scan_suspect_mark(visit->repo, &trouble->id, WEIR__SUSPECT_DONE | WEIR__SUSPECT_TOLD);
     else
-        weir__scan_state_unread(visit->repo, &trouble->id);
+        weir__scan_state_unread(visit->repo, &trouble->id, !visit->shard->pack);
     return 0;
 }
 

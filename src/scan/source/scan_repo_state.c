@@ -130,12 +130,15 @@ void weir__scan_state_seen(struct weir__scan_repo *repo, const struct weir__git_
     weir_lock_release(&repo->lock);
 }
 
-void weir__scan_state_unread(struct weir__scan_repo *repo, const struct weir__git_id *id)
+void weir__scan_state_unread(struct weir__scan_repo *repo, const struct weir__git_id *id,
+                             bool is_loose)
 {
     uint32_t number;
     if (!repo->has_state)
         return;
     weir_lock_acquire(&repo->lock);
+    repo->has_unread = true;
+    repo->has_unread_loose |= is_loose;
     repo->is_forgetful |= weir__git_set_add(&repo->unread, id, &number) < 0;
     weir_lock_release(&repo->lock);
 }
@@ -281,6 +284,10 @@ static void save(struct weir__scan_repo *repo, const uint8_t *held)
         memcpy(made.digest, repo->digest, sizeof(made.digest));
     describe(repo, &about);
     bool has_packs = !held || weir__scan_packs_keep(repo, &made);
+    /* What could not be read was not missed, and nobody remembers it: if it goes, all that may name
+     * it is looked at. Of packs their marks say so. */
+    if (repo->has_unread_loose || (repo->has_unread && !held))
+        memset(made.loose, WEIR__SCAN_LOOSE_UNREAD, sizeof(made.loose));
     /* What cannot be remembered is scanned again: that is no fault of this scan. */
     if (list && has_packs &&
         weir__git_state_save(&repo->run->repos.states, &about, &made, why) < 0) {
