@@ -129,6 +129,11 @@ git hash-object -qw lost.c >id 2>/dev/null || git hash-object -w lost.c >id
 lost=$(cat id)
 finds 'what nothing leads to' "blob:$lost"
 is 'which is said' "$(origin by)" unreachable
+git tag kept "$lost"
+for part in --reachable --refs=kept --since=2000-01-01; do
+    run "$WEIR" scan --json "$part" .
+    is "a tag leads to it, which is said ($part)" "$status $(origin by)" '1 refs/tags/kept'
+done
 
 begin
 git commit -q --allow-empty -m "deploy with $pat"

@@ -203,6 +203,8 @@ static void on_history_problem(void *arg, const char *text)
     weir__scan_repo_problem(arg, text);
 }
 
+/* Of a part of a history, whose commits are known, and told what is wrong with them: only which
+ * refs lead to something else. */
 static int walk_history(struct weir__scan_origins *origins)
 {
     struct weir__scan_repo *repo = origins->repo;
@@ -216,14 +218,15 @@ static int walk_history(struct weir__scan_origins *origins)
         .shallow_count = refs->shallow_count,
         .bytes_max = repo->share.history,
         .has_trees = true,
-        .problem = on_history_problem,
+        .problem = repo->wanted ? NULL : on_history_problem,
         .problem_arg = repo,
         .stop = &repo->run->stop,
     };
     int result = weir__git_history_init(&origins->own, &options);
     if (result == 0)
         result = weir__git_history_start_refs(&origins->own, &refs->refs, on_other, origins);
-    return result < 0 ? result : weir__git_history_walk(&origins->own, WEIR__GIT_SINCE_EVER);
+    return result < 0 || repo->wanted ? result
+                                      : weir__git_history_walk(&origins->own, WEIR__GIT_SINCE_EVER);
 }
 
 /* What is wrong with an index has been told, by who looked for what it names. */
@@ -349,7 +352,7 @@ static int keep_commits(struct weir__scan_origins *origins)
 static int find_out(struct weir__scan_origins *origins)
 {
     const struct weir__scan_repo *repo = origins->repo;
-    int result = repo->wanted ? 0 : walk_history(origins);
+    int result = walk_history(origins);
     origins->history = repo->wanted ? &repo->wanted->history : &origins->own;
     if (result == 0)
         result = weir__git_history_order(origins->history, &origins->order, &origins->order_count);
