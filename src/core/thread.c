@@ -94,9 +94,16 @@ static pthread_t pthread_of(const struct weir__thread *thread)
     return handle;
 }
 
+/* An interrupt does not end a join, and may wait for its end: there the C library gives memory
+ * back, which ThreadSanitizer does not expect to be interrupted (it hangs in its own lock). */
 void weir__thread_join(struct weir__thread *thread)
 {
+    sigset_t interrupts, before;
+    sigemptyset(&interrupts);
+    sigaddset(&interrupts, SIGURG);
+    pthread_sigmask(SIG_BLOCK, &interrupts, &before);
     pthread_join(pthread_of(thread), NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void weir__thread_abandon(struct weir__thread *thread)
