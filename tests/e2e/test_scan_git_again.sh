@@ -479,6 +479,7 @@ else
     skip 'which of many packs are opened' 'strace cannot be used here'
     run "$WEIR" scan --history=only .
     another one
+    run "$WEIR" scan --history=only .
 fi
 another "key = $other"
 : >"$dir/time"

@@ -96,7 +96,7 @@ tree
 begin r
 cd r
 # With a rule for any name, lost commits are gone through for all that there is.
-printf '[[rules]]\nid = "%s"\n%s\n' token 'regex = "ghp_[0-9a-zA-Z]{36}"' key 'path = "secret.*key$"' >../rules.toml
+printf '[[rules]]\nid = "%s"\n%s\n' token 'regex = "ghp_[0-9a-zA-Z]{36}"' key 'path = "secret.*key"' >../rules.toml
 printf '[[allowlists]]\npaths = ["^b/"]\n' >>../rules.toml
 mkdir b c
 echo "token=$pat" >b/x
