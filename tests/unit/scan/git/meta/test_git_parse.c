@@ -329,7 +329,7 @@ TEST(headers_are_parts_too)
     weir__git_message_init(&message, WEIR__GIT_TAG, TAG, strlen(TAG));
     CHECK_EQ(weir__git_message_header(&message, &part), 1);
     CHECK(part.offset == strlen("object " TREE "\n") &&
-          memcmp(TAG + part.offset, "type ", 5) == 0 && TAG[part.offset + part.length] == '\n');
+          memcmp(&TAG[part.offset], "type ", 5) == 0 && TAG[part.offset + part.length] == '\n');
     weir__git_header_name(WEIR__GIT_COMMIT, &id, 20, name);
     CHECK_STR(name, "commit-header:" TREE);
     weir__git_header_name(WEIR__GIT_TAG, &id, 20, name);
