@@ -51,20 +51,27 @@ static bool skip(const char **at, const char *what)
     return true;
 }
 
+/* Behind an escape, a class, or a byte. */
+static const char *behind_one(const char *at)
+{
+    if (*at != '[')
+        return at + (*at == '\\' && at[1] ? 2 : 1);
+    at += at[1] == '^' ? 2 : 1;
+    at += *at == ']'; /* as the first one it is a member */
+    while (*at && *at != ']') {
+        const char *name = *at == '[' && at[1] == ':' ? strstr(at, ":]") : NULL;
+        at = name ? name + 2 : at + (*at == '\\' && at[1] ? 2 : 1);
+    }
+    return at + (*at == ']');
+}
+
 /* Behind the ')' of a group without groups in it; NULL: it is another one. */
 static const char *group_end(const char *at)
 {
-    bool is_class = false;
-    for (; *at; at++) {
-        if (*at == '\\' && at[1])
-            at++;
-        else if (is_class)
-            is_class = *at != ']';
-        else if (*at == '[')
-            is_class = true;
-        else if (*at == '(')
+    for (; *at; at = behind_one(at)) {
+        if (*at == '(')
             return NULL;
-        else if (*at == ')')
+        if (*at == ')')
             return at + 1;
     }
     return NULL;
@@ -128,15 +135,8 @@ static bool is_word(char byte)
 static bool has_alternatives(const char *at)
 {
     unsigned depth = 0;
-    bool is_class = false;
-    for (; *at; at++) {
-        if (*at == '\\' && at[1])
-            at++;
-        else if (is_class)
-            is_class = *at != ']';
-        else if (*at == '[')
-            is_class = true;
-        else if (*at == '(')
+    for (; *at; at = behind_one(at)) {
+        if (*at == '(')
             depth++;
         else if (*at == ')')
             depth -= depth > 0;

@@ -120,7 +120,8 @@ static bool is_to_the_end(const char *text)
 }
 
 /* Where what stands for itself begins, before the end; a slash, and what is before it, is no part
- * of that. Letters that are escaped stand for something else, other bytes for themselves. */
+ * of that. Letters that are escaped stand for something else, of which what follows may be a part
+ * (\x41, \pL, \10): then nothing is known. */
 static size_t literal_from(const char *text, size_t end)
 {
     size_t from = end;
@@ -131,7 +132,9 @@ static size_t literal_from(const char *text, size_t end)
         bool is_escaped = escapes % 2;
         bool is_word = isalnum((unsigned char)text[at]) || text[at] == '_';
         bool is_itself = text[at] == '-' || (text[at] == '.' && is_escaped);
-        if (!is_itself && (!is_word || is_escaped))
+        if (is_word && is_escaped)
+            return strchr("bBdDsSwW", text[at]) ? from : end;
+        if (!is_itself && !is_word)
             break;
         from = at - is_escaped;
     }

@@ -273,8 +273,11 @@ TEST(a_name_may_be_that_of_a_path)
         {"(?:^|/)id_rsa$", "id_rsa ", "xid_rsa "},
         {"^a/b[0-9]x$", "b1x qx ", "b1 "},
         {"a/bx?c$", "bc bxc ", "b "},
+        {"a/\\bkey$", "key ", "kez "},
         /* Of these nothing is known. */
         {"a/b$|c/d", "b d zzz ", ""},
+        {"a/\\x41key$", "Akey zzz ", ""},
+        {"a/\\pLkey$", "Akey ", ""},
         {"config/master\\.key", "zzz ", ""},
         {"config/(?:x|master\\.key)$", "zzz ", ""},
         {"config/.*", "zzz ", ""},
