@@ -220,7 +220,9 @@ static int set_options(struct job *job)
     o->staged = v->staged;
     o->respect_gitignore = v->respect_gitignore;
     int result = weir__scan_history_set(&v->git, &job->slots, o);
-    if (result == 0 && v->staged && o->history > WEIR__SCAN_HISTORY_GIVEN)
+    bool has_history =
+        o->history > WEIR__SCAN_HISTORY_GIVEN || o->repos_from || o->find_repos_count;
+    if (result == 0 && v->staged && has_history)
         return refuse("'--staged' scans no history: leave out one of the two");
     if (v->staged)
         o->history = WEIR__SCAN_NO_HISTORY;

@@ -123,8 +123,9 @@ static void explain_cost(const struct weir__scan_limits *limits)
               cost->rebuilt, rebuilt);
     weir__log(WEIR__LOG_INFO,
               "limits: repositories: large objects: of %" PRIu64 " repositories, %" PRIu64
-              " objects (%s) in temporary files",
-              limits->large, cost->spilled, spilled);
+              " objects (%s) in temporary files, at most %" PRIu64
+              " repositories waited for others",
+              limits->large, cost->spilled, spilled, limits->large_most);
 }
 
 static void explain_repos(const struct weir__scan_limits *limits)

@@ -150,13 +150,14 @@ int weir__scan_history_set(const struct weir__history_values *v, struct weir_slo
     o->repos_from = v->repos_from;
     o->find_repos = v->find_repos.items;
     o->find_repos_count = v->find_repos.count;
-    bool is_alone = narrow->is_narrow || v->repos_from || v->find_repos.count > 0;
-    if (o->history == WEIR__SCAN_NO_HISTORY && is_alone) {
+    bool has_repos = v->repos_from || v->find_repos.count > 0;
+    if (o->history == WEIR__SCAN_NO_HISTORY && (narrow->is_narrow || has_repos)) {
         weir__log(WEIR__LOG_ERROR, "'--history=no' and an option that asks for histories "
                                    "contradict each other: leave out one of the two");
         return -WEIR_E_USAGE;
     }
-    if (narrow->is_narrow || (o->history == WEIR__SCAN_HISTORY_GIVEN && is_alone))
+    bool has_paths = o->paths_count > 0 || o->files_from;
+    if (narrow->is_narrow || (o->history == WEIR__SCAN_HISTORY_GIVEN && has_repos && !has_paths))
         o->history = WEIR__SCAN_HISTORY_ONLY;
     if (v->since && weir__git_date_parse(v->since, weir_wall_s(), &narrow->since, why) < 0) {
         weir__log(WEIR__LOG_ERROR, "'--since': %s", why);
@@ -165,11 +166,32 @@ int weir__scan_history_set(const struct weir__history_values *v, struct weir_slo
     return set_limits(v, slots, o);
 }
 
+/* What cannot have a history, where nothing else is scanned. */
+static int check_histories(const struct weir__scan_options *o)
+{
+    const struct weir__scan_fetcher *fetcher = o->fetcher;
+    const char *other = o->files_from ? "--files-from" : NULL;
+    for (size_t i = 0; i < o->paths_count && !other; i++)
+        if (strcmp(o->paths[i], "-") == 0 ||
+            (fetcher && fetcher->is_mine(fetcher->arg, o->paths[i])))
+            other = o->paths[i];
+    if (!other)
+        return 0;
+    weir__log(WEIR__LOG_ERROR,
+              "'%s' has no history, and nothing else is scanned with '--history=only' and options "
+              "that mean it: leave out one of the two",
+              other);
+    return -WEIR_E_USAGE;
+}
+
 int weir__scan_history_settle(const struct weir__history_values *v, struct weir__scan_options *o)
 {
     o->counts_left = o->history == WEIR__SCAN_HISTORY_GIVEN;
-    if (o->history == WEIR__SCAN_HISTORY_GIVEN && !weir__scan_has_repo(o))
+    bool has_repos = v->repos_from || v->find_repos.count > 0;
+    if (o->history == WEIR__SCAN_HISTORY_GIVEN && !has_repos && !weir__scan_has_repo(o))
         o->history = WEIR__SCAN_NO_HISTORY;
+    if (o->history == WEIR__SCAN_HISTORY_ONLY)
+        return check_histories(o);
     if (o->history != WEIR__SCAN_NO_HISTORY)
         return 0;
     const char *about = about_history(v);

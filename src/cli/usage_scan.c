@@ -212,6 +212,8 @@ static const struct weir__example examples[] = {
 static const struct weir__example variables[] = {
     {"XDG_CACHE_HOME", "where the folder weir is, in which compiled rules are kept; by default "
                        "~/.cache"},
+    {"XDG_STATE_HOME", "where the folder weir/scan is, in which is kept what was scanned of "
+                       "histories; by default ~/.local/state"},
     {"TMPDIR", "where temporary files of archives and large objects are made; by default /var/tmp"},
     {"WEIR_STORE", "the store of objects (b3:...), if --store does not name one"},
     {"WEIR_LIBEXEC", "the folder of weir-unpack, which reads archives"},

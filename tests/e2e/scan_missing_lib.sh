@@ -4,6 +4,9 @@
 source "$(dirname "${BASH_SOURCE[0]}")/scan_lib.sh"
 need_tools jq git
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null XDG_STATE_HOME=$dir/state
+# What is said of an object that nobody has, and what helps; where it should be may stand between.
+# shellcheck disable=SC2034 # those who source this use it
+lacks='it is missing' cure="; 'git fetch --refetch' brings it if the remote has it"
 export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@x GIT_COMMITTER_NAME=C GIT_COMMITTER_EMAIL=c@x
 
 begin() { # options of git init; then in the repository, with some history
@@ -38,14 +41,15 @@ mend() {
 scan() {
     run "$WEIR" scan --history=only --json "$@" .
 }
-# name, a pattern for the one gap; options. The same with what is remembered, and without.
+# name, a pattern for the one gap; options. In the same words with what is remembered, and without.
 tells() {
-    local way first
-    for way in 'first scan' 'second scan' --no-state; do
-        if [[ $way == --no-state ]]; then scan --no-state "${@:3}"; else scan "${@:3}"; fi
-        first=$(gaps)
+    local way gap first=
+    for way in 'first scan' 'second scan' --no-state --full-scan; do
+        if [[ $way == --* ]]; then scan "$way" "${@:3}"; else scan "${@:3}"; fi
+        gap=$(gaps)
+        first=${first:-$gap}
         # shellcheck disable=SC2053 # it is a pattern
-        if [[ $status == 3 && $(summary complete) == false && $first == $2 && $(wc -l <<<"$first") == 1 ]]; then
+        if [[ $status == 3 && $(summary complete) == false && $gap == $2 && $gap == "$first" && $(wc -l <<<"$gap") == 1 ]]; then
             pass "$1 ($way)"
         else
             fail "$1 ($way)" "$(said)"

@@ -176,6 +176,15 @@ rm -f .git/objects/pack/*
 git unpack-objects -q <"$dir/one.pack"
 finds 'only loose objects'
 rm "$dir/one.pack"
+begin
+git repack -adq
+long=$(printf 'a%.0s' {1..240})
+for end in idx pack; do mv .git/objects/pack/*.$end ".git/objects/pack/pack-1$long.$end"; done
+finds 'a pack of the longest name'
+commit src/other.c 'nothing'
+git repack -q
+for end in idx pack; do mv "$(find .git/objects/pack -name "pack-[0-9a-f]?[!a]*.$end")" ".git/objects/pack/pack-2$long.$end"; done
+finds 'and two that end alike'
 if [[ -n ${WEIR_LONG:-} ]]; then
     (cd .git && "$here/git_packs.py" tiny 10000)
     run "$WEIR" scan --history=only --no-state --json .

@@ -134,6 +134,23 @@ for memory in 1M 4M 8M 16M; do
     is "with a cache of $memory" "$(places) $(summary complete)" "$names true"
 done
 
+# --- loose, and an archive that memory has room for ---
+
+begin
+noise $((large * MiB)) >noise
+(cat noise && echo "token = \"$pat\"") >large
+git add large
+git commit -qm large
+TMPDIR=$dir/nowhere scan --no-state .
+has_gap 'a loose one without a folder for its file is there' '*: no temporary file can be made for it: *TMPDIR*'
+begin
+echo "token = \"$pat\"" >small
+zip -q small.zip small
+git add small.zip
+git commit -qm small
+scan --no-state --spill-slots=0 .
+is 'a small archive takes no file' "$(places) $(summary complete)" 'small.zip!small true'
+
 # --- an archive ---
 
 begin
@@ -177,4 +194,32 @@ for memory in 300K 500K 1M; do
 done
 scan --no-state --delta-cache=300K --threads=1 .
 explained 'what it costs is told' 'families of deltas: [1-9][0-9]* objects \([0-9.]+ .*\) built again'
+
+# --- messages that are too large, beside something whose origin is looked for: the cure that is told is one ---
+
+for kind in commit tag; do
+    begin
+    echo "token = \"$pat\";" >late.c
+    git add late.c
+    python3 -c 'print("a line of a long message\n" * 2800000)' >"$dir/message"
+    if [[ $kind == commit ]]; then
+        git commit -qF "$dir/message"
+    else
+        git commit -qm short
+        git tag -a -F "$dir/message" long
+    fi
+    git repack -adq
+    scan --no-state .
+    is "a $kind of 70 MB" "$(places) $(summary complete) $(gaps)" 'late.c true '
+    for limit in --delta-cache=64M --profile=ci '--delta-cache=64M --spill-slots=0' '--delta-cache=64M --scan-ring=1M' \
+        --max-memory=256M; do
+        # shellcheck disable=SC2086 # they are words
+        scan --no-state $limit .
+        is "a $kind of 70 MB with $limit is told once" "$(gaps | wc -l) $(gaps | grep -c 'it is a message')" '1 1'
+        cure=$(gaps | grep -o -- '--[a-z-]*=[0-9]*M')
+        # shellcheck disable=SC2086
+        scan --no-state $limit $cure .
+        is "and scanned with $cure" "$(places) $(summary complete) $(gaps)" 'late.c true '
+    done
+done
 finish

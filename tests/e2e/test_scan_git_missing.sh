@@ -9,7 +9,7 @@ source "$(dirname "$0")/scan_missing_lib.sh"
 
 begin
 lose HEAD:src/a1.c
-tells 'a blob is missing' "*object $lost: it is missing: 'src/a1.c' of commit $(git rev-parse HEAD~1)*"
+tells 'a blob is missing' "*object $lost: $lacks: 'src/a1.c' of commit $(git rev-parse HEAD~1)$cure"
 mend
 complete 'it is back'
 complete 'and still there'
@@ -24,24 +24,24 @@ is 'and again' "$status $(summary complete) $(places)" '1 false late.c'
 
 begin
 lose HEAD:deep/er
-tells 'a tree is missing' "*object $lost: it is missing*"
+tells 'a tree is missing' "*object $lost: $lacks$cure"
 mend
 complete 'the tree is back'
 begin
 lose 'HEAD^{tree}'
-tells 'the tree of a commit is missing' "*object $lost: it is missing*"
+tells 'the tree of a commit is missing' "*object $lost: $lacks$cure"
 
 begin
 lose HEAD~2
-tells 'a commit is missing' "*commit $lost: *"
+tells 'a commit is missing' "*object $lost: $lacks$cure"
 begin
 git commit-graph write --reachable 2>/dev/null
 lose HEAD~2
-tells 'a commit that the commit-graph still knows is missing' "*object $lost: it is missing*"
+tells 'a commit that the commit-graph still knows is missing' "*object $lost: $lacks$cure"
 begin
 git branch other "$(git commit-tree -m other 'HEAD^{tree}')"
 lose other
-tells 'the commit of a ref is missing' "*ref 'refs/heads/other'*$lost*"
+tells 'the commit of a ref is missing' "*ref 'refs/heads/other'*$lost: $lacks$cure"
 begin
 git tag -a v1 -m v1 HEAD:src/a1.c
 lose HEAD:src/a1.c
@@ -50,13 +50,24 @@ git branch -qD main
 git rm -rqf .
 rm -rf .git/logs
 git -c commit.gpgsign=false commit -qm empty --allow-empty
-tells 'what a tag names is missing' "*ref 'refs/tags/v1'*$lost*"
+tells 'what a tag names is missing' "*ref 'refs/tags/v1'*$lost: $lacks$cure"
+
+begin
+git tag -a v1 -m v1
+lose v1
+tells 'a tag is missing' "*ref 'refs/tags/v1'*$lost: $lacks$cure"
+mend
+git pack-refs --all
+lose v1
+tells 'one of which packed-refs knows where it leads' "*object $lost: $lacks$cure"
+mend
+complete 'the tag is back'
 
 begin
 echo x >staged.c
 git add staged.c
 lose :staged.c
-tells 'what is staged is missing' "*object $lost: it is missing*"
+tells 'what is staged is missing' "*object $lost: $lacks$cure"
 begin
 noise 5000 >.git/index
 tells 'an index that is noise' '*index*'
@@ -69,18 +80,18 @@ git cat-file --batch-all-objects --batch-check='%(objectname)' | grep -v "$id" |
 rm -f .git/objects/pack/*
 cp "$dir"/pack-* .git/objects/pack/
 rm "$dir"/pack-*
-tells 'a pack without one of its objects' "*object $id: it is missing: 'src/a2.c'*"
-tells 'a part of the history' "*object $id: it is missing*" --refs=main
+tells 'a pack without one of its objects' "*object $id: $lacks: 'src/a2.c' of commit *$cure"
+tells 'a part of the history' "*object $id: $lacks*$cure" --refs=main
 complete 'of which nothing is missing' --range=HEAD~1..HEAD
 
 begin --object-format=sha256
 lose HEAD:src/a1.c
-tells 'a blob, with SHA-256' "*object $lost: it is missing: 'src/a1.c'*"
+tells 'a blob, with SHA-256' "*object $lost: $lacks: 'src/a1.c' of commit *$cure"
 
 begin
 git repack -adq
 cp .git/objects/pack/pack-*.pack .git/objects/pack/alone.pack
-tells 'a pack has no index' '*1 packs have no index: git index-pack makes one*'
+tells 'a pack has no index' '*pack/alone.pack has no index: git index-pack makes one*'
 rm -f .git/objects/pack/alone.pack
 complete 'it is gone'
 
@@ -92,7 +103,7 @@ git add pruned.c
 git commit -qm pruned
 lose HEAD:pruned.c
 git reset -q --hard HEAD~1
-tells 'a log of refs leads to it' "*object $lost: it is missing: 'pruned.c'*"
+tells 'a log of refs leads to it' "*object $lost: $lacks: 'pruned.c' of commit *$cure"
 rm -rf .git/logs .git/ORIG_HEAD
 complete 'nothing does'
 complete 'nor later'
@@ -241,7 +252,7 @@ id=$(echo unreachable | git hash-object -w --stdin)
 vanish
 scan
 is 'it is in no pack' "$status $(summary complete)" '3 false'
-has_gap 'which is told' "*object $id: it is missing*"
+has_gap 'which is told' "*object $id: $lacks$cure"
 
 # --- names ---
 

@@ -215,6 +215,16 @@ for paths in r s.git - linked; do
     run "$WEIR" scan --json $paths </dev/null
     is "none is left of $paths" "$(summary histories_left)" 0
 done
+mkdir with
+git init -q -b main with/super
+git -C with/super -c protocol.file.allow=always submodule --quiet add "$PWD/r" sub 2>/dev/null
+git -C with/super commit -qm sub
+git -C with/super worktree add -q ../linked 2>/dev/null
+git -C with/linked -c protocol.file.allow=always submodule --quiet update --init 2>/dev/null
+check 'its working trees have repositories of submodules' \
+    test -d with/super/.git/modules/sub/objects -a -d with/super/.git/worktrees/linked/modules/sub/objects
+run "$WEIR" scan --json with
+is 'which go with the one that they belong to' "$(summary histories_left)" 1
 
 begin
 git branch "fix/$pat"
@@ -374,6 +384,17 @@ done
 run "$WEIR" scan --since=never .
 is 'a date that is none is refused' "$status" 2
 
+# --- rules that ask for a path alone ---
+
+begin
+printf '[[rules]]\nid = "pem"\ndescription = "x"\npath = '"'\\.pem$'"'\n' >"$dir/pem.toml"
+mkdir d
+for file in a.pem d/b.pem c.txt; do echo same >$file; done
+git add .
+git commit -qm names
+run "$WEIR" scan --json --history=only --no-state --config="$dir/pem.toml" .
+is 'each path of one content is found' "$(places | tr '\n' ' ')" 'a.pem d/b.pem '
+
 # --- many repositories ---
 
 begin
@@ -384,6 +405,16 @@ git clone -q --bare r e.git
 run "$WEIR" scan --json --find-repos=.
 is 'all below a folder' "$(places | tr '\n' ' ')" \
     'a/src/config.c b/src/config.c c/d/src/config.c e.git/src/config.c r/src/config.c '
+
+echo "token = \"$pat\";" >b/new
+run "$WEIR" scan --json --find-repos=a b
+is 'beside a path, whose files are scanned as ever' "$(places | tr '\n' ' ')" \
+    'a/src/config.c b/new b/src/config.c '
+run "$WEIR" scan --json --find-repos=a --history=only b
+is 'or not, if that is said' "$(places | tr '\n' ' ')" 'a/src/config.c b/src/config.c '
+rm b/new
+run "$WEIR" scan --find-repos=a/src/config.c
+expect 'none below a file' 3 'not scanned: a/src/config.c: *: it is no folder*' ''
 
 printf 'a\0c/d\0' >list
 run "$WEIR" scan --json --repos-from=list --from0

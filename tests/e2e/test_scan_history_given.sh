@@ -117,6 +117,14 @@ refused() { # name, a pattern, options
 }
 refused 'a part of no history' '*contradict*' --history=no --range=HEAD r
 refused 'repositories of no history' '*contradict*' --history=no --find-repos=.
+git init -q r2
+git -C r2 commit -q --allow-empty -m x
+refused 'a history of standard input' "*'-' has no history*" --history=only -
+refused 'a part of that of a URL' '*has no history*' --range=HEAD https://example.invalid/x
+refused 'or of names of files' '*has no history*' --reachable --files-from=/dev/null
+echo x >plain
+run "$WEIR" scan --range=HEAD plain
+expect 'a part of that of a file' 3 'not scanned: plain: *does not name a folder*nothing was scanned;*' ''
 mkdir none
 refused 'limits of histories where there is none' '*--find-repos=DIR*' --delta-cache=9M none
 

@@ -431,11 +431,11 @@ void weir__scan_hand_free(struct weir__scan_hand *hand)
         NEVER();
 }
 
-void weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard)
+bool weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard)
 {
     if (!rig->shard)
         NEVER();
-    rig->shard(w, shard);
+    return rig->shard(w, shard);
 }
 
 void weir__scan_repo_free(struct weir__scan_repo *repo)
@@ -459,6 +459,13 @@ int weir__scan_repo_pass(struct weir__scan_repo *repo)
     NEVER();
 }
 
+void weir__scan_share_exceeded(const struct weir__scan_repo *repo, const char *what, uint64_t had,
+                               char why[WEIR__SCAN_WHY_MAX])
+{
+    (void)repo, (void)what, (void)had, (void)why;
+    NEVER();
+}
+
 void weir__scan_share_cure(const struct weir__scan_repo *repo, uint64_t size, bool is_tree,
                            char cure[WEIR__SCAN_WHY_MAX])
 {
@@ -466,7 +473,14 @@ void weir__scan_share_cure(const struct weir__scan_repo *repo, uint64_t size, bo
     NEVER();
 }
 
-void weir__scan_repo_tell(struct weir__scan_worker *w, const struct weir__scan_repo *repo,
+void weir__scan_state_unread(struct weir__scan_repo *repo, const struct weir__git_id *id,
+                             bool is_loose)
+{
+    (void)repo, (void)id, (void)is_loose;
+    NEVER();
+}
+
+void weir__scan_repo_tell(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                           const struct weir__git_id *id, const char *what, const char *why)
 {
     (void)repo;

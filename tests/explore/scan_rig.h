@@ -34,7 +34,7 @@ struct scan_rig {
     /* A member, or the bytes of an archive that was not opened. */
     void (*object)(struct weir__scan_worker *w, const char *path);
     /* A shard of a repository; the ends of a repository, of its job, and of a pack. */
-    void (*shard)(struct weir__scan_worker *w, struct weir__scan_shard *shard);
+    bool (*shard)(struct weir__scan_worker *w, struct weir__scan_shard *shard);
     void (*repo_ended)(struct weir__scan_repo *repo);
     void (*repo_over)(struct weir__scan_repo *repo, int result);
     void (*pack_ended)(struct weir__scan_pack *pack);

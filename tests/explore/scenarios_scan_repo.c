@@ -21,11 +21,12 @@ static struct {
     struct weir__scan_pack *pack;
     unsigned done[SHARDS];
     unsigned in_work, most;
+    unsigned turns;                           /* that shards have left */
     unsigned first[OBJECTS], second[OBJECTS]; /* looks, at each object */
     bool is_repo_gone, is_pack_gone;
 } s;
 
-static void do_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard)
+static bool do_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard)
 {
     XP_ASSERT(!s.is_repo_gone && !s.is_pack_gone, "what a shard is of has ended before it");
     XP_ASSERT(shard->repo == s.repo && shard->pack == s.pack, "the shard of somebody else");
@@ -33,9 +34,14 @@ static void do_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard
     XP_ASSERT(s.in_work <= s.most, "more shards in work than the frontier lets in");
     xp_point();
     XP_ASSERT(!s.is_repo_gone && !s.is_pack_gone, "what a shard is of has ended meanwhile");
-    s.done[shard->from]++;
     s.in_work--;
+    if (s.turns > 0) { /* it was over, and there is more of it */
+        s.turns--;
+        return true;
+    }
+    s.done[shard->from]++;
     w->counts.objects++;
+    return false;
 }
 
 static void end_repo(struct weir__scan_repo *repo)
@@ -123,6 +129,21 @@ static void check_stopped(void)
 XP_SCENARIO(scan_shards, .about = "a leader goes on when all its shards are done", XP_STATE(s),
             .setup = begin, .threads = {leads, rig_works, rig_works}, .check = check_all,
             .bound = 2)
+
+/* Others wait, and have theirs. */
+static void begin_turns(void)
+{
+    begin();
+    s.turns = 2;
+}
+
+XP_SCENARIO(scan_shards_turns, .about = "a shard whose turn is over is done to its end, by anybody",
+            XP_STATE(s), .setup = begin_turns, .threads = {leads, rig_works, rig_works},
+            .check = check_all, .bound = 2)
+
+XP_SCENARIO(scan_shards_turns_stop, .about = "one that waits for its next turn is freed, once",
+            XP_STATE(s), .setup = begin_turns, .threads = {leads, rig_works, rig_stops},
+            .check = check_stopped, .bound = 2)
 
 /* As in a pass over large objects: each has all of the memory. */
 static void begin_alone(void)

@@ -105,7 +105,11 @@ static void walk(const struct weir__git_plan *plan, uint64_t memory, unsigned pa
                  struct walked *walked)
 {
     const struct weir__git_spill spill = {.open = open_file, .bytes_max = UINT64_C(1) << 30};
-    struct weir__git_visitor visitor = {on_enter, on_leave, on_too_large, on_trouble, walked};
+    struct weir__git_visitor visitor = {.enter = on_enter,
+                                        .leave = on_leave,
+                                        .too_large = on_too_large,
+                                        .trouble = on_trouble,
+                                        .arg = walked};
     struct weir__git_walk_options options;
     struct weir__git_walk_totals totals = {0};
     uint32_t bounds[4];

@@ -22,9 +22,9 @@ static void check_packed(const char *bytes, size_t length, size_t id_size)
     while ((result = weir__git_packed_ref_next(bytes, length, id_size, &at, &line, &ref, why))) {
         HOLDS(at > before && at <= length);
         before = at;
+        HOLDS(ref.name >= bytes && ref.name + ref.name_length <= bytes + length);
         if (result < 0)
             continue;
-        HOLDS(ref.name >= bytes && ref.name + ref.name_length <= bytes + length);
         HOLDS(weir__git_ref_name_is_valid(ref.name, ref.name_length));
         HOLDS(!memchr(ref.name, '\n', ref.name_length) && !memchr(ref.name, 0, ref.name_length));
     }

@@ -67,6 +67,14 @@ static void ask(void *arg, struct weir__matcher *matchers, size_t count)
     }
 }
 
+/* Of a rule that asks for nothing else, the path is what is found: each is another finding. Of an
+ * archive its members may be. */
+static void put_itself(struct verdict *verdict, struct weir__matcher *matcher, bool is_opened)
+{
+    if (is_opened || has(verdict, matcher, verdict->path) || has(verdict, matcher, verdict->inside))
+        weir__hash_update(&verdict->hash, verdict->path, strlen(verdict->path));
+}
+
 static uint64_t first_of(const struct weir__hash *hash)
 {
     unsigned char digest[WEIR__HASH_SIZE];
@@ -96,8 +104,11 @@ int weir__scanner_verdict(struct weir__scanner *scanner, const char *path, bool 
             result = open_path(&verdict.opened[i], i == 0 ? path : verdict.inside);
     }
     for (uint32_t i = 0; i < engine->count && result == 0; i++)
-        if (engine->prepared[i].rule->path)
+        if (engine->prepared[i].rule->path) {
             ask(&verdict, &scanner->paths[i], 1);
+            if (!engine->prepared[i].rule->regex)
+                put_itself(&verdict, &scanner->paths[i], is_opened);
+        }
     if (result == 0) {
         weir__allow_each_paths(scanner, &verdict, ask);
         *ret_verdict = first_of(&verdict.hash);

@@ -48,8 +48,8 @@ static struct weir__git_attribute *make(const struct weir__git_attribute_options
         a->options.paths_max = WEIR__GIT_PATHS_DEFAULT;
     if (a->options.bytes_max == 0)
         a->options.bytes_max = WEIR__GIT_TREE_MEMORY;
-    if (a->options.steps_max == 0)
-        a->options.steps_max = WEIR__GIT_STEPS_DEFAULT;
+    if (a->options.again_max == 0)
+        a->options.again_max = WEIR__GIT_AGAIN_DEFAULT;
     weir__git_set_init(&a->own_wanted, options->id_size, 0, 0);
     a->wanted = &a->own_wanted;
     weir__trees_init(&a->trees, options->id_size, a->options.bytes_max);

@@ -32,10 +32,11 @@
  * costs time and is counted in `forgotten`. paths_max paths of a blob (the first by name), and
  * their number besides, up to WEIR__GIT_PATHS_COUNTED in all; a path is cut at
  * WEIR__GIT_SHOWN_PATH_MAX bytes. WEIR__GIT_LOOKS_MAX looks of a blob; is_cut says that there are
- * more. A commit in which one tree lies in another again and again, so
- * that it has more than steps_max places to look at, is looked at with each tree once: has_more
- * and is_cut say that paths are missing. Of a merge the first WEIR__GIT_PARENTS_COMPARED parents
- * are compared.
+ * more. Trees that lie in one commit at several places are looked at in each of them, up to
+ * again_max places in all commits together; from there on once in a commit: has_more and is_cut say
+ * that paths are missing. Among them may be that of an older commit where a parent is younger than
+ * its child, else the first commit is the same. Of a merge the first WEIR__GIT_PARENTS_COMPARED
+ * parents are compared.
  *
  * Threads: none. One attribution is used by one thread at a time; forks by one thread each.
  *
@@ -55,7 +56,7 @@
 #define WEIR__GIT_PATHS_COUNTED    4000000u
 #define WEIR__GIT_SHOWN_PATH_MAX   65536u
 #define WEIR__GIT_PARENTS_COMPARED 64u
-#define WEIR__GIT_STEPS_DEFAULT    1000000u
+#define WEIR__GIT_AGAIN_DEFAULT    250000u
 #define WEIR__GIT_TREE_BYTES_MAX   (256u << 20)
 #define WEIR__GIT_TREE_MEMORY      (256u << 20) /* bytes_max by default */
 
@@ -73,7 +74,7 @@ struct weir__git_attribute_options {
     unsigned paths_max;                           /* 0: WEIR__GIT_PATHS_DEFAULT */
     uint64_t bytes_max;                           /* 0: WEIR__GIT_TREE_MEMORY */
     const char *exceeded;                         /* what is told then; NULL: the number */
-    uint64_t steps_max;                           /* of one commit; 0: WEIR__GIT_STEPS_DEFAULT */
+    uint64_t again_max;                           /* 0: WEIR__GIT_AGAIN_DEFAULT */
     void (*problem)(void *arg, const char *text); /* or NULL */
     void *problem_arg;
     struct weir_cancel *stop; /* or NULL */

@@ -73,6 +73,7 @@ struct weir__compare_frame {
     uint32_t remain, next;
     size_t parents_from, parents_count; /* among the parents */
     size_t path_length;
+    bool is_again;
 };
 
 struct weir__compare {
@@ -81,8 +82,9 @@ struct weir__compare {
     uint32_t *parents;
     size_t parents_count, parents_room;
     struct weir__buffer path;
-    uint64_t turn, steps;
-    bool is_cut; /* some places were passed over */
+    uint64_t turn;
+    uint64_t again; /* places in trees that a commit has more than once, of all commits so far */
+    bool is_cut;    /* some places were passed over */
 };
 
 /* What was found about a wanted blob. */

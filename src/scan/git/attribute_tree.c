@@ -128,8 +128,8 @@ static int take_entries(struct weir__git_attribute *a, const struct weir__git_id
     if (result == -WEIR_E_NO_MEMORY || result == -WEIR_E_CANCELED)
         return result;
     if (result) {
-        weir__attribute_tell(a, "tree %s: %s", weir__git_id_hex(id, id_size, hex),
-                             weir_error_text(result));
+        weir__attribute_tell(a, "object %s: %s", weir__git_id_hex(id, id_size, hex),
+                             weir__git_get_problem(result));
         return 0;
     }
     if (type != WEIR__GIT_TREE) {

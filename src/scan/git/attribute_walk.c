@@ -65,7 +65,8 @@ static int push_parents(struct weir__git_attribute *a, const struct weir__compar
     return 0;
 }
 
-static int push(struct weir__git_attribute *a, uint32_t remain, size_t parents_from)
+/* is_again: this commit has it at another place too, or what it lies in. */
+static int push(struct weir__git_attribute *a, uint32_t remain, size_t parents_from, bool is_again)
 {
     struct weir__compare *compare = &a->compare;
     int error = weir__attribute_room((void **)&compare->frames, &compare->frames_room,
@@ -78,21 +79,18 @@ static int push(struct weir__git_attribute *a, uint32_t remain, size_t parents_f
         .parents_from = parents_from,
         .parents_count = compare->parents_count - parents_from,
         .path_length = weir__buffer_length(&compare->path),
+        .is_again = is_again,
     };
     return 0;
 }
 
-/* A tree below: entered, unless a parent has the same, or it was seen and there is too much. */
+/* A tree below: entered, unless a parent has the same. */
 static int descend(struct weir__git_attribute *a, const struct weir__compare_frame *above,
                    const struct weir__remain_entry *entry)
 {
     struct weir__compare *compare = &a->compare;
     size_t parents_from = compare->parents_count;
-    if (compare->steps > a->options.steps_max &&
-        a->trees.remains[entry->target].seen == compare->turn) {
-        compare->is_cut = true;
-        return 0;
-    }
+    bool is_again = above->is_again || a->trees.remains[entry->target].seen == compare->turn;
     int error = push_parents(a, above, entry);
     for (size_t i = parents_from; !error && i < compare->parents_count; i++)
         if (compare->parents[i] == entry->target) {
@@ -106,7 +104,7 @@ static int descend(struct weir__git_attribute *a, const struct weir__compare_fra
         error = weir__buffer_putc(&compare->path, '/');
     if (error)
         return error == -WEIR_E_OVERFLOW ? -WEIR_E_TOO_LARGE : error;
-    return push(a, entry->target, parents_from);
+    return push(a, entry->target, parents_from, is_again);
 }
 
 static int meet(struct weir__git_attribute *a, const struct weir__compare_frame *frame,
@@ -131,13 +129,15 @@ static int run(struct weir__git_attribute *a, uint32_t place, each_fn *each)
         struct weir__compare_frame frame = compare->frames[compare->frames_count - 1];
         weir__buffer_truncate(&compare->path, frame.path_length);
         compare->parents_count = frame.parents_from + frame.parents_count;
-        if (frame.next == a->trees.remains[frame.remain].entries_count) {
+        bool is_enough = frame.is_again && compare->again >= a->options.again_max;
+        compare->is_cut |= is_enough;
+        if (is_enough || frame.next == a->trees.remains[frame.remain].entries_count) {
             compare->parents_count = frame.parents_from;
             compare->frames_count--;
             continue;
         }
         compare->frames[compare->frames_count - 1].next++;
-        compare->steps++;
+        compare->again += frame.is_again;
         struct weir__remain_entry entry = *entry_of(&a->trees, frame.remain, frame.next);
         int error =
             entry.is_tree ? descend(a, &frame, &entry) : meet(a, &frame, &entry, place, each);
@@ -152,7 +152,7 @@ static int mark_cut(struct weir__git_attribute *a, uint32_t remain)
 {
     struct weir__compare *compare = &a->compare;
     compare->turn++;
-    int error = push(a, remain, 0);
+    int error = push(a, remain, 0, false);
     while (!error && compare->frames_count > 0) {
         struct weir__compare_frame *frame = &compare->frames[compare->frames_count - 1];
         if (frame->next == a->trees.remains[frame->remain].entries_count) {
@@ -163,7 +163,7 @@ static int mark_cut(struct weir__git_attribute *a, uint32_t remain)
         if (!entry->is_tree)
             a->found[entry->target].has_more = a->found[entry->target].is_cut = true;
         else if (a->trees.remains[entry->target].seen != compare->turn)
-            error = push(a, entry->target, 0);
+            error = push(a, entry->target, 0, false);
     }
     return error;
 }
@@ -173,7 +173,6 @@ int weir__compare_run(struct weir__git_attribute *a, uint32_t remain, const uint
 {
     struct weir__compare *compare = &a->compare;
     compare->frames_count = compare->parents_count = 0;
-    compare->steps = 0;
     compare->is_cut = false;
     compare->turn++;
     weir__buffer_truncate(&compare->path, 0);
@@ -184,7 +183,7 @@ int weir__compare_run(struct weir__git_attribute *a, uint32_t remain, const uint
         error = add_parent(compare, 0, others[i]);
     }
     if (!error)
-        error = push(a, remain, 0);
+        error = push(a, remain, 0, false);
     if (!error)
         error = run(a, place, each);
     return error || !compare->is_cut ? error : mark_cut(a, remain);

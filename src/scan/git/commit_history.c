@@ -22,7 +22,8 @@ int weir__git_history_init(struct weir__git_history *history,
     *history = (struct weir__git_history){._options = *options, ._since = WEIR__GIT_SINCE_EVER};
     weir__git_set_init(&history->_set, options->id_size, extra, options->bytes_max);
     weir__git_set_init(&history->_shallow, options->id_size, 0, options->bytes_max);
-    weir__buffer_init(&history->_bytes, WEIR__GIT_COMMIT_BYTES_MAX);
+    weir__buffer_init(&history->_bytes,
+                      options->object_max ? options->object_max : WEIR__GIT_COMMIT_BYTES_MAX);
     for (size_t i = 0; i < options->shallow_count; i++) {
         int error = weir__git_set_add(&history->_shallow, &options->shallow[i], &ignored);
         if (error < 0)
@@ -159,10 +160,12 @@ static int grow_edges(struct weir__git_history *history)
 {
     size_t at = (size_t)(history->_edges_count / WEIR__EDGES_BLOCK);
     uint64_t bytes = WEIR__EDGES_BLOCK * sizeof(uint32_t), most = history->_options.bytes_max;
+    uint64_t queue = history->_heap_room * sizeof(*history->_heap);
     if (at < history->_edges_room && history->_edges[at])
         return 0;
     if (history->_edges_count + WEIR__EDGES_BLOCK >= UINT32_MAX ||
-        (most && weir__git_set_bytes(&history->_set) + history->_edges_bytes + bytes > most))
+        (most &&
+         weir__git_set_bytes(&history->_set) + history->_edges_bytes + queue + bytes > most))
         return -WEIR_E_TOO_LARGE;
     if (at >= history->_edges_room) {
         size_t room = history->_edges_room ? history->_edges_room * 2 : EDGES_ROOM_FIRST;
@@ -180,13 +183,14 @@ static int grow_edges(struct weir__git_history *history)
     return 0;
 }
 
-/* The set and the edges share the limit. */
-static int add_id(struct weir__git_history *history, const struct weir__git_id *id,
-                  uint32_t *ret_number)
+/* The set, the edges and the queue share the limit. */
+int weir__git_history_add(struct weir__git_history *history, const struct weir__git_id *id,
+                          uint32_t *ret_number)
 {
     uint64_t most = history->_options.bytes_max;
+    uint64_t others = history->_edges_bytes + history->_heap_room * sizeof(*history->_heap);
     if (most)
-        history->_set._bytes_max = most > history->_edges_bytes ? most - history->_edges_bytes : 1;
+        history->_set._bytes_max = most > others ? most - others : 1;
     return weir__git_set_add(&history->_set, id, ret_number);
 }
 
@@ -196,7 +200,7 @@ static int add_parent(struct weir__git_history *history, const struct weir__git_
     int error = grow_edges(history);
     if (error)
         return error;
-    error = add_id(history, id, ret_parent);
+    error = weir__git_history_add(history, id, ret_parent);
     if (error < 0)
         return error;
     if (position != WEIR__GIT_GRAPH_NONE)
@@ -306,7 +310,7 @@ static int load_object(struct weir__git_history *history, uint32_t number, bool 
     if (error == -WEIR_E_NO_MEMORY || error == -WEIR_E_CANCELED)
         return error;
     if (error) {
-        weir__git_history_tell(history, "commit %s: %s", hex, weir_error_text(error));
+        weir__git_history_tell(history, "object %s: %s", hex, weir__git_get_problem(error));
         return 0;
     }
     if (type != WEIR__GIT_COMMIT) {

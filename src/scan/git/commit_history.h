@@ -53,11 +53,12 @@ struct weir__git_history_options {
     size_t id_size;
     weir__git_get_fn *get;
     void *get_arg;
-    const struct weir__git_graph *graph;          /* or NULL */
-    const struct weir__git_id *shallow;           /* commits without their parents */
-    size_t shallow_count;                         /* above 0: the graph is not used */
-    uint64_t bytes_max;                           /* 0: no limit */
-    bool has_trees;                               /* the tree of each commit is kept */
+    const struct weir__git_graph *graph; /* or NULL */
+    const struct weir__git_id *shallow;  /* commits without their parents */
+    size_t shallow_count;                /* above 0: the graph is not used */
+    uint64_t bytes_max;                  /* 0: no limit */
+    uint64_t object_max;                 /* of one commit or tag; 0: WEIR__GIT_COMMIT_BYTES_MAX */
+    bool has_trees;                      /* the tree of each commit is kept */
     void (*problem)(void *arg, const char *text); /* or NULL */
     void *problem_arg;
     struct weir_cancel *stop; /* or NULL */

@@ -28,6 +28,10 @@
 #define WEIR__EDGE_LAST    UINT32_C(0x80000000)
 #define WEIR__EDGES_BLOCK  65536u
 
+/* The number of a commit, which is added if it is not known; within the limit. */
+WEIR_MUST_USE int weir__git_history_add(struct weir__git_history *history,
+                                        const struct weir__git_id *id, uint32_t *ret_number);
+
 /* Says it to whoever listens, and counts it. */
 __attribute__((cold, format(printf, 2, 3))) void
 weir__git_history_tell(struct weir__git_history *history, const char *format, ...);

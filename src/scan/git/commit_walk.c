@@ -179,7 +179,7 @@ static int start(struct weir__git_history *history, const struct weir__git_id *i
                  bool may_be_gone)
 {
     uint32_t number;
-    int error = weir__git_set_add(&history->_set, id, &number);
+    int error = weir__git_history_add(history, id, &number);
     return error < 0 ? error : colour(history, number, colours, may_be_gone);
 }
 

@@ -10,6 +10,7 @@
 #include "discover.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "index_file.h"
@@ -42,6 +43,21 @@ struct modules {
     char absent[ABSENT_NAMED * (WEIR__CLIP_SIZE + 4)];
 };
 
+/* What is wrong with a submodule's own is told when that is asked for them, as a repository like
+ * others. */
+__attribute__((cold, format(printf, 2, 3))) static void tell_own(struct modules *modules,
+                                                                 const char *format, ...)
+{
+    char text[2 * WEIR__GIT_FIND_WHY_MAX];
+    va_list args;
+    if (!modules->is_first)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    weir__git_finding_tell(&modules->finding, "%s", text);
+}
+
 /* folder/name, or name alone when it begins at the root. One path has one spelling: the folder may
  * end with '/'. False: too long. */
 static bool join(char path[PATH_MAX_BYTES], const char *folder, const char *name)
@@ -53,6 +69,50 @@ static bool join(char path[PATH_MAX_BYTES], const char *folder, const char *name
     return length > 0 && (size_t)length < PATH_MAX_BYTES;
 }
 
+/* The path without "." and "..", as far as its bytes say. */
+static void collapse(const char *path, char plain[PATH_MAX_BYTES])
+{
+    size_t least = path[0] == '/', length = least; /* least: what no ".." takes away */
+    plain[0] = '/';
+    for (const char *at = path; *at;) {
+        size_t part = strcspn(at, "/");
+        if (part == 2 && at[0] == '.' && at[1] == '.' && length > least) {
+            while (length > least && plain[length - 1] != '/')
+                length--;
+            length -= length > least;
+        } else if (part > 0 && !(part == 1 && at[0] == '.')) {
+            if (length > 0 && plain[length - 1] != '/')
+                plain[length++] = '/';
+            memcpy(plain + length, at, part);
+            length += part;
+            if (part == 2 && at[0] == '.' && at[1] == '.')
+                least = length;
+        }
+        at += part;
+        at += *at == '/';
+    }
+    plain[length] = '\0';
+}
+
+/* Files .git and commondir lead there by "..", from wherever they are: one folder has one spelling.
+ * Not if a symlink makes it another one. */
+static void tidy(char path[PATH_MAX_BYTES])
+{
+    char plain[PATH_MAX_BYTES];
+    struct stat st, same;
+    collapse(path, plain);
+    if (plain[0] && weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0 &&
+        weir__sys_fstatat(AT_FDCWD, plain, &same, 0) == 0 && st.st_dev == same.st_dev &&
+        st.st_ino == same.st_ino)
+        memcpy(path, plain, strlen(plain) + 1);
+}
+
+static bool is_link(const char *path)
+{
+    struct stat st;
+    return weir__sys_fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+}
+
 /* Everything below modules/ of a repository, or below worktrees/, which have such a folder each.
  * One that has none has no submodules there. */
 static int walk(struct modules *modules, const char *commondir, const char *name)
@@ -61,6 +121,11 @@ static int walk(struct modules *modules, const char *commondir, const char *name
     if (!join(path, commondir, name)) {
         weir__git_finding_tell(&modules->finding, "the path of '%s' is too long",
                                WEIR__CLIPPED(commondir));
+        return 0;
+    }
+    tidy(path);
+    if (is_link(path)) {
+        tell_own(modules, "'%s' is a symlink, which is not followed", WEIR__CLIPPED(path));
         return 0;
     }
     uint64_t before = modules->finding.stats.folders;
@@ -89,22 +154,31 @@ static bool is_inside(const char *path)
     return true;
 }
 
-/* Whether it is below modules/ of that folder, where it is called as it was when it came. */
-static bool is_kept(int dir, const char *above, const char *path)
+/* Whether it is below modules/ of that folder, where it is called as it was when it came; and not
+ * by a symlink, which the walk does not follow either. */
+static bool is_kept(int dir, const char *path)
 {
     char name[PATH_MAX_BYTES];
     struct stat st;
-    int length = snprintf(name, sizeof(name), "%s/modules/%s/HEAD", above, path);
-    return length > 0 && (size_t)length < sizeof(name) &&
-           weir__sys_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    int length = snprintf(name, sizeof(name), "modules/%s", path);
+    int fd = length > 0 && (size_t)length < sizeof(name) ? weir__git_open_inside(dir, name) : -1;
+    bool is_it = fd >= 0 && weir__sys_fstatat(fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) == 0;
+    weir__sys_close(fd);
+    return is_it;
 }
 
-/* It is not checked out. If it is kept all the same, it is found there; if not, nobody has it. Of a
- * submodule its own are told when it is asked for them, as a repository like others. */
+static bool is_kept_in_common(const struct modules *modules, const char *path)
+{
+    int fd = weir__sys_openat(AT_FDCWD, modules->options->commondir, O_RDONLY | O_DIRECTORY, 0);
+    bool is_it = fd >= 0 && is_kept(fd, path);
+    weir__sys_close(fd);
+    return is_it;
+}
+
+/* It is not checked out. If it is kept all the same, it is found there; if not, nobody has it. */
 static void note_absent(struct modules *modules, const char *path)
 {
-    if (!modules->is_first || is_kept(modules->git, ".", path) ||
-        is_kept(AT_FDCWD, modules->options->commondir, path))
+    if (!modules->is_first || is_kept(modules->git, path) || is_kept_in_common(modules, path))
         return;
     size_t length = strlen(modules->absent);
     if (modules->absent_count++ < ABSENT_NAMED)
@@ -134,8 +208,7 @@ static int take_module(struct modules *modules, int fd, const char *path, const 
     if (error == -WEIR_E_NO_MEMORY)
         return error;
     if (error) {
-        weir__git_finding_tell(&modules->finding, "the submodule '%s' cannot be used: %s",
-                               WEIR__CLIPPED(path), why);
+        tell_own(modules, "the submodule '%s' cannot be used: %s", WEIR__CLIPPED(path), why);
         return 0;
     }
     if (found.found != WEIR__GIT_FOUND_TREE && found.found != WEIR__GIT_FOUND_LINKED) {
@@ -154,9 +227,8 @@ static int take_link(struct modules *modules, const char *inside)
     char path[PATH_MAX_BYTES];
     const char *worktree = modules->worktree ? modules->worktree : modules->options->gitdir;
     if (!is_inside(inside) || !join(path, worktree, inside)) {
-        weir__git_finding_tell(&modules->finding,
-                               "the index of '%s' has a submodule at '%s', which is no path in it",
-                               WEIR__CLIPPED(worktree), WEIR__CLIPPED(inside));
+        tell_own(modules, "the index of '%s' has a submodule at '%s', which is no path in it",
+                 WEIR__CLIPPED(worktree), WEIR__CLIPPED(inside));
         return 0;
     }
     if (modules->gitlinks++ >= WEIR__GIT_MODULES_MAX)
@@ -170,9 +242,9 @@ static int take_link(struct modules *modules, const char *inside)
         if (errno == ENOENT || errno == ENOTDIR)
             note_absent(modules, inside);
         else
-            weir__git_finding_tell(&modules->finding, "cannot open the submodule '%s': %s",
-                                   WEIR__CLIPPED(path),
-                                   weir_error_text(weir_error_from_errno(errno)));
+            tell_own(modules, "cannot open the submodule '%s': %s", WEIR__CLIPPED(path),
+                     errno == ELOOP ? "a symlink leads there, which is not followed"
+                                    : weir_error_text(weir_error_from_errno(errno)));
         return 0;
     }
     int error = take_module(modules, fd, path, inside);
@@ -276,7 +348,7 @@ static int read_head(struct modules *modules)
     if (error && error != -WEIR_E_NO_MEMORY && error != -WEIR_E_CANCELED) {
         weir__git_finding_tell(&modules->finding,
                                "which submodules it should have is not known: the tree of HEAD: %s",
-                               weir_error_text(error));
+                               weir__git_get_problem(error));
         error = 0;
     }
     return error;
@@ -304,8 +376,7 @@ static int read_index(struct modules *modules, int git, const char *worktree)
     /* What the entries said has no reason of the index. */
     if (error == -WEIR_E_NO_MEMORY || !why[0])
         return error;
-    weir__git_finding_tell(&modules->finding, "the index of '%s': %s", WEIR__CLIPPED(worktree),
-                           why);
+    tell_own(modules, "the index of '%s': %s", WEIR__CLIPPED(worktree), why);
     return 0;
 }
 
@@ -389,12 +460,14 @@ static int run(struct modules *modules)
         else
             error = visit_worktree(modules, path);
     }
+    modules->is_first = true;
     if (!error)
         error = walk(modules, options->commondir, "worktrees");
     if (!error && strcmp(options->gitdir, options->commondir) != 0)
         error = walk(modules, options->commondir, "modules");
     for (size_t at = 0; !error && at < weir__buffer_length(&modules->gitdirs);) {
         const char *gitdir = weir__buffer_text(&modules->gitdirs) + at;
+        modules->is_first = at == 0;
         at += strlen(gitdir) + 1;
         error = walk(modules, gitdir, "modules");
     }

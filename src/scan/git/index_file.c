@@ -185,7 +185,7 @@ static int read_shared(int dir, const struct weir__buffer *file, size_t id_size,
     snprintf(name, sizeof(name), "sharedindex.%s", weir__git_id_hex(id, id_size, hex));
     int error = weir__git_file_read(dir, name, &shared);
     if (error)
-        snprintf(why, WEIR__GIT_FLAW_MAX, "index: %s: %s", name, weir_error_text(error));
+        snprintf(why, WEIR__GIT_FLAW_MAX, "index: %s: %s", name, weir__git_file_why(error));
     else
         error = weir__git_index_parse(weir__buffer_text(file), weir__buffer_length(file), &shared,
                                       id_size, fn, arg, NULL, why);
@@ -203,7 +203,7 @@ int weir__git_index_read(int dir, const char *name, size_t id_size, uint64_t byt
     weir__buffer_init(&file, is_limited ? (size_t)bytes_max : WEIR__GIT_INDEX_BYTES_MAX);
     int error = weir__git_file_read(dir, name, &file);
     if (error) {
-        snprintf(why, WEIR__GIT_FLAW_MAX, "index: %s", weir_error_text(error));
+        snprintf(why, WEIR__GIT_FLAW_MAX, "index: %s", weir__git_file_why(error));
     } else {
         const char *bytes = weir__buffer_text(&file);
         size_t length = weir__buffer_length(&file);

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include <weir/clock.h>
+
 #include "alloc.h"
 #include "store_part.h"
 #include "sys.h"
@@ -343,6 +345,14 @@ static int tell(struct each *each, const struct weir__git_id *id, int code, cons
     return each->visitor->trouble(each->visitor->arg, &trouble);
 }
 
+static int tell_folder(struct each *each, int code)
+{
+    char why[128];
+    snprintf(why, sizeof(why), "the loose objects in its folder '%s' cannot be listed: %s",
+             each->fan, weir_error_text(-code));
+    return tell(each, &(struct weir__git_id){{0}}, code, why);
+}
+
 /* As bytes, or as a file. */
 static int hand_out(struct each *each, const struct weir__git_id *id,
                     const struct weir__git_loose *loose, int file)
@@ -393,7 +403,7 @@ static int visit_file(struct each *each, const struct weir__git_id *id,
     struct filing filing = {.deadline = each->deadline,
                             .file = each->spill->open(each->spill->arg)};
     if (filing.file < 0)
-        return tell(each, id, -filing.file, weir__git_spill_unopened);
+        return tell(each, id, WEIR_E_IO, weir__git_spill_unopened); /* the object is there */
     int result = weir__git_loose_stream(each->folder->fd, id, each->store->id_size,
                                         &each->store->inflater, write_piece, &filing, &why);
     if (result == 0)
@@ -422,10 +432,22 @@ static int visit_large(struct each *each, const struct weir__git_id *id,
     return each->visitor->too_large(each->visitor->arg, id, loose->type, loose->length);
 }
 
+static uint64_t time_of(const struct each *each, const struct weir__git_id *id)
+{
+    char name[NAME_SIZE];
+    struct stat st;
+    name_of(id, each->store->id_size, name);
+    if (weir__sys_fstatat(each->folder->fd, name, &st, 0) < 0)
+        return 0;
+    return (uint64_t)st.st_ctim.tv_sec * WEIR_NS_PER_S + (uint64_t)st.st_ctim.tv_nsec;
+}
+
 static int visit(struct each *each, const struct weir__git_id *id)
 {
     struct weir__git_loose loose = {.memory = NULL};
     const char *why = "";
+    if (each->wish->on_file)
+        each->wish->on_file(each->wish->arg, id, time_of(each, id));
     if (each->wish->is_wanted &&
         !each->wish->is_wanted(each->wish->arg, id, (enum weir__git_type)0))
         return 0;
@@ -480,6 +502,13 @@ static void list_fans(struct each *each)
         memset(each->is_fan, 1, sizeof(each->is_fan));
 }
 
+/* Fans are numbered through all folders of objects; a part has the same ones in each. */
+static unsigned after(unsigned at, unsigned step)
+{
+    unsigned fan = at % FANS + step;
+    return fan < FANS ? at + step : (at / FANS + 1) * FANS + fan % step;
+}
+
 int weir__git_loose_each(struct weir__git_store *store, const struct weir__git_wish *wish,
                          const struct weir__git_visitor *visitor, uint64_t memory_max,
                          const struct weir__git_spill *spill,
@@ -493,20 +522,24 @@ int weir__git_loose_each(struct weir__git_store *store, const struct weir__git_w
                         .deadline = deadline,
                         .memory_max = memory_max,
                         .spill = spill};
-    unsigned step = wish->parts ? wish->parts : 1;
+    unsigned step = wish->parts ? wish->parts : 1, end = store->folders_count * FANS;
     int result = 0;
-    for (unsigned i = 0; i < store->folders_count && result == 0; i++) {
-        each.folder = &store->folders[i];
-        list_fans(&each);
-        for (unsigned fan = wish->part; fan < FANS && result == 0; fan += step) {
-            if (!each.is_fan[fan])
-                continue;
-            snprintf(each.fan, sizeof(each.fan), "%02x", fan & 0xff);
-            result = weir__git_list_folder(each.folder->fd, each.fan, see, &each);
-            if (result != 0 && each.answer == 0)
-                result = tell(&each, &(struct weir__git_id){{0}}, -result,
-                              "a folder of loose objects cannot be listed");
+    for (unsigned at = wish->part; at < end && result == 0; at = after(at, step)) {
+        if (each.folder && visitor->is_over && visitor->is_over(visitor->arg)) {
+            ret_totals->is_left = true;
+            ret_totals->next = at;
+            return 0;
         }
+        if (each.folder != &store->folders[at / FANS]) {
+            each.folder = &store->folders[at / FANS];
+            list_fans(&each);
+        }
+        if (!each.is_fan[at % FANS])
+            continue;
+        snprintf(each.fan, sizeof(each.fan), "%02x", at % FANS);
+        result = weir__git_list_folder(each.folder->fd, each.fan, see, &each);
+        if (result != 0 && each.answer == 0)
+            result = tell_folder(&each, -result);
     }
     return result;
 }

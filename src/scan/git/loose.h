@@ -43,7 +43,8 @@ WEIR_MUST_USE int weir__git_loose_stream(int objects, const struct weir__git_id 
 /* Every loose object of the store, those of alternates included, at depth 0. The wish is asked
  * before the file is opened, with a type of 0; types are looked at afterwards. What takes more than
  * memory_max with its packed bytes is handed out as a file, if there is a spill and it fits there,
- * else told as too large. With parts, it is every so manieth of their folders, from that one on.
+ * else told as too large. With parts, it is every so manieth of their folders, from that one on; a
+ * part that a walk before this one has given as `next` goes on where that one ended.
  * Trouble names the file's folder in place of a pack. A file that is gone
  * when it is opened is trouble (NotFound): it was packed or pruned, so list the packs anew.
  */

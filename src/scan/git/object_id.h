@@ -40,6 +40,18 @@ enum weir__git_type {
 typedef int weir__git_get_fn(void *arg, const struct weir__git_id *id,
                              enum weir__git_type *ret_type, struct weir__buffer *bytes);
 
+/* What is said of an object that nobody has, wherever that shows; where it should be may stand
+ * between the two. */
+#define WEIR__GIT_MISSING      "it is missing"
+#define WEIR__GIT_MISSING_CURE "; 'git fetch --refetch' brings it if the remote has it"
+
+/* Of one that such a function has failed on. */
+static inline const char *weir__git_get_problem(int error)
+{
+    return error == -WEIR_E_NOT_FOUND ? WEIR__GIT_MISSING WEIR__GIT_MISSING_CURE
+                                      : weir_error_text(error);
+}
+
 /* "commit", "tree", "blob", "tag"; "object" for any other number. */
 static inline const char *weir__git_type_name(enum weir__git_type type)
 {

@@ -18,7 +18,7 @@
 #include "inflate_object.h"
 #include "mapped.h"
 
-#define WEIR__GIT_PACK_NAME_SIZE 128u
+#define WEIR__GIT_PACK_NAME_SIZE 272u /* of the longest name that a file may have */
 #define WEIR__GIT_NONE           UINT32_MAX
 
 struct weir__git_pack {

@@ -63,10 +63,17 @@ struct weir__git_wish {
      * inflated. */
     bool (*is_wanted)(void *arg, const struct weir__git_id *id, enum weir__git_type type);
     void *arg;
-    /* Of loose objects: one of so many parts. 0 parts: all of them. Packs have a plan for that. */
+    /* Of loose objects: when the file was changed, before it is asked for; or NULL. 0: it is gone.
+     */
+    void (*on_file)(void *arg, const struct weir__git_id *id, uint64_t time_ns);
+    /* Of these, too: one of so many parts. 0 parts: all of them. Packs have a plan for that. */
     uint32_t part, parts;
 };
 #define WEIR__GIT_ALL_TYPES 0x1eu
+
+/* Whether all packed bytes are those that the index has the checksums of, and nothing leads out of
+ * the pack. Corrupt, Io; Unsupported: nobody can say, as in an index of version 1. */
+WEIR_MUST_USE int weir__git_plan_check(const struct weir__git_plan *plan);
 
 /* May be done again, with another wish. Io. */
 WEIR_MUST_USE int weir__git_plan_mark(struct weir__git_plan *plan,

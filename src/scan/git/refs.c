@@ -37,7 +37,7 @@ size_t weir__git_refs_part(const struct weir__git_refs *refs, size_t most)
 static uint64_t left_of(const struct weir__git_refs *refs, uint64_t has)
 {
     uint64_t kept = refs->_room * sizeof(*refs->list) + refs->_logs_room * sizeof(*refs->logs) +
-                    refs->_names._capacity - has;
+                    refs->_nowhere_room * sizeof(*refs->_nowhere) + refs->_names._capacity - has;
     uint64_t most = refs->_options.bytes_max > 0 ? refs->_options.bytes_max : UINT64_MAX;
     return kept < most ? most - kept : 0;
 }
@@ -84,6 +84,7 @@ void weir__git_refs_fini(struct weir__git_refs *refs)
     let_go(refs);
     weir__base_free(refs->list);
     weir__base_free(refs->logs);
+    weir__base_free(refs->_nowhere);
     weir__buffer_fini(&refs->_names);
     *refs = (struct weir__git_refs){0};
 }
@@ -136,7 +137,7 @@ static enum weir__git_ref_kind kind_of(const char *name)
     return strcmp(name, "HEAD") == 0 ? WEIR__GIT_REF_HEAD : WEIR__GIT_REF_OTHER;
 }
 
-static int put_name(struct weir__git_refs *refs, const char *text, size_t length, size_t *ret_at)
+int weir__git_refs_put(struct weir__git_refs *refs, const char *text, size_t length, size_t *ret_at)
 {
     size_t at = weir__buffer_length(&refs->_names);
     if (at + length + 1 > left_of(refs, refs->_names._capacity))
@@ -169,9 +170,9 @@ int weir__git_refs_add(struct weir__git_refs *refs, const char *name, size_t nam
         refs->list = list;
         refs->_room = room;
     }
-    int error = put_name(refs, name, name_length, &ref._name);
+    int error = weir__git_refs_put(refs, name, name_length, &ref._name);
     if (!error && target)
-        error = put_name(refs, target, strlen(target), &ref._target);
+        error = weir__git_refs_put(refs, target, strlen(target), &ref._target);
     if (error)
         return error;
     ref.is_symbolic = target != NULL;
@@ -191,7 +192,7 @@ static int read_packed(struct weir__git_refs *refs, int common_fd, char why[WEIR
     if (result == -WEIR_E_NOT_FOUND)
         return 0;
     if (result) {
-        snprintf(why, WEIR__GIT_FLAW_MAX, "packed-refs: %s", weir_error_text(result));
+        snprintf(why, WEIR__GIT_FLAW_MAX, "packed-refs: %s", weir__git_file_why(result));
         return result;
     }
     const char *bytes = weir__buffer_text(&refs->_file);
@@ -200,6 +201,9 @@ static int read_packed(struct weir__git_refs *refs, int common_fd, char why[WEIR
            0) {
         if (result < 0) {
             weir__git_refs_tell(refs, "packed-refs: %s", why);
+            int error = weir__git_refs_note(refs, packed.name, packed.name_length);
+            if (error)
+                return error;
             continue;
         }
         struct weir__git_ref ref = {
@@ -212,6 +216,12 @@ static int read_packed(struct weir__git_refs *refs, int common_fd, char why[WEIR
 }
 
 /* --- loose --- */
+
+static int note_both(struct weir__git_refs *refs, const char *name, const char *target)
+{
+    int error = weir__git_refs_note(refs, name, strlen(name));
+    return error ? error : weir__git_refs_note(refs, target, strlen(target));
+}
 
 /* "ref: NAME" or an id, and white space. */
 static int add_content(struct weir__git_refs *refs, const char *name, char *text)
@@ -226,7 +236,7 @@ static int add_content(struct weir__git_refs *refs, const char *name, char *text
             return weir__git_refs_add(refs, name, strlen(name), &ref, target);
         weir__git_refs_tell(refs, "ref '%s': it names '%s', which git does not allow",
                             WEIR__CLIPPED(name), WEIR__CLIPPED(target));
-        return 0;
+        return note_both(refs, name, target);
     }
     bool has_id = length >= digits &&
                   weir__git_id_from_hex(&ref.id, text, refs->_options.id_size) == 0 &&
@@ -235,7 +245,7 @@ static int add_content(struct weir__git_refs *refs, const char *name, char *text
         return weir__git_refs_add(refs, name, strlen(name), &ref, NULL);
     weir__git_refs_tell(refs, "ref '%s': its file holds neither an id nor 'ref:'",
                         WEIR__CLIPPED(name));
-    return 0;
+    return weir__git_refs_note(refs, name, strlen(name));
 }
 
 static int read_loose(struct weir__git_refs *refs, int dir, const char *path, const char *name)
@@ -250,8 +260,8 @@ static int read_loose(struct weir__git_refs *refs, int dir, const char *path, co
     } else if (error == -WEIR_E_NOT_FOUND) {
         error = 0; /* deleted or packed since the folder was read */
     } else if (error != -WEIR_E_NO_MEMORY) {
-        weir__git_refs_tell(refs, "ref '%s': %s", WEIR__CLIPPED(name), weir_error_text(error));
-        error = 0;
+        weir__git_refs_tell(refs, "ref '%s': %s", WEIR__CLIPPED(name), weir__git_file_why(error));
+        error = weir__git_refs_note(refs, name, strlen(name));
     }
     weir__buffer_fini(&file);
     return error;
@@ -266,13 +276,13 @@ static int read_symlink(struct weir__git_refs *refs, int dir, const char *path, 
     if (length < 0) {
         weir__git_refs_tell(refs, "ref '%s': %s", WEIR__CLIPPED(name),
                             weir_error_text(weir_error_from_errno(errno)));
-        return 0;
+        return weir__git_refs_note(refs, name, strlen(name));
     }
     target[length] = '\0';
     if (weir__git_ref_name_is_valid(target, (size_t)length))
         return weir__git_refs_add(refs, name, strlen(name), &ref, target);
     weir__git_refs_tell(refs, "ref '%s': a symlink that is not followed", WEIR__CLIPPED(name));
-    return 0;
+    return note_both(refs, name, target);
 }
 
 /* One entry of the folder `path`; prefix is what names begin with beside it. */
@@ -288,7 +298,7 @@ static int take_entry(struct weir__git_refs *refs, int dir, const char *prefix, 
     int name_length = snprintf(name, sizeof(name), "%s%s", prefix, below);
     if (length < 0 || name_length < 0 || (size_t)name_length >= sizeof(name)) {
         weir__git_refs_tell(refs, "ref '%s': its name is too long", WEIR__CLIPPED(below));
-        return 0;
+        return weir__git_refs_note(refs, below, strlen(below));
     }
     if (kind == 'd') {
         int error = weir__buffer_reserve(&refs->_folders, (size_t)length + 1);
@@ -298,14 +308,14 @@ static int take_entry(struct weir__git_refs *refs, int dir, const char *prefix, 
     }
     if (!weir__git_ref_name_is_valid(below, (size_t)length)) {
         weir__git_refs_tell(refs, "ref '%s': not a name that git allows", WEIR__CLIPPED(name));
-        return 0;
+        return weir__git_refs_note(refs, name, (size_t)name_length);
     }
     if (kind == 'l')
         return read_symlink(refs, dir, below, name);
     if (kind == 'f')
         return read_loose(refs, dir, below, name);
     weir__git_refs_tell(refs, "ref '%s': not a file", WEIR__CLIPPED(name));
-    return 0;
+    return weir__git_refs_note(refs, name, (size_t)name_length);
 }
 
 int weir__git_refs_each(struct weir__git_refs *refs, int dir, const char *prefix, const char *top,
@@ -324,7 +334,7 @@ int weir__git_refs_each(struct weir__git_refs *refs, int dir, const char *prefix
         }
         if (error) {
             weir__git_refs_tell(refs, "folder '%s': %s", WEIR__CLIPPED(path),
-                                weir_error_text(error));
+                                weir__git_file_why(error));
             error = 0;
         }
         size_t length = weir__buffer_length(&refs->_entries);
@@ -353,12 +363,19 @@ static int read_worktree(struct weir__git_refs *refs, int common_fd, const char 
     snprintf(path, sizeof(path), "worktrees/%s", worktree);
     snprintf(name, sizeof(name), "worktrees/%s/HEAD", worktree);
     int error = read_head(refs, common_fd, name, name);
-    int dir =
-        error ? -1 : weir__sys_openat(common_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (dir < 0)
+    if (error)
         return error;
+    int dir = weir__sys_openat(common_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (dir < 0) {
+        if (errno != ENOENT)
+            weir__git_refs_tell(refs, "folder '%s': %s", WEIR__CLIPPED(path),
+                                weir_error_text(weir_error_from_errno(errno)));
+        return 0;
+    }
     snprintf(path, sizeof(path), "worktrees/%s/", worktree);
     error = weir__git_refs_each(refs, dir, path, "refs", take_entry);
+    if (!error && refs->_options.has_pseudo)
+        error = weir__git_refs_read_pseudo(refs, dir, path);
     if (!error && refs->_options.has_logs)
         error = weir__git_refs_each(refs, dir, path, "logs", weir__git_refs_take_log);
     weir__sys_close(dir);
@@ -373,13 +390,16 @@ static int read_worktrees(struct weir__git_refs *refs, int common_fd)
     if (error == -WEIR_E_NOT_FOUND) {
         error = 0;
     } else if (error && error != -WEIR_E_NO_MEMORY) {
-        weir__git_refs_tell(refs, "folder 'worktrees': %s", weir_error_text(error));
+        weir__git_refs_tell(refs, "folder 'worktrees': %s", weir__git_file_why(error));
         error = 0;
     }
     for (size_t at = 0; !error && at < weir__buffer_length(&names);) {
         const char *one = weir__buffer_text(&names) + at;
         if (one[0] == 'd')
             error = read_worktree(refs, common_fd, one + 1);
+        else if (one[0] == 'l')
+            weir__git_refs_tell(refs, "'worktrees/%s': a symlink that is not followed",
+                                WEIR__CLIPPED(one + 1));
         at += strlen(one) + 1;
     }
     weir__buffer_fini(&names);
@@ -428,9 +448,10 @@ const struct weir__git_ref *weir__git_refs_find(const struct weir__git_refs *ref
     return NULL;
 }
 
-static void resolve_refs(struct weir__git_refs *refs)
+static int resolve_refs(struct weir__git_refs *refs)
 {
     size_t kept = 0;
+    int error = 0;
     for (size_t i = 0; i < refs->count; i++) {
         const struct weir__git_ref *at = &refs->list[i];
         for (unsigned depth = 0; at && at->is_symbolic; depth++)
@@ -444,12 +465,20 @@ static void resolve_refs(struct weir__git_refs *refs)
         }
     }
     for (size_t i = 0; i < refs->count; i++) {
-        if (refs->list[i].is_symbolic && weir__git_id_is_zero(&refs->list[i].id))
-            refs->dangling++;
-        else
-            refs->list[kept++] = refs->list[i];
+        const struct weir__git_ref *ref = &refs->list[i];
+        if (!ref->is_symbolic || !weir__git_id_is_zero(&ref->id)) {
+            refs->list[kept++] = *ref;
+            continue;
+        }
+        refs->dangling++;
+        if (!error)
+            error = weir__git_refs_note_at(refs, ref->_name);
+        if (!error)
+            error = weir__git_refs_note_at(refs, ref->_target);
     }
     refs->count = kept;
+    weir__git_refs_sort_nowhere(refs);
+    return error;
 }
 
 static int read_all(struct weir__git_refs *refs, int git_fd, int common_fd,
@@ -466,7 +495,9 @@ static int read_all(struct weir__git_refs *refs, int git_fd, int common_fd,
     if (!error)
         error = read_worktrees(refs, common_fd);
     if (!error && refs->_options.has_pseudo)
-        error = weir__git_refs_read_pseudo(refs, git_fd);
+        error = weir__git_refs_read_pseudo(refs, git_fd, "");
+    if (!error && refs->_options.has_pseudo && is_linked)
+        error = weir__git_refs_read_pseudo(refs, common_fd, "main-worktree/");
     if (!error)
         error = refs->_options.has_logs
                     ? weir__git_refs_each(refs, common_fd, "", "logs", weir__git_refs_take_log)
@@ -492,7 +523,8 @@ int weir__git_refs_read(struct weir__git_refs *refs, char why[WEIR__GIT_FLAW_MAX
         error = read_all(refs, git_fd, common_fd, why);
     let_go(refs);
     sort_refs(refs);
-    resolve_refs(refs);
+    int unresolved = resolve_refs(refs);
+    error = error ? error : unresolved;
     weir__sys_close(git_fd);
     weir__sys_close(common_fd);
     if (error && !why[0])

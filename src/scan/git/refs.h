@@ -7,17 +7,19 @@
  *     weir__git_refs_fini(&refs);
  *
  * What is read: packed-refs; the files below refs/ of the common folder; HEAD; HEAD and refs/ of
- * every linked worktree; with has_pseudo FETCH_HEAD, ORIG_HEAD, MERGE_HEAD and their like; with
- * has_logs every id in every log below logs/. The log of refs/stash is always read: it is where all
- * stashes but the newest live. Refs below refs/replace/ are listed and never applied. Reftable is
- * refused (Unsupported).
+ * every linked worktree; with has_pseudo FETCH_HEAD, ORIG_HEAD, MERGE_HEAD and their like, those of
+ * other worktrees by names as git has them (worktrees/NAME/ORIG_HEAD, main-worktree/ORIG_HEAD);
+ * with has_logs every id in every log below logs/. The log of refs/stash is always read: it is
+ * where all stashes but the newest live. Refs below refs/replace/ are listed and never applied.
+ * Reftable is refused (Unsupported).
  *
  * Promises: the list is sorted by name, each name once; a loose ref hides a packed one. Symbolic
  * refs are resolved, through at most WEIR__GIT_SYMBOLIC_MAX others; one that leads to nothing is
  * counted and left out, since a branch without a commit is no error. A ref that is broken (its
  * content is no id, its name is not one that git allows, it is a symlink to elsewhere) is told,
  * counted and left out; the rest is read. No symlink is followed: one that says "refs/..." is a
- * symbolic ref.
+ * symbolic ref. What was left out leads nowhere, but somebody wrote it: these names, and those that
+ * they say, are kept beside the list, sorted, each once, without those that are in it.
  *
  * Limits: refs_max names and logs_max ids of logs (TooLarge), a name of WEIR__GIT_REF_NAME_MAX
  * bytes, WEIR__GIT_REF_FILE_MAX bytes of a loose ref, 1 GiB of packed-refs, 256 MiB of one log;
@@ -83,8 +85,10 @@ struct weir__git_refs {
     size_t logs_count;
     uint64_t problems; /* told */
     uint64_t dangling; /* symbolic refs to nothing */
+    size_t nowhere_count;
     struct weir__git_refs_options _options;
-    size_t _room, _logs_room;
+    size_t _room, _logs_room, _nowhere_room;
+    size_t *_nowhere; /* where they begin among the names */
     struct weir__buffer _names, _folders, _entries, _file;
     struct weir__git_set _logged[2]; /* ids in logs: of others, of the stash */
 };
@@ -100,6 +104,10 @@ WEIR_MUST_USE int weir__git_refs_read(struct weir__git_refs *refs, char why[WEIR
 const char *weir__git_refs_name(const struct weir__git_refs *refs, size_t index);
 /* What a symbolic one names; "" for the others. */
 const char *weir__git_refs_target(const struct weir__git_refs *refs, size_t index);
+
+/* A name that leads nowhere, of nowhere_count: of a ref that was left out, or what that one says.
+ * Any bytes, but no more than WEIR__GIT_REF_NAME_MAX of them. */
+const char *weir__git_refs_nowhere(const struct weir__git_refs *refs, size_t index);
 
 /* NULL when there is none of that name. */
 const struct weir__git_ref *weir__git_refs_find(const struct weir__git_refs *refs,
@@ -119,7 +127,8 @@ struct weir__git_packed_ref {
 };
 
 /* The next ref at *at, which is moved behind it: 1, 0 at the end, Corrupt for a line that is none
- * and is passed over; why names the line. *line counts lines. */
+ * and is passed over; why names the line, and the name is what stands where it should be, or the
+ * whole line. *line counts lines. */
 WEIR_MUST_USE int weir__git_packed_ref_next(const char *bytes, size_t length, size_t id_size,
                                             size_t *at, size_t *line,
                                             struct weir__git_packed_ref *ret_ref,

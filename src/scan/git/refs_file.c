@@ -39,10 +39,19 @@ static int code_of(int errno_value)
         return -WEIR_E_NOT_FOUND;
     case EXDEV: /* it leads out of the folder */
     case ELOOP:
-        return -WEIR_E_DENIED;
+        return -WEIR_E_UNSUPPORTED;
     default:
         return weir_error_from_errno(errno_value);
     }
+}
+
+const char *weir__git_file_why(int error)
+{
+    return error == -WEIR_E_UNSUPPORTED ? "it is a symlink that leads out of the repository, or "
+                                          "nowhere, and is not followed: "
+                                          "scan the one that it leads to"
+           : error == -WEIR_E_INVALID   ? "it is no regular file"
+                                        : weir_error_text(error);
 }
 
 static int read_all(int fd, struct weir__buffer *bytes)

@@ -1,8 +1,8 @@
 /* refs_file.h - small files and folders of a repository, read as a whole and without surprises.
  *
  * Promises: a name leads nowhere outside of the folder that it is looked up in (a symlink that does
- * so is refused with Denied), what is not a regular file is refused with Invalid instead of being
- * waited for, and no more is read than was allowed (TooLarge).
+ * so is refused with Unsupported), what is not a regular file is refused with Invalid instead of
+ * being waited for, and no more is read than was allowed (TooLarge).
  *
  * Ownership: descriptors and buffers belong to the caller.
  */
@@ -12,8 +12,11 @@
 #include "buffer.h"
 
 /* The whole file in place of what the buffer had; at most as much as it may hold. NotFound, Denied,
- * Invalid, TooLarge, Io, NoMemory. */
+ * Unsupported, Invalid, TooLarge, Io, NoMemory. */
 WEIR_MUST_USE int weir__git_file_read(int dir, const char *name, struct weir__buffer *bytes);
+
+/* What is to be said of what these fail with. */
+const char *weir__git_file_why(int error);
 
 /* The names in a folder, but "." and "..", each ended with NUL and begun with the kind of its
  * entry: 'd' a folder, 'f' a file, 'l' a symlink, 'o' other. Sorted by nothing. The buffer bounds

@@ -46,7 +46,7 @@ static int read_log(struct weir__git_refs *refs, int dir, const char *path, bool
     if (result == -WEIR_E_NO_MEMORY)
         error = result;
     else if (result && result != -WEIR_E_NOT_FOUND)
-        weir__git_refs_tell(refs, "log '%s': %s", WEIR__CLIPPED(path), weir_error_text(result));
+        weir__git_refs_tell(refs, "log '%s': %s", WEIR__CLIPPED(path), weir__git_file_why(result));
     while (!error && result >= 0 &&
            (result = weir__git_log_next(weir__buffer_text(&file), weir__buffer_length(&file),
                                         refs->_options.id_size, &at, &old, &new)) != 0) {
@@ -93,14 +93,17 @@ int weir__git_refs_take_log(struct weir__git_refs *refs, int dir, const char *pr
 }
 
 /* Ids at the beginnings of lines, as FETCH_HEAD and MERGE_HEAD have them. */
-static int read_pseudo(struct weir__git_refs *refs, int git_fd, const char *name)
+static int read_pseudo(struct weir__git_refs *refs, int git_fd, const char *prefix,
+                       const char *file_name)
 {
     struct weir__buffer file;
+    char name[WEIR__GIT_REF_NAME_MAX];
     size_t digits = 2 * refs->_options.id_size, broken = 0;
     weir__buffer_init(&file, weir__git_refs_part(refs, LOG_MAX));
-    int error = weir__git_file_read(git_fd, name, &file);
+    snprintf(name, sizeof(name), "%s%s", prefix, file_name);
+    int error = weir__git_file_read(git_fd, file_name, &file);
     if (error && error != -WEIR_E_NOT_FOUND && error != -WEIR_E_NO_MEMORY)
-        weir__git_refs_tell(refs, "%s: %s", name, weir_error_text(error));
+        weir__git_refs_tell(refs, "%s: %s", WEIR__CLIPPED(name), weir__git_file_why(error));
     if (error) {
         weir__buffer_fini(&file);
         return error == -WEIR_E_NO_MEMORY ? error : 0;
@@ -117,18 +120,19 @@ static int read_pseudo(struct weir__git_refs *refs, int git_fd, const char *name
         line += length + (found != NULL);
     }
     if (broken > 0)
-        weir__git_refs_tell(refs, "%s: %zu lines do not begin with an id", name, broken);
+        weir__git_refs_tell(refs, "%s: %zu lines do not begin with an id", WEIR__CLIPPED(name),
+                            broken);
     weir__buffer_fini(&file);
     return error;
 }
 
-int weir__git_refs_read_pseudo(struct weir__git_refs *refs, int git_fd)
+int weir__git_refs_read_pseudo(struct weir__git_refs *refs, int git_fd, const char *prefix)
 {
     static const char *const names[] = {"FETCH_HEAD",       "ORIG_HEAD",   "MERGE_HEAD",
                                         "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD",
                                         "BISECT_HEAD",      "AUTO_MERGE"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        int error = read_pseudo(refs, git_fd, names[i]);
+        int error = read_pseudo(refs, git_fd, prefix, names[i]);
         if (error)
             return error;
     }

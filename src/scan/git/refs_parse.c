@@ -80,6 +80,8 @@ int weir__git_packed_ref_next(const char *bytes, size_t length, size_t id_size, 
     if (end - from < 2 * id_size + 2 || bytes[from + 2 * id_size] != ' ' ||
         weir__git_id_from_hex(&ref.id, bytes + from, id_size) < 0) {
         snprintf(why, WEIR__GIT_FLAW_MAX, "line %zu: not an id and a name", *line);
+        ret_ref->name = bytes + from;
+        ret_ref->name_length = end - from;
         return -WEIR_E_CORRUPT;
     }
     ref.name = bytes + from + 2 * id_size + 1;
@@ -87,6 +89,7 @@ int weir__git_packed_ref_next(const char *bytes, size_t length, size_t id_size, 
     take_peeled(bytes, length, id_size, at, line, &ref);
     if (!weir__git_ref_name_is_valid(ref.name, ref.name_length)) {
         snprintf(why, WEIR__GIT_FLAW_MAX, "line %zu: not a name that git allows", *line);
+        *ret_ref = ref;
         return -WEIR_E_CORRUPT;
     }
     *ret_ref = ref;

@@ -68,9 +68,9 @@ unsigned weir__git_ref_start(enum weir__git_ref_kind kind);
 WEIR_MUST_USE int weir__git_history_start_range(struct weir__git_history *history,
                                                 const struct weir__git_rev_range *range);
 
-/* The starts of every ref (but replacements) and every log. Tags are followed; what leads to a tree
- * or a blob goes to `other`, which may be NULL. What is missing or broken is told by the history;
- * what logs have lost is not. */
+/* The starts of every ref and every log. Replacements are refs like others, and take nobody's
+ * place. Tags are followed; what leads to a tree or a blob goes to `other`, which may be NULL. What
+ * is missing or broken is told by the history; what logs have lost is not. */
 WEIR_MUST_USE int
 weir__git_history_start_refs(struct weir__git_history *history, const struct weir__git_refs *refs,
                              int (*other)(void *arg, const char *ref, const struct weir__git_id *id,

@@ -82,6 +82,21 @@ static int start_one(struct starting *starting, const char *name, const struct w
     return starting->other ? starting->other(starting->arg, name, &target, type) : 0;
 }
 
+/* Replacements, or all others. */
+static int start_some(struct starting *starting, const struct weir__git_refs *refs,
+                      bool is_replacing)
+{
+    int error = 0;
+    for (size_t i = 0; i < refs->count && !error; i++) {
+        const struct weir__git_ref *ref = &refs->list[i];
+        if ((ref->kind == WEIR__GIT_REF_REPLACE) == is_replacing)
+            error = start_one(starting, weir__git_refs_name(refs, i),
+                              ref->has_peeled ? &ref->peeled : &ref->id,
+                              weir__git_ref_start(ref->kind));
+    }
+    return error;
+}
+
 int weir__git_history_start_refs(struct weir__git_history *history,
                                  const struct weir__git_refs *refs,
                                  int (*other)(void *arg, const char *ref,
@@ -90,20 +105,17 @@ int weir__git_history_start_refs(struct weir__git_history *history,
                                  void *arg)
 {
     struct starting starting = {history, other, arg};
-    for (size_t i = 0; i < refs->count; i++) {
-        const struct weir__git_ref *ref = &refs->list[i];
-        if (ref->kind == WEIR__GIT_REF_REPLACE)
-            continue;
-        int error =
-            start_one(&starting, weir__git_refs_name(refs, i),
-                      ref->has_peeled ? &ref->peeled : &ref->id, weir__git_ref_start(ref->kind));
-        if (error)
-            return error;
-    }
+    /* What takes the place of a commit mostly has its date: of the same second, what comes first as
+     * a start comes last in the order, so that the commit itself is the one that is named. */
+    int error = start_some(&starting, refs, true);
+    if (!error)
+        error = start_some(&starting, refs, false);
+    if (error)
+        return error;
     for (size_t i = 0; i < refs->logs_count; i++) {
         const struct weir__git_refs_log *log = &refs->logs[i];
         unsigned kinds = WEIR__GIT_START_LOG | (log->is_stash ? WEIR__GIT_START_STASH : 0);
-        int error = start_one(&starting, log->is_stash ? "refs/stash" : "a log", &log->id, kinds);
+        error = start_one(&starting, log->is_stash ? "refs/stash" : "a log", &log->id, kinds);
         if (error)
             return error;
     }

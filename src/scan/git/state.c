@@ -95,6 +95,8 @@ static int check_head(void *arg)
     memcpy(state->digest, head + WEIR__STATE_AT_DIGEST, sizeof(state->digest));
     memcpy(state->held, head + WEIR__STATE_AT_HELD, sizeof(state->held));
     memcpy(state->loose, head + WEIR__STATE_AT_LOOSE, sizeof(state->loose));
+    state->loose_time_ns = weir__state_get(head + WEIR__STATE_AT_LOOSE_TIME, 8);
+    memcpy(state->midx, head + WEIR__STATE_AT_MIDX, sizeof(state->midx));
     return 0;
 }
 

@@ -127,7 +127,7 @@ struct weir__git_state_place {
 /* Whose state, and made under what. */
 struct weir__git_state_about {
     size_t id_size;
-    const char *repository; /* any text that no other has: where its objects are, device, inode */
+    const char *repository;                /* any text that no other has: where it is */
     uint8_t key[WEIR__GIT_STATE_KEY_SIZE]; /* a hash of all that decides what is found */
     uint64_t memory_max;                   /* 0: WEIR__GIT_STATE_MEMORY */
 };
@@ -179,6 +179,11 @@ const struct weir__git_state_place *weir__git_state_places(const struct weir__gi
                                                            size_t *ret_count);
 /* Of the loose objects, what the caller has given: WEIR__GIT_STATE_LOOSE_SIZE bytes. */
 const uint8_t *weir__git_state_loose(const struct weir__git_state *state);
+/* When the last of them was changed: files that were changed later are not those that were seen. */
+uint64_t weir__git_state_loose_time(const struct weir__git_state *state);
+/* Of multi-pack-indexes that say what the packs say, a mark of the caller's,
+ * WEIR__GIT_STATE_MARK_SIZE bytes. */
+const uint8_t *weir__git_state_midx(const struct weir__git_state *state);
 
 /* --- what is still there --- */
 
@@ -235,6 +240,8 @@ struct weir__git_state_new {
     const struct weir__git_state_place *places; /* likewise */
     size_t places_count;                        /* at most WEIR__GIT_STATE_PLACES_MAX */
     uint8_t loose[WEIR__GIT_STATE_LOOSE_SIZE];
+    uint64_t loose_time_ns;
+    uint8_t midx[WEIR__GIT_STATE_MARK_SIZE];
 };
 
 /* Replaces what was there. Of a suspect's paths the first WEIR__GIT_STATE_PATHS_MAX are kept.

@@ -85,3 +85,13 @@ const uint8_t *weir__git_state_loose(const struct weir__git_state *state)
 {
     return state->loose;
 }
+
+const uint8_t *weir__git_state_midx(const struct weir__git_state *state)
+{
+    return state->midx;
+}
+
+uint64_t weir__git_state_loose_time(const struct weir__git_state *state)
+{
+    return state->loose_time_ns;
+}

@@ -1,6 +1,6 @@
 /* state_part.h - what the files of the state share: the layout of a file, and its parts.
  *
- *     head       256 bytes:
+ *     head       280 bytes:
  *                  0  magic            8
  *                  8  version          4
  *                 12  id_size          4
@@ -14,7 +14,9 @@
  *                168  packs            8
  *                176  places           8
  *                184  loose           40
- *                224  check           32   BLAKE3 of all that follows the head, then of the above
+ *                224  loose time       8
+ *                232  midx            16
+ *                248  check           32   BLAKE3 of all that follows the head, then of the above
  *     ids        id_size bytes each, rising
  *     suspects   one behind the other, their ids rising (state_suspect.c)
  *     packs      17 bytes each: a mark, and 1 if it is whole (state_packs.c)
@@ -35,8 +37,8 @@
 #include "state.h"
 
 #define WEIR__STATE_MAGIC         "weirgits"
-#define WEIR__STATE_VERSION       5u
-#define WEIR__STATE_HEAD_SIZE     256u
+#define WEIR__STATE_VERSION       6u
+#define WEIR__STATE_HEAD_SIZE     280u
 #define WEIR__STATE_AT_VERSION    8u
 #define WEIR__STATE_AT_ID_SIZE    12u
 #define WEIR__STATE_AT_KEY        16u
@@ -49,7 +51,9 @@
 #define WEIR__STATE_AT_PACKS      168u
 #define WEIR__STATE_AT_PLACES     176u
 #define WEIR__STATE_AT_LOOSE      184u
-#define WEIR__STATE_AT_CHECK      224u
+#define WEIR__STATE_AT_LOOSE_TIME 224u
+#define WEIR__STATE_AT_MIDX       232u
+#define WEIR__STATE_AT_CHECK      248u
 
 #define WEIR__STATE_PACK_SIZE     (WEIR__GIT_STATE_MARK_SIZE + 1)
 
@@ -85,6 +89,8 @@ struct weir__git_state {
     struct weir__git_state_place *places;
     size_t places_count;
     uint8_t loose[WEIR__GIT_STATE_LOOSE_SIZE];
+    uint64_t loose_time_ns;
+    uint8_t midx[WEIR__GIT_STATE_MARK_SIZE];
 };
 
 static inline void weir__state_put(uint8_t *to, uint64_t number, unsigned size)

@@ -226,6 +226,8 @@ static int write_head(struct saving *saving, const uint8_t repository[WEIR__HASH
     weir__state_put(head + WEIR__STATE_AT_PACKS, saving->made->packs_count, 8);
     weir__state_put(head + WEIR__STATE_AT_PLACES, saving->made->places_count, 8);
     memcpy(head + WEIR__STATE_AT_LOOSE, saving->made->loose, WEIR__GIT_STATE_LOOSE_SIZE);
+    weir__state_put(head + WEIR__STATE_AT_LOOSE_TIME, saving->made->loose_time_ns, 8);
+    memcpy(head + WEIR__STATE_AT_MIDX, saving->made->midx, WEIR__GIT_STATE_MARK_SIZE);
     weir__hash_update(&saving->hash, head, WEIR__STATE_AT_CHECK);
     weir__hash_final(&saving->hash, head + WEIR__STATE_AT_CHECK);
     return weir__whole_pwrite(saving->fd, head, sizeof(head), 0);

@@ -54,6 +54,8 @@ struct weir__git_store_options {
     uint32_t chain_max;    /* 1,000,000 */
     uint32_t packs_max;    /* that one chain leads to, from pack to pack; git writes none; 64 */
     uint64_t work_max;     /* bytes made for one object; 4 GiB */
+    bool has_no_midx;      /* multi-pack-indexes are known to be wrong: packs are asked
+                              themselves */
     bool is_listed_late;   /* packs are listed when the first object is looked for */
 };
 void weir__git_store_options_init(struct weir__git_store_options *options);
@@ -80,6 +82,7 @@ struct weir__git_store_facts {
     bool is_partial; /* objects may be missing that a remote has promised */
     unsigned alternates;
     unsigned alternates_unusable; /* listed and not there, nested too deep, or too many */
+    const char *alternate;        /* the first of these, as it is listed, cut if it is long */
     uint32_t packs;
     uint32_t packs_promisor;
     /* .pack files without an index, from which nothing can be read: those that had none whenever
@@ -87,6 +90,7 @@ struct weir__git_store_facts {
     uint32_t packs_unindexed;
     uint32_t packs_unread; /* beyond WEIR__GIT_PACKS_MAX */
     bool has_midx;
+    bool has_unknown;    /* by now: an index could not be read, so nobody knows what is missing */
     bool has_wrong_midx; /* by now: it was asked, and the index of a pack says something else */
 };
 void weir__git_store_facts(const struct weir__git_store *store,
@@ -113,9 +117,11 @@ struct weir__git_store_pack {
     uint64_t pack_bytes;
     uint64_t idx_bytes;
     uint64_t pack_time_ns, idx_time_ns; /* when they were changed */
-    uint64_t objects_max;               /* by the size of its index; it may have fewer */
-    unsigned folder;                    /* 0: the repository's own, else that of an alternate */
+    uint64_t pack_inode, idx_inode;
+    uint64_t objects_max; /* by the size of its index; it may have fewer */
+    unsigned folder;      /* 0: the repository's own, else that of an alternate */
     bool is_promisor;
+    bool is_in_midx;
 };
 
 uint32_t weir__git_store_packs(const struct weir__git_store *store);
@@ -125,6 +131,10 @@ void weir__git_store_pack(const struct weir__git_store *store, uint32_t i,
 /* For a walk; it belongs to the caller, who closes it. NotFound: it was removed; list anew. */
 WEIR_MUST_USE int weir__git_store_pack_open(struct weir__git_store *store, uint32_t i,
                                             struct weir__git_pack *ret_pack);
+
+/* Of the packs that have no index (packs_unindexed), those that are still there and have none now;
+ * ret_stem: the first of them. */
+uint32_t weir__git_store_unindexed(const struct weir__git_store *store, const char **ret_stem);
 
 /* Lists the packs anew. When that fails, the old list stays. */
 WEIR_MUST_USE int weir__git_store_relist(struct weir__git_store *store);
@@ -146,6 +156,14 @@ void weir__git_packs_free(struct weir__git_packs *packs);
  * that of now for certain, and the store has none. Accepts NULL. */
 bool weir__git_packs_give(struct weir__git_packs *packs, struct weir__git_store *store);
 
+/* Compares multi-pack-indexes with the indexes of their packs; one that differs is not used any
+ * more, and has_wrong_midx is set. NoMemory. */
+WEIR_MUST_USE int weir__git_store_check_midx(struct weir__git_store *store);
+/* By what that of a folder is known again; false: it has none, or none of use. */
+#define WEIR__GIT_MIDX_FACTS 3
+bool weir__git_store_midx_facts(const struct weir__git_store *store, unsigned folder,
+                                uint64_t ret_facts[WEIR__GIT_MIDX_FACTS]);
+
 /* --- objects --- */
 
 /* A weir__git_get_fn, with the store as arg: from packs, loose files and alternates. NotFound: it
@@ -155,6 +173,10 @@ WEIR_MUST_USE int weir__git_store_get(void *store, const struct weir__git_id *id
 
 /* 0, NotFound, or what kept it from being looked for. */
 WEIR_MUST_USE int weir__git_store_has(struct weir__git_store *store, const struct weir__git_id *id);
+/* In how many packs and loose files it is, at most `most`; as many if too many indexes have been
+ * asked for such. */
+uint32_t weir__git_store_copies(struct weir__git_store *store, const struct weir__git_id *id,
+                                uint32_t most);
 
 /* `begin_with` of struct weir__git_names, with the store as arg: the ids that begin with so many
  * digits, in packs, loose files and alternates, each once, at most max of them; returns how many

@@ -108,11 +108,14 @@ static int read_alternates(struct weir__git_store *store, unsigned folder, bool 
         size_t length = newline ? (size_t)(newline - at) : (size_t)(end - at);
         bool is_path =
             length < WEIR__GIT_PATH_MAX && read_line(store->folders[folder].path, at, length, path);
-        int added = !is_path ? 0 : is_too_deep ? -WEIR_E_OVERFLOW : add(store, path);
+        bool is_blank = length == 0 || at[0] == '#';
+        int added = is_blank ? 0 : !is_path || is_too_deep ? -WEIR_E_OVERFLOW : add(store, path);
         if (added == -WEIR_E_NO_MEMORY)
             result = added;
-        else if (added < 0)
-            store->folders_unusable++;
+        else if (added < 0 && store->folders_unusable++ == 0)
+            snprintf(store->unusable, sizeof(store->unusable), "%.*s",
+                     (int)(length < sizeof(store->unusable) ? length : sizeof(store->unusable)),
+                     at);
         at += length + 1;
     }
     weir__buffer_fini(&text);

@@ -316,6 +316,19 @@ static int hand_over(struct weir__git_store *store, struct built *built, struct 
     return 0;
 }
 
+/* Of what is damaged: any other copy. */
+static int build_other(struct getting *get, struct built *ret_built)
+{
+    struct weir__git_place place, other = {.row = WEIR__GIT_NONE};
+    int result = -WEIR_E_CORRUPT;
+    while (result == -WEIR_E_CORRUPT &&
+           weir__git_store_locate_other(get->store, get->id, &other) == 0) {
+        place = other;
+        result = build(get, &place, ret_built);
+    }
+    return result;
+}
+
 int weir__git_store_get(void *arg, const struct weir__git_id *id, enum weir__git_type *ret_type,
                         struct weir__buffer *bytes)
 {
@@ -336,6 +349,8 @@ int weir__git_store_get(void *arg, const struct weir__git_id *id, enum weir__git
         if (result == 0)
             result = build(&get, &place, &built);
     }
+    if (result == -WEIR_E_CORRUPT && build_other(&get, &built) == 0)
+        result = 0;
     if (result < 0)
         return result == -WEIR_E_CLOSED ? -WEIR_E_NOT_FOUND : result;
     if (built.length > weir__buffer_max(bytes)) {

@@ -7,6 +7,10 @@
  * through the few that stay open. Where there are more packs than may be open, a table of the first
  * bytes of all their ids is made once, if there is memory for it, so that a lookup opens one pack
  * and not thousands. Loose files come last, since most objects are packed.
+ *
+ * As long as an index cannot be read nobody knows what its pack has, so what is found nowhere is
+ * not missing: it may be there. That holds whoever has met the index, and by whichever way an
+ * object is looked for, so that the answer does not depend on what was asked before.
  */
 #include "store_part.h"
 
@@ -22,6 +26,8 @@
 #include "banned.h"
 
 #define NONE WEIR__GIT_NONE
+/* Indexes that are asked for copies of damaged objects, in all. */
+#define OTHERS_MAX 65536u
 
 /* --- multi-pack-index --- */
 
@@ -100,7 +106,7 @@ static void open_midx(struct weir__git_store *store, unsigned number)
 {
     struct weir__git_folder *folder = &store->folders[number];
     struct midx_look look = {.store = store, .folder = folder, .number = number};
-    if (folder->is_midx_refused)
+    if (folder->is_midx_refused || store->options.has_no_midx)
         return;
     if (weir__mapped_open(&folder->midx_map, folder->fd, "pack/multi-pack-index", SIZE_MAX) < 0)
         return;
@@ -141,6 +147,7 @@ void weir__git_store_forget(struct weir__git_store *store)
     weir__git_set_fini(&store->places);
     weir__git_set_init(&store->places, store->id_size, sizeof(uint32_t), 0);
     store->has_new_places = false;
+    store->others_asked = 0;
 }
 
 static int look_for(void *arg)
@@ -176,6 +183,19 @@ static int compare_known(const void *a, const void *b)
     return one->row < other->row ? -1 : one->row > other->row;
 }
 
+void weir__git_store_note_unknown(struct weir__git_store *store, uint32_t row)
+{
+    struct weir__git_pack pack;
+    const char *why;
+    int result = weir__git_pack_open_ids(&pack, store->folders[store->list.rows[row].folder].fd,
+                                         weir__git_store_stem(store, row), store->id_size, &why);
+    if (result == 0)
+        weir__git_pack_close(&pack);
+    else
+        store->has_unknown |= result != -WEIR_E_NOT_FOUND && result != -WEIR_E_NO_MEMORY &&
+                              result != -WEIR_E_NO_DESCRIPTORS;
+}
+
 /* A pack that cannot be opened is left out: its objects are told by the walk. */
 static int fill_known(struct weir__git_store *store, size_t room)
 {
@@ -192,6 +212,7 @@ static int fill_known(struct weir__git_store *store, size_t room)
         if (result == -WEIR_E_NOT_FOUND || result == -WEIR_E_NO_MEMORY ||
             result == -WEIR_E_NO_DESCRIPTORS)
             return result;
+        store->has_unknown |= result < 0;
         if (result < 0)
             continue;
         if (pack.idx.count <= room - store->known_count &&
@@ -233,6 +254,23 @@ static int make_known(struct weir__git_store *store)
 
 /* --- finding --- */
 
+/* Of a pack that cannot be opened: NotFound if its index can be, and does not have it. */
+static int ask_ids(const struct weir__git_store *store, uint32_t row, const struct weir__git_id *id,
+                   int error)
+{
+    struct weir__git_pack pack;
+    const char *why;
+    uint32_t idx_at;
+    uint64_t offset;
+    if (error == -WEIR_E_NO_MEMORY || error == -WEIR_E_NO_DESCRIPTORS ||
+        weir__git_pack_open_ids(&pack, store->folders[store->list.rows[row].folder].fd,
+                                weir__git_store_stem(store, row), store->id_size, &why) < 0)
+        return error;
+    int result = weir__git_pack_find(&pack, id, &idx_at, &offset);
+    weir__git_pack_close(&pack);
+    return result == -WEIR_E_NOT_FOUND ? result : error;
+}
+
 static int ask_pack(struct weir__git_store *store, uint32_t row, const struct weir__git_id *id,
                     struct weir__git_place *ret_place)
 {
@@ -242,7 +280,7 @@ static int ask_pack(struct weir__git_store *store, uint32_t row, const struct we
     int result = weir__git_store_opened(store, row, &pack);
     /* Gone: the caller lists anew. */
     if (result < 0)
-        return result == -WEIR_E_NOT_FOUND ? -WEIR_E_CLOSED : result;
+        return result == -WEIR_E_NOT_FOUND ? -WEIR_E_CLOSED : ask_ids(store, row, id, result);
     result = weir__git_pack_find(pack, id, &idx_at, &offset);
     if (result == 0) {
         *ret_place = (struct weir__git_place){.row = row, .offset = offset};
@@ -319,8 +357,7 @@ static int ask_packs(struct weir__git_store *store, const struct weir__git_id *i
     return result;
 }
 
-/* From now on its packs are asked themselves, also when they are listed anew. */
-static void refuse_midx(struct weir__git_store *store, struct weir__git_folder *folder)
+void weir__git_store_refuse_midx(struct weir__git_store *store, struct weir__git_folder *folder)
 {
     for (uint32_t i = 0; i < folder->midx.packs_count; i++)
         if (folder->midx_rows[i] != NONE)
@@ -346,7 +383,7 @@ static int ask_midx(struct weir__git_store *store, struct weir__git_folder *fold
         return -WEIR_E_CLOSED; /* of a pack that is not there any more */
     if (row == NONE) {
         /* Nobody wrote it anew when the pack went: what it had may be loose or in another one. */
-        refuse_midx(store, folder);
+        weir__git_store_refuse_midx(store, folder);
         return -WEIR_E_NOT_FOUND;
     }
     int result = ask_pack(store, row, id, &place);
@@ -358,7 +395,7 @@ static int ask_midx(struct weir__git_store *store, struct weir__git_folder *fold
         return result;
     /* A pack whose own index cannot be read is told by who walks it; another may have a copy. */
     store->has_wrong_midx |= result == 0 || result == -WEIR_E_NOT_FOUND;
-    refuse_midx(store, folder);
+    weir__git_store_refuse_midx(store, folder);
     return -WEIR_E_NOT_FOUND;
 }
 
@@ -379,7 +416,7 @@ static int locate_once(struct weir__git_store *store, const struct weir__git_id 
             *ret_place = (struct weir__git_place){.is_loose = true, .folder = i};
             return 0;
         }
-    return result;
+    return result == -WEIR_E_NOT_FOUND && store->has_unknown ? -WEIR_E_CORRUPT : result;
 }
 
 int weir__git_store_locate(struct weir__git_store *store, const struct weir__git_id *id,
@@ -391,8 +428,8 @@ int weir__git_store_locate(struct weir__git_store *store, const struct weir__git
         return result;
     result = locate_once(store, id, false, ret_place);
     /* Once more: it may have moved into a pack that was not there when they were listed. */
-    if (result == -WEIR_E_CLOSED ||
-        (result == -WEIR_E_NOT_FOUND && weir__git_store_is_stale(store))) {
+    if (result == -WEIR_E_CLOSED || ((result == -WEIR_E_NOT_FOUND || result == -WEIR_E_CORRUPT) &&
+                                     weir__git_store_is_stale(store))) {
         result = weir__git_store_relist(store);
         if (result == 0)
             result = locate_once(store, id, true, ret_place);
@@ -403,4 +440,34 @@ int weir__git_store_locate(struct weir__git_store *store, const struct weir__git
             weir__git_id_hex(id, store->id_size, hex),
             store->is_partial ? ": this is a partial clone, whose remote is not asked" : "");
     return result;
+}
+
+int weir__git_store_locate_other(struct weir__git_store *store, const struct weir__git_id *id,
+                                 struct weir__git_place *place)
+{
+    struct weir__git_place other;
+    uint32_t row = place->is_loose ? store->list.rows_count : place->row + 1;
+    for (; row < store->list.rows_count && store->others_asked < OTHERS_MAX; row++) {
+        store->others_asked++;
+        if (ask_pack(store, row, id, &other) == 0) {
+            *place = other;
+            return 0;
+        }
+    }
+    for (unsigned i = place->is_loose ? place->folder + 1 : 0; i < store->folders_count; i++)
+        if (weir__git_loose_is_there(store->folders[i].fd, id, store->id_size)) {
+            *place = (struct weir__git_place){.is_loose = true, .folder = i};
+            return 0;
+        }
+    return -WEIR_E_NOT_FOUND;
+}
+
+uint32_t weir__git_store_copies(struct weir__git_store *store, const struct weir__git_id *id,
+                                uint32_t most)
+{
+    struct weir__git_place place = {.row = NONE};
+    uint32_t count = 0;
+    while (count < most && weir__git_store_locate_other(store, id, &place) == 0)
+        count++;
+    return store->others_asked < OTHERS_MAX ? count : most;
 }

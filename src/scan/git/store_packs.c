@@ -18,6 +18,7 @@
 /* The clock of a file system may stand still for so long. */
 #define SETTLED_S   2
 #define KNOWN_BYTES sizeof(struct weir__git_known)
+#define PREFIX      (sizeof("pack/") - 1)
 
 /* --- listing --- */
 
@@ -139,22 +140,48 @@ static void keep_bare(struct weir__git_list *list, const struct weir__git_list *
     list->bare_count = kept;
 }
 
-/* Zeros for one that is gone. */
+/* folder: that of packs. Zeros for one that is gone. */
 static void look_at(int folder, const char *stem, const char *suffix, uint64_t *ret_bytes,
-                    uint64_t *ret_time_ns)
+                    uint64_t *ret_time_ns, uint64_t *ret_inode)
 {
     char name[WEIR__GIT_PACK_NAME_SIZE];
     struct stat st;
-    snprintf(name, sizeof(name), "%s%s", stem, suffix);
+    size_t length = strlen(stem);
+    memcpy(name, stem, length); /* see() has left room */
+    memcpy(name + length, suffix, strlen(suffix) + 1);
     if (weir__sys_fstatat(folder, name, &st, 0) < 0)
         return;
     *ret_bytes = st.st_size > 0 ? (uint64_t)st.st_size : 0;
     /* Who writes to it, takes the right to read it away or sets its time back changes this one. */
     *ret_time_ns = (uint64_t)st.st_ctim.tv_sec * WEIR_NS_PER_S + (uint64_t)st.st_ctim.tv_nsec;
+    *ret_inode = st.st_ino;
+}
+
+static bool is_there(const struct weir__git_folder *folder, const char *stem, const char *suffix)
+{
+    char name[WEIR__GIT_PACK_NAME_SIZE];
+    struct stat st;
+    snprintf(name, sizeof(name), "%s%s", stem, suffix);
+    return weir__sys_fstatat(folder->fd, name, &st, 0) == 0;
+}
+
+uint32_t weir__git_store_unindexed(const struct weir__git_store *store, const char **ret_stem)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < store->list.bare_count; i++) {
+        const struct weir__git_bare *bare = &store->list.bare[i];
+        const struct weir__git_folder *folder = &store->folders[bare->folder];
+        const char *stem = weir__buffer_text(&store->list.names) + bare->stem_at;
+        if (!is_there(folder, stem, ".pack") || is_there(folder, stem, ".idx"))
+            continue;
+        if (count++ == 0)
+            *ret_stem = stem;
+    }
+    return count;
 }
 
 /* Files of one stem stand together: .idx, .pack, .promisor. */
-static int add_rows(struct listing *listing, const struct weir__git_folder *folder, unsigned number)
+static int add_rows(struct listing *listing, int folder, unsigned number)
 {
     const char *names = weir__buffer_text(&listing->list->names);
     for (size_t i = 0; i < listing->count; i++)
@@ -170,8 +197,10 @@ static int add_rows(struct listing *listing, const struct weir__git_folder *fold
         int result = 0;
         if (has[SUFFIX_PACK] && has[SUFFIX_IDX]) {
             row.is_promisor = has[SUFFIX_PROMISOR];
-            look_at(folder->fd, stem, ".idx", &row.idx_bytes, &row.idx_time_ns);
-            look_at(folder->fd, stem, ".pack", &row.pack_bytes, &row.pack_time_ns);
+            look_at(folder, stem + PREFIX, ".idx", &row.idx_bytes, &row.idx_time_ns,
+                    &row.idx_inode);
+            look_at(folder, stem + PREFIX, ".pack", &row.pack_bytes, &row.pack_time_ns,
+                    &row.pack_inode);
             result = add_row(listing->list, &row);
         } else if (has[SUFFIX_PACK]) {
             result = add_bare(listing->list, row.stem_at, number);
@@ -180,6 +209,20 @@ static int add_rows(struct listing *listing, const struct weir__git_folder *fold
             return result;
     }
     return 0;
+}
+
+/* Their folder is open for this: with thousands of packs each step of a path counts. */
+static int look_at_rows(struct listing *listing, const struct weir__git_folder *folder,
+                        unsigned number)
+{
+    if (listing->count == 0)
+        return 0;
+    int fd = weir__sys_openat(folder->fd, "pack", O_PATH | O_DIRECTORY, 0);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : weir_error_from_errno(errno);
+    int result = add_rows(listing, fd, number);
+    weir__sys_close(fd);
+    return result;
 }
 
 static struct timespec time_of(const struct weir__git_folder *folder)
@@ -196,7 +239,7 @@ static int list_folder(struct weir__git_list *list, struct weir__git_folder *fol
     *ret_time = time_of(folder);
     int result = weir__git_list_folder(folder->fd, "pack", see, &listing);
     if (result == 0)
-        result = add_rows(&listing, folder, number);
+        result = look_at_rows(&listing, folder, number);
     list->unread += listing.unread / SUFFIXES;
     weir__base_free(listing.seen);
     return result;
@@ -282,9 +325,12 @@ void weir__git_store_pack(const struct weir__git_store *store, uint32_t i,
         .idx_bytes = row->idx_bytes,
         .pack_time_ns = row->pack_time_ns,
         .idx_time_ns = row->idx_time_ns,
+        .pack_inode = row->pack_inode,
+        .idx_inode = row->idx_inode,
         .objects_max = weir__git_idx_count_max(row->idx_bytes, store->id_size),
         .folder = row->folder,
         .is_promisor = row->is_promisor,
+        .is_in_midx = row->is_in_midx,
     };
 }
 
@@ -321,10 +367,12 @@ int weir__git_store_pack_open(struct weir__git_store *store, uint32_t i,
     const struct weir__git_folder *folder = &store->folders[store->list.rows[i].folder];
     int result = weir__git_pack_open(ret_pack, folder->fd, weir__git_store_stem(store, i),
                                      store->id_size, &why);
-    if (result < 0)
+    if (result < 0) {
+        weir__git_store_note_unknown(store, i);
         return weir__git_store_fail(store, -result, "pack '%s/%s.pack': %s: %s",
                                     WEIR__CLIPPED(folder->path), weir__git_store_stem(store, i),
                                     why, weir_error_text(result));
+    }
     return 0;
 }
 

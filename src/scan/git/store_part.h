@@ -30,6 +30,7 @@ struct weir__git_row { /* a pack */
     uint64_t pack_bytes;
     uint64_t idx_bytes;
     uint64_t pack_time_ns, idx_time_ns;
+    uint64_t pack_inode, idx_inode;
     uint8_t folder;
     bool is_promisor;
     bool is_in_midx;
@@ -76,6 +77,7 @@ struct weir__git_store {
     struct weir__git_folder folders[WEIR__GIT_FOLDERS_MAX];
     unsigned folders_count;
     unsigned folders_unusable;
+    char unusable[128]; /* the first of them */
     bool is_shallow, is_partial;
     bool has_wrong_midx;
     struct weir__git_list list;
@@ -86,9 +88,11 @@ struct weir__git_store {
     struct weir__git_known *known;
     size_t known_count;
     bool is_known_tried;         /* to be made, since the packs were listed */
+    bool has_unknown;            /* an index could not be read: nobody knows what its pack has */
     uint32_t last_row;           /* where the last object was found */
     struct weir__git_set places; /* where others were, with a row each */
     bool has_new_places;         /* that nobody has said */
+    uint32_t others_asked;       /* for copies of what is damaged, since packs were listed */
     struct weir__git_inflater inflater;
     struct weir__git_cache cache;
     struct weir__git_link *links;
@@ -138,6 +142,14 @@ void weir__git_store_found(struct weir__git_store *store, const struct weir__git
 /* store_lookup.c */
 void weir__git_store_forget(struct weir__git_store *store); /* indexes of packs listed before */
 void weir__git_store_open_midx(struct weir__git_store *store);
+/* Its packs are asked themselves from now on, also when they are listed anew. */
+void weir__git_store_refuse_midx(struct weir__git_store *store, struct weir__git_folder *folder);
+/* An index that cannot be read was met. */
+void weir__git_store_note_unknown(struct weir__git_store *store, uint32_t row);
+/* The next copy of an object behind this place, in packs and then loose; NotFound. */
+WEIR_MUST_USE int weir__git_store_locate_other(struct weir__git_store *store,
+                                               const struct weir__git_id *id,
+                                               struct weir__git_place *place);
 WEIR_MUST_USE int weir__git_store_locate(struct weir__git_store *store,
                                          const struct weir__git_id *id,
                                          struct weir__git_place *ret_place);

@@ -51,7 +51,7 @@ int weir__git_peel(weir__git_get_fn *get, void *arg, size_t id_size, const struc
         int error = get(arg, &at, &type, bytes);
         if (error) {
             snprintf(why, WEIR__GIT_FLAW_MAX, "object %s: %s", weir__git_id_hex(&at, id_size, hex),
-                     weir_error_text(error));
+                     weir__git_get_problem(error));
             return error;
         }
         if (type != WEIR__GIT_TAG) {

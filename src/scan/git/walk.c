@@ -60,11 +60,13 @@ static bool is_wanted(const struct weir__git_walking *walk, uint32_t i)
 
 static int ask(struct weir__git_walking *walk)
 {
+    const struct weir__git_visitor *visitor = walk->visitor;
     walk->unasked += ASK_OBJECT;
-    if (walk->unasked < ASK_BYTES || !walk->deadline)
+    if (walk->unasked < ASK_BYTES)
         return 0;
+    int result = visitor->work ? visitor->work(visitor->arg, walk->unasked) : 0;
     walk->unasked = 0;
-    return weir_deadline_check(walk->deadline);
+    return result || !walk->deadline ? result : weir_deadline_check(walk->deadline);
 }
 
 /* i could not be made, nor can be what is built from it. */
@@ -274,13 +276,22 @@ static int walk_family(struct weir__git_walking *walk, uint32_t root)
 static int walk_roots(struct weir__git_walking *walk, uint32_t from, uint32_t until)
 {
     const struct weir__git_plan *plan = walk->plan;
+    const struct weir__git_visitor *visitor = walk->visitor;
+    bool is_begun = false;
     int result = 0;
     for (uint32_t i = from; i < until && i < plan->count && result == 0; i++) {
+        if (is_begun && visitor->is_over && visitor->is_over(visitor->arg)) {
+            walk->totals->is_left = true;
+            walk->totals->next = i;
+            break;
+        }
+        is_begun = false;
         if (!weir__git_plan_is(plan, i, WEIR__GIT_PLAN_REACHED)) {
             result = tell(walk, i, WEIR_E_CORRUPT, "its bases form a cycle");
             continue;
         }
-        if (plan->_parent[i] == NONE && weir__git_plan_is(plan, i, WEIR__GIT_PLAN_NEEDED))
+        is_begun = plan->_parent[i] == NONE && weir__git_plan_is(plan, i, WEIR__GIT_PLAN_NEEDED);
+        if (is_begun)
             result = walk_family(walk, i);
     }
     return result;

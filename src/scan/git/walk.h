@@ -71,6 +71,13 @@ struct weir__git_visitor {
     int (*too_large)(void *arg, const struct weir__git_id *id, enum weir__git_type type,
                      uint64_t size);
     int (*trouble)(void *arg, const struct weir__git_trouble *trouble);
+    /* Asked between families, and between folders of loose objects, after the first of them: true
+     * ends the walk there. May be NULL. */
+    bool (*is_over)(void *arg);
+    /* So many bytes were built since it was told last, all that was built again included, and those
+     * that deltas made in files four times: anything but 0 ends the walk with that answer. May be
+     * NULL. */
+    int (*work)(void *arg, uint64_t bytes);
     void *arg;
 };
 
@@ -100,6 +107,8 @@ struct weir__git_walk_totals {
     uint64_t spilled; /* objects that were written to files */
     uint64_t spilled_bytes;
     uint64_t alive_max; /* bytes that were held at once */
+    bool is_left;       /* the visitor ended it, and there is more: */
+    uint32_t next;      /* from there on */
 };
 
 /* Walks the families whose roots are in [from, until) of the plan, which has been marked. 0, also

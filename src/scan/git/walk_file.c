@@ -23,6 +23,8 @@
 
 /* The deadline is asked after so many bytes. */
 #define ASK_BYTES (UINT64_C(4) << 20)
+/* A byte in a file is so much more work than one in memory. */
+#define FILE_WORK 4u
 #define COPY      0x80u
 #define COPY_ALL  0x10000u
 
@@ -303,6 +305,7 @@ static int make_delta(struct weir__git_walking *walk, uint32_t depth)
         return result;
     if (base_length != filing->base_length)
         return fail(walk, WEIR_E_CORRUPT, "its delta is for a base of another size");
+    walk->unasked += (FILE_WORK - 1) * length;
     result = begin(walk, depth, length);
     return result < 0 ? result : apply(walk, length);
 }

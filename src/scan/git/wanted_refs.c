@@ -105,7 +105,7 @@ static int follow(struct weir__git_wanted *wanted, const struct weir__git_id *id
         weir__git_id_hex(&chain->target, names->id_size, hex);
         int error = names->get(names->get_arg, &chain->target, &chain->type, &wanted->_bytes);
         if (error) {
-            snprintf(why, WEIR__GIT_FLAW_MAX, "object %s: %s", hex, weir_error_text(error));
+            snprintf(why, WEIR__GIT_FLAW_MAX, "object %s: %s", hex, weir__git_get_problem(error));
             return error;
         }
         if (chain->type != WEIR__GIT_TAG)
@@ -206,8 +206,13 @@ static int start_all(struct weir__git_wanted *wanted)
 {
     const struct weir__git_refs *refs = wanted->_options.names->refs;
     int error = 0;
+    /* Replacements first, as weir__git_history_start_refs() has them. */
     for (size_t i = 0; i < refs->count && !error; i++)
-        if (refs->list[i].kind != WEIR__GIT_REF_PSEUDO)
+        if (refs->list[i].kind == WEIR__GIT_REF_REPLACE)
+            error = start_ref(wanted, i);
+    for (size_t i = 0; i < refs->count && !error; i++)
+        if (refs->list[i].kind != WEIR__GIT_REF_PSEUDO &&
+            refs->list[i].kind != WEIR__GIT_REF_REPLACE)
             error = start_ref(wanted, i);
     return error ? error : start_stashes(wanted);
 }

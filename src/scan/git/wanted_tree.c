@@ -88,9 +88,9 @@ static int read_whole(struct weir__git_wanted *wanted, uint32_t number)
     }
     if (error) {
         wanted->missing++;
-        weir__git_wanted_tell(wanted, "tree %s: %s", weir__git_id_hex(&id, id_size, hex),
+        weir__git_wanted_tell(wanted, "object %s: %s", weir__git_id_hex(&id, id_size, hex),
                               error == -WEIR_E_INVALID ? "it is not a tree"
-                                                       : weir_error_text(error));
+                                                       : weir__git_get_problem(error));
         return 0;
     }
     weir__git_tree_init(&tree, weir__buffer_text(&wanted->_bytes),

@@ -111,7 +111,11 @@ int weir__place_compare(const void *a, const void *b)
         order = compare_u64(left->place.length, right->place.length);
     if (order == 0)
         order = strcmp(left->commit ? left->commit : "", right->commit ? right->commit : "");
-    return order ? order : strcmp(left->encodings, right->encodings);
+    if (order == 0)
+        order = strcmp(left->encodings, right->encodings);
+    /* Of versions that no commit is known to have, whoever came first: the same in every run. */
+    return order ? order
+                 : strcmp(left->object ? left->object : "", right->object ? right->object : "");
 }
 
 static size_t encodings_length(const struct weir__finding *finding)
@@ -224,6 +228,17 @@ static char *put_written(char **at, const char *text, bool is_shown)
     return written;
 }
 
+/* "refs/replace/ID": an id is no secret, and all that this name says. */
+static bool is_replacement(const char *ref)
+{
+    static const char before[] = "refs/replace/";
+    size_t from = sizeof(before) - 1;
+    if (strncmp(ref, before, from) != 0)
+        return false;
+    size_t digits = strspn(ref + from, "0123456789abcdef");
+    return ref[from + digits] == '\0' && (digits == 40 || digits == 64);
+}
+
 static void put_brought(struct weir__found_place *place, char **at, const struct weir__brought *b,
                         bool is_shown)
 {
@@ -234,7 +249,7 @@ static void put_brought(struct weir__found_place *place, char **at, const struct
     place->mail = put_written(at, b->mail, is_shown);
     place->date = put(at, b->date, strlen(b->date));
     place->subject = put_written(at, b->subject, is_shown);
-    place->by = b->by ? put_written(at, b->by, is_shown) : NULL;
+    place->by = b->by ? put_written(at, b->by, is_shown || is_replacement(b->by)) : NULL;
     place->time = b->time;
 }
 

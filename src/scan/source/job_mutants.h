@@ -38,6 +38,7 @@
     X(SHARDS_HALF_WAITED, "scan_shards")                                                           \
     X(SHARD_HOLDS_NO_PACK, "scan_shards_stop")                                                     \
     X(SHARD_UNSENT_IS_LOST, "scan_shards_stop")                                                    \
+    X(SHARD_IN_LINE_COUNTS_TWICE, "scan_shards_turns")                                             \
     X(SHARD_ALONE_HAS_ONE_PART, "scan_shards_alone")                                               \
     X(SUSPECT_ASKED_FIRST, "scan_suspects")                                                        \
     X(LARGE_TOO_MANY, "scan_large")                                                                \

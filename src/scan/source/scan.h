@@ -222,6 +222,7 @@ struct weir__scan_limits {
     uint32_t leaders;                         /* of repositories */
     uint64_t large; /* repositories with objects that are too large for a shard, and came last */
     uint64_t large_jobs; /* that are in the line once more for these */
+    uint64_t large_most; /* that waited at once before they could be in that */
     uint64_t plans_most; /* packs of repositories that were in work at once */
     struct weir__scan_cost cost;
     struct weir_sched_stats sched;

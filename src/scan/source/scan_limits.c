@@ -115,6 +115,7 @@ void weir__scan_read_limits(struct weir__scan *run, struct weir__scan_limits *re
     ret_limits->plans_most = repos->plans_most;
     ret_limits->large = repos->large_all;
     ret_limits->large_jobs = repos->large_jobs;
+    ret_limits->large_most = repos->large_most;
     ret_limits->cost = repos->cost;
     weir_lock_release(&run->lock);
 }

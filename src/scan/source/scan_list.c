@@ -55,13 +55,13 @@ static bool take_repo(void *arg, const char *name, uint64_t number)
     return true;
 }
 
-/* Directories are, where nothing but histories is scanned: the first path of one counts. What is
- * wrong with one that cannot be asked is told when it is opened. */
+/* All that is there is, where nothing but histories is scanned: the first path of one counts. What
+ * is wrong with one, or that it is a file, is told when it is opened. */
 static bool is_repo(const struct weir__scan_worker *w, const char *path)
 {
     struct stat st;
     return w->run->options->history == WEIR__SCAN_HISTORY_ONLY &&
-           (weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0 ? S_ISDIR(st.st_mode) : errno != ENOENT);
+           (weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0 || errno != ENOENT);
 }
 
 static int on_repo(void *arg, const char *path, const struct weir__git_discovered *found)
@@ -89,6 +89,10 @@ static void find_repos(struct weir__scan_worker *w, const char *root)
     struct stat st;
     if (weir__sys_fstatat(AT_FDCWD, root, &st, 0) < 0) {
         weir__scan_tell_typed(w, root, errno == ENOENT ? "cannot find" : "cannot open", NULL);
+        return;
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        weir__scan_tell_typed(w, root, "cannot look for repositories in", "it is no folder");
         return;
     }
     const struct weir__git_find_options options = {

@@ -99,6 +99,8 @@ static void take_name(void *arg, const struct weir__finding *finding)
             weir__hide(names->shown, (size_t)from, (size_t)until);
         return;
     }
+    if (names->untold > 0 && names->from + place->offset >= names->untold)
+        return;
     struct weir__finding told = *finding;
     told.is_in_name = true;
     told.place = (struct weir__place){.line = 1, .column = 1, .end_line = 1, .end_column = 1};

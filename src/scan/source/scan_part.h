@@ -53,6 +53,8 @@
 #include "scan_archive.h"
 
 #define WEIR__SCAN_WINDOW 32768u /* bytes of one getdents */
+/* A shard of a repository that takes longer lets other jobs have as much time, if there are any. */
+#define WEIR__SCAN_TURN_NS (5 * WEIR_NS_PER_MS)
 
 enum weir__job_kind {
     WEIR__JOB_PATH,   /* as the user gave it */
@@ -107,6 +109,7 @@ struct weir__scan_named {
     char *shown; /* as long as the path */
     size_t shown_size;
     size_t from;    /* of the part that is being looked at */
+    size_t untold;  /* from here on what is found is hidden and not told; 0: nowhere */
     uint64_t found; /* in it */
     uint64_t sum;   /* of hashes of what that was */
     bool has_path;
@@ -172,6 +175,7 @@ struct weir__scan_repos {
     uint32_t large_waiting, large_now;
     uint64_t large_all;  /* that were admitted for these */
     uint64_t large_jobs; /* as jobs of their own */
+    uint64_t large_most; /* that waited at once */
     /* What walks cost beyond building each object once in memory, under the run's lock: */
     struct weir__scan_cost cost;
     struct weir__scan_held held; /* under the run's lock */

@@ -7,7 +7,7 @@
 #include "scan_repo.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +100,10 @@ void weir__scan_repo_free(struct weir__scan_repo *repo)
     weir__scan_wanted_free(repo->wanted);
     weir__scan_refs_free(repo->refs);
     weir__git_set_fini(&repo->suspects);
+    weir__base_free(repo->few);
     weir__git_set_fini(&repo->unread);
+    weir__git_set_fini(&repo->changed);
+    weir__git_set_fini(&repo->told);
     weir__git_set_fini(&repo->looked);
     weir__git_set_fini(&repo->named);
     weir__git_set_fini(&repo->folders);
@@ -113,7 +116,24 @@ void weir__scan_repo_free(struct weir__scan_repo *repo)
     weir__base_free(repo);
 }
 
-void weir__scan_repo_tell(struct weir__scan_worker *w, const struct weir__scan_repo *repo,
+/* Beyond the memory for it all is news. */
+bool weir__scan_repo_is_news(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                             const void *bytes, size_t length)
+{
+    struct weir__git_id id = {{0}};
+    struct weir__hash hash;
+    uint32_t number;
+    weir__hash_init(&hash);
+    weir__hash_update(&hash, bytes, length);
+    weir__hash_final(&hash, id.bytes);
+    weir_lock_acquire(&repo->lock);
+    bool is_it = weir__git_set_add(&repo->told, &id, &number) != 0;
+    weir_lock_release(&repo->lock);
+    w->gaps += !is_it;
+    return is_it;
+}
+
+void weir__scan_repo_tell(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                           const struct weir__git_id *id, const char *what, const char *why)
 {
     char hex[WEIR__GIT_HEX_SIZE], text[WEIR__SCAN_WHY_MAX], clipped[WHY_CLIPPED];
@@ -124,14 +144,16 @@ void weir__scan_repo_tell(struct weir__scan_worker *w, const struct weir__scan_r
     }
     snprintf(text, sizeof(text), "object %s: %s", weir__git_id_hex(id, repo->id_size, hex),
              weir__text_clip(clipped, sizeof(clipped), why, SIZE_MAX));
-    weir__scan_tell_partial(w, path, what, text);
+    if (weir__scan_repo_is_news(w, repo, text, strlen(text)))
+        weir__scan_tell_partial(w, path, what, text);
 }
 
 void weir__scan_repo_problem(void *arg, const char *text)
 {
     struct weir__scan_repo *repo = arg;
-    weir__scan_tell_partial(repo->w, repo->path_length > 0 ? repo->path : "./",
-                            "cannot read all of the history of", text);
+    if (weir__scan_repo_is_news(repo->w, repo, text, strlen(text)))
+        weir__scan_tell_partial(repo->w, repo->path_length > 0 ? repo->path : "./",
+                                "cannot read all of the history of", text);
 }
 
 void weir__scan_repo_doubt(struct weir__scan_worker *w, struct weir__scan_repo *repo,
@@ -278,17 +300,19 @@ static size_t without_dot_git(const char *path, size_t length)
     return is_inside ? end - 4 : length;
 }
 
-/* What no other repository has. */
-static int name_objects(struct weir__scan_repo *repo, const struct weir__git_store *store,
-                        const struct stat *st)
+/* What no other repository has: where it is, however that was spelled. One that was made anew in
+ * its place has the same, and gains by it: what is remembered are ids, which are true of any
+ * repository, and which of them are there is found out each time. */
+static int name_objects(struct weir__scan_repo *repo, const struct weir__git_store *store)
 {
-    char text[WEIR__GIT_PATH_MAX + 64];
-    int length =
-        snprintf(text, sizeof(text), "%s %" PRIu64 " %" PRIu64, weir__git_store_commondir(store),
-                 (uint64_t)st->st_dev, (uint64_t)st->st_ino);
-    repo->identity = weir__base_alloc((size_t)length + 1, 1);
+    char whole[PATH_MAX];
+    const char *path = weir__git_store_commondir(store);
+    if (realpath(path, whole))
+        path = whole;
+    size_t size = strlen(path) + 1;
+    repo->identity = weir__base_alloc(size, 1);
     if (repo->identity)
-        memcpy(repo->identity, text, (size_t)length + 1);
+        memcpy(repo->identity, path, size);
     return repo->identity ? 0 : -WEIR_E_NO_MEMORY;
 }
 
@@ -301,6 +325,7 @@ static struct weir__scan_repo *repo_new(struct weir__scan *run, const char *path
     repo->run = run;
     repo->users = 1;
     weir_lock_init(&repo->lock, &repo_class);
+    weir__git_set_init(&repo->told, sizeof(struct weir__git_id), 0, 0);
     memcpy(repo->path, path, length);
     if (length > 0 && path[length - 1] != '/')
         repo->path[length++] = '/';
@@ -353,7 +378,7 @@ void weir__scan_repo_found(struct weir__scan_worker *w, const char *path)
         if (repo) {
             result = weir__scan_share_ask(repo, store, why);
             if (result == 0)
-                result = name_objects(repo, store, &st);
+                result = name_objects(repo, store);
             if (result == 0) {
                 weir__scan_packs_hand_on(repo, store);
                 result = submit(w, repo, &st);

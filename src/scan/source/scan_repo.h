@@ -21,6 +21,7 @@
  *   scan_repo_slice.c    the same, by the threads that scan
  *   scan_repo_verdict.c  at which of its paths it has to be looked at
  *   scan_repo_lost.c     commits that nothing leads to
+ *   scan_repo_tags.c     tags, and what leads to them
  *
  * Who does what: a repository is a job of the scheduler (weir/sched.h). It waits in the lines of
  * its disk and of the pool without a thread; then one of the scheduler's threads leads it: opens
@@ -81,7 +82,7 @@ struct weir__scan_share {
     uint64_t wanted;    /* of a narrowed scan; with more it fails */
     uint64_t named;     /* what is not in the same pack; those beyond are looked for at once */
     uint64_t folders;   /* whose names may have something in them; those beyond are told */
-    uint64_t told;      /* of origins, so that it is told once */
+    uint64_t told;      /* what was, so that it is told once */
     uint64_t lineage;   /* what leads to what in trees; with more they are read again */
     /* Of what looks up single objects: the leader, while nobody walks; a thread whose pack has
      * bases elsewhere; and one that walks nothing. build: what is there while one object is built.
@@ -113,7 +114,10 @@ enum weir__suspicion {
     WEIR__SUSPECT_NAMED = 1024,    /* its name is a finding, or has one in it */
     WEIR__SUSPECT_MISSING = 2048,  /* it is named, and not there */
     WEIR__SUSPECT_PROMISED = 4096, /* by the remote of a partial clone */
-    WEIR__SUSPECT_REACHED = 8192,  /* it is missing, and a ref leads to who names it */
+    WEIR__SUSPECT_REACHED = 8192,  /* it is missing, and a ref leads to who names it; or it is a tag
+                                      that a ref leads to */
+    WEIR__SUSPECT_LOGGED = 16384,  /* a tag that a log knows, or FETCH_HEAD and its like */
+    WEIR__SUSPECT_LINKED = 32768,  /* it is missing, and an object names it, not only a ref */
 };
 
 /* Sums of the ids of loose objects, word by word, and their number. */
@@ -159,8 +163,9 @@ struct weir__scan_repo {
     struct weir__git_names names;
     struct weir__git_wanted *wanted; /* NULL: all objects are */
     struct weir__scan_origins *origins;
-    char *identity;   /* where its objects are, device and inode */
+    char *identity;   /* where its objects are */
     bool is_untraced; /* not all that refs lead to could be read, which was told; under the lock */
+    bool has_unknown; /* an index could not be read: nobody knows what its pack has */
     bool is_unattributed; /* nobody has found out where things come from, which was told */
     bool has_state;
     bool is_unchanged;             /* since what is remembered of it: all of that holds */
@@ -170,31 +175,42 @@ struct weir__scan_repo {
     /* What the store holds, at the beginning: */
     uint64_t loose[WEIR__SCAN_LOOSE_SUMS];
     uint64_t loose_known[WEIR__SCAN_LOOSE_SUMS]; /* those that are remembered */
+    uint64_t loose_time_ns;                      /* when the last of them was changed */
+    struct weir__git_set changed; /* those that are remembered, and were changed since */
+    bool has_changed;             /* there are such */
+    bool is_changed;              /* more than fit into the set: all are taken for it */
     uint8_t held[WEIR__HASH_SIZE];
     bool is_steady; /* its packs are still those */
     bool is_same;   /* it is what was remembered, when all of it was seen */
     bool is_wary;   /* something is gone that was seen: what names others is looked at once more */
     bool has_there;
-    struct weir__git_there there;   /* which of the remembered ids it has */
-    struct weir__git_packs *listed; /* by who has admitted it; or NULL */
-    uint64_t listed_bytes;          /* of that, counted in those of the run */
-    struct weir__git_set packs;     /* their marks, with a struct weir__scan_mark each */
-    uint32_t *pack_numbers;         /* there, of those that are listed; NULL: no memory */
-    uint32_t pack_count;            /* of these */
+    struct weir__git_there there;            /* which of the remembered ids it has */
+    struct weir__git_packs *listed;          /* by who has admitted it; or NULL */
+    uint64_t listed_bytes;                   /* of that, counted in those of the run */
+    struct weir__git_set packs;              /* their marks, with a struct weir__scan_mark each */
+    uint32_t *pack_numbers;                  /* there, of those that are listed; NULL: no memory */
+    uint32_t pack_count;                     /* of these */
+    uint8_t midx[WEIR__GIT_STATE_MARK_SIZE]; /* a mark of multi-pack-indexes that are right; or 0 */
     /* Of both, under the lock: */
     struct weir_lock lock;
-    bool is_midx_told; /* that it is wrong */
-    bool has_links;    /* this scan has looked at something that names others */
+    bool is_midx_told;         /* that it is wrong */
+    struct weir__git_set told; /* hashes of what was: each damage once, whoever meets it */
+    bool has_links;            /* this scan has looked at something that names others */
+    uint64_t work, work_max;   /* bytes that this pass has built, and may build */
+    bool is_overworked;        /* it was too much, which was told */
+    bool has_unlisted;         /* suspects that there is no room for, which was told */
     /* Of threads that looked something up in a shard, for the next one: packs are listed there, and
      * bases at hand. As many as shards in work, each in the share of a thread. */
     struct weir__git_store *idle[WEIR__SCAN_THREADS_MAX];
     unsigned idle_count;
     /* Objects that could not be read in one place: they are not remembered, even if they were read
-     * in another, so that they are told until they are mended. */
+     * in another, so that they are told until they are mended. With the number of such places. */
     struct weir__git_set unread;
     bool has_unread, has_unread_loose; /* such, or a pack; one that is loose */
+    bool has_damage;                   /* one that was read by an earlier scan */
     struct weir__git_set suspects; /* with a struct weir__suspect each; at the second look only the
                                       marks of who is done change */
+    struct weir__scan_few *few;    /* one for each suspect; NULL: each has a turn, in any order */
     bool is_forgetful;             /* not all of both are in there: nothing is to be remembered */
     struct weir__git_lineage lineage;
     /* Objects that may be met again: loose ones, and those of packs where there are several. Those
@@ -219,12 +235,19 @@ struct weir__scan_refs {
     size_t shallow_count;
 };
 
+/* A suspect that is looked at by itself. */
+struct weir__scan_few {
+    uint32_t number; /* among suspects */
+    uint32_t turn;   /* those that have the same one are looked at by the same thread */
+};
+
 /* A pack that is open, for its shards. */
 struct weir__scan_pack {
     struct weir__git_pack pack;
     struct weir__git_plan plan;
     bool is_promisor; /* what its objects name, a remote has */
     bool is_planned;
+    bool is_doubted;              /* it is not what was seen: all of it is read */
     uint32_t users;               /* guarded by the run's lock */
     uint32_t seen;                /* of its objects, to their end; likewise */
     struct weir__scan_mark *mark; /* or NULL */
@@ -266,9 +289,14 @@ bool weir__scan_repo_knows(struct weir__scan *run, const struct stat *objects);
 void weir__scan_repo_found(struct weir__scan_worker *w, const char *path);
 /* When nobody has it any more. */
 void weir__scan_repo_free(struct weir__scan_repo *repo);
-/* Tells of an object, or of the repository as a whole when id is NULL. */
-void weir__scan_repo_tell(struct weir__scan_worker *w, const struct weir__scan_repo *repo,
+/* Tells of an object, once, or of the repository as a whole when id is NULL. */
+void weir__scan_repo_tell(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                           const struct weir__git_id *id, const char *what, const char *why);
+
+/* Whether this was not told yet; from now on it was. Who is told "no" has met a gap all the same.
+ */
+bool weir__scan_repo_is_news(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                             const void *bytes, size_t length);
 
 /* Tells, by its leader, that not all of it could be read. arg: the repository. */
 void weir__scan_repo_problem(void *arg, const char *text);
@@ -294,6 +322,9 @@ WEIR_MUST_USE int weir__scan_share_ask(struct weir__scan_repo *repo,
 /* Why a part does not fit: it had so much, and what gives it twice as much. */
 void weir__scan_share_exceeded(const struct weir__scan_repo *repo, const char *what, uint64_t had,
                                char why[WEIR__SCAN_WHY_MAX]);
+/* The same of refs, of which there is a file that says about how many there are. */
+void weir__scan_share_refs_exceeded(const struct weir__scan_repo *repo,
+                                    char why[WEIR__SCAN_WHY_MAX]);
 /* The option by which an object of that size fits into memory, as what has to be done. */
 void weir__scan_share_cure(const struct weir__scan_repo *repo, uint64_t size, bool is_tree,
                            char cure[WEIR__SCAN_WHY_MAX]);
@@ -343,6 +374,9 @@ void weir__scan_state_seen(struct weir__scan_repo *repo, const struct weir__git_
 /* An object that could not be read, which was told: it is not to be remembered as seen. */
 void weir__scan_state_unread(struct weir__scan_repo *repo, const struct weir__git_id *id,
                              bool is_loose);
+bool weir__scan_state_is_unread(struct weir__scan_repo *repo, const struct weir__git_id *id);
+/* Whether something is remembered as missing, or as promised. */
+bool weir__scan_state_has_missing(const struct weir__scan_repo *repo);
 /* Adds the suspects that are remembered. TooLarge, NoMemory. */
 WEIR_MUST_USE int weir__scan_state_recall(struct weir__scan_repo *repo);
 /* All was done: remembers it. */
@@ -353,19 +387,22 @@ void weir__scan_state_drop(struct weir__scan_repo *repo);
 
 /* Beside the mark of a pack. */
 struct weir__scan_mark {
-    uint32_t row;      /* in the list of now; WEIR__GIT_NONE: it is not there */
-    uint32_t is_known; /* each of its objects was seen by an earlier scan */
-    uint32_t is_whole; /* or by this one; guarded by the run's lock */
+    uint32_t row;       /* in the list of now; WEIR__GIT_NONE: it is not there */
+    uint32_t is_listed; /* it is as it was when an earlier scan looked at it */
+    uint32_t is_known;  /* and each of its objects was seen */
+    uint32_t is_whole;  /* or by this one; guarded by the run's lock */
 };
 
 /* The list of who admits a repository goes with it, if it is long and lists that wait leave room.
- * Without a limit of memory. */
+ */
 void weir__scan_packs_hand_on(struct weir__scan_repo *repo, struct weir__git_store *store);
 /* And belongs to the store of its leader, if it still holds; else that one makes one. */
 WEIR_MUST_USE int weir__scan_packs_take_over(struct weir__scan_repo *repo);
 /* When packs were listed: makes their marks, and a hash of them and of loose objects. Without
  * memory there are none, and the hash fits nothing. */
 void weir__scan_packs_listed(struct weir__scan_repo *repo, uint8_t held[WEIR__HASH_SIZE]);
+/* Compares multi-pack-indexes with the packs, unless that was done before; tells if they differ. */
+WEIR_MUST_USE int weir__scan_packs_check_midx(struct weir__scan_repo *repo);
 /* Whether all are there that are remembered. */
 bool weir__scan_packs_are_there(const struct weir__scan_repo *repo);
 /* Whether one is gone of which not every object was seen. */
@@ -389,6 +426,8 @@ void weir__scan_packs_drop(struct weir__scan_repo *repo);
 WEIR_MUST_USE int weir__scan_gone_find(struct weir__scan_repo *repo);
 /* When packs were listed anew. */
 void weir__scan_gone_relisted(struct weir__scan_repo *repo);
+/* Whether a loose object that is remembered was written to since: it is read, and not scanned. */
+bool weir__scan_gone_is_changed(const struct weir__scan_repo *repo, const struct weir__git_id *id);
 /* Whether a remembered object is gone, and will not be kept. */
 bool weir__scan_gone_is(struct weir__scan_repo *repo, const struct weir__git_id *id);
 /* What is to be remembered of what the store holds: nothing that ever fits (false), if not all that
@@ -400,8 +439,11 @@ void weir__scan_gone_drop(struct weir__scan_repo *repo);
 /* Whether nothing of the pack of that row is to be looked at, since it is as it was when all of it
  * was seen. */
 bool weir__scan_again_is_same(const struct weir__scan_repo *repo, uint32_t row);
-/* The same, since all of its objects were. */
+/* The same, since all of its objects were, whatever it is. */
 bool weir__scan_again_knows(struct weir__scan_repo *repo, const struct weir__scan_pack *pack);
+/* Whether it came or was changed since what is remembered: then nobody has read its bytes. */
+bool weir__scan_again_is_new(const struct weir__scan_repo *repo,
+                             const struct weir__scan_pack *pack);
 /* So many objects of the pack, whose shard is done, were looked at to their end. */
 void weir__scan_again_note(struct weir__scan_repo *repo, struct weir__scan_pack *pack,
                            uint64_t count);
@@ -409,6 +451,9 @@ void weir__scan_again_note(struct weir__scan_repo *repo, struct weir__scan_pack 
 bool weir__scan_again_has_few(const struct weir__scan_repo *repo);
 /* In how many parts. */
 uint32_t weir__scan_again_parts(const struct weir__scan_repo *repo);
+/* Before they are handed out: versions of a file follow each other. Without memory they come in any
+ * order. */
+void weir__scan_again_order(struct weir__scan_repo *repo);
 /* The second look at this part of so many of them, by a thread that scans. Those that cannot be had
  * this way are left to a pass over all objects. */
 void weir__scan_again_few(struct weir__scan_worker *w, struct weir__scan_repo *repo, uint32_t part,
@@ -419,13 +464,17 @@ void weir__scan_again_few(struct weir__scan_worker *w, struct weir__scan_repo *r
 void weir__scan_pack_free(struct weir__scan_pack *pack);
 /* Hands out all objects, and waits until they were looked at. */
 WEIR_MUST_USE int weir__scan_repo_pass(struct weir__scan_repo *repo);
+/* The first look once more, wary, if it has met damage, and what is remembered as missing may have
+ * been named by that alone. */
+WEIR_MUST_USE int weir__scan_repo_pass_wary(struct weir__scan_repo *repo);
 /* The second look: at suspects one by one where they are few, and in a pass over all objects. */
 WEIR_MUST_USE int weir__scan_repo_pass_again(struct weir__scan_repo *repo);
 /* Hands out the history in that many slices, and waits for them. */
 WEIR_MUST_USE int weir__scan_repo_slices(struct weir__scan_repo *repo, uint32_t commits,
                                          uint32_t count);
-/* For a thread that scans. */
-void weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard);
+/* For a thread that scans. True: its turn was over, and it is to be done once more, for the rest.
+ */
+bool weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard);
 
 /* --- scan_repo_large.c --- */
 /* Whether a suspect that did not fit into the memory of a shard was not looked at again. */

@@ -2,13 +2,19 @@
  * of it has changed.
  *
  * A pack that is as it was when every object of it was seen to its end is not opened: its name, its
- * sizes and times say that it is the one that was read without a doubt. Else its ids are asked for,
- * which is still far less than a plan.
+ * sizes and times say that it is the one that was read without a doubt. Of another one the ids are
+ * asked for, and the checksums of its bytes: if all are known and right, nothing is unpacked. If
+ * one is wrong all of it is read, as by a first scan, and what was seen is not scanned for this.
  *
  * The second look at a few suspects builds each by itself: a plan of all packs would take longer
  * than all of them.
  */
 #include "scan_repo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
 
 #include "banned.h"
 
@@ -18,6 +24,8 @@
 /* With more packs than these a thread that looks for a few of them takes longer to list the packs
  * than to scan; and where its leader's store finds them is remembered. */
 #define PACKS_MANY 32u
+/* Versions of a file, so many of them, have one turn: they share bases, which are built once. */
+#define TOGETHER 64u
 
 /* --- packs --- */
 
@@ -29,11 +37,14 @@ bool weir__scan_again_is_same(const struct weir__scan_repo *repo, uint32_t row)
 
 bool weir__scan_again_knows(struct weir__scan_repo *repo, const struct weir__scan_pack *pack)
 {
-    if (!repo->state || repo->is_second || repo->is_wary || pack->pack.has_doubt ||
-        !weir__git_state_has_pack(repo->state, &pack->pack))
-        return false;
-    weir__scan_packs_note_whole(repo->run, pack->mark);
-    return true;
+    return repo->state && !repo->is_second && !repo->is_wary && !pack->pack.has_doubt &&
+           weir__git_state_has_pack(repo->state, &pack->pack);
+}
+
+bool weir__scan_again_is_new(const struct weir__scan_repo *repo, const struct weir__scan_pack *pack)
+{
+    return repo->state && !repo->is_second && !repo->is_for_trees &&
+           !(pack->mark && pack->mark->is_listed);
 }
 
 void weir__scan_again_note(struct weir__scan_repo *repo, struct weir__scan_pack *pack,
@@ -72,12 +83,55 @@ uint32_t weir__scan_again_parts(const struct weir__scan_repo *repo)
     return is_scattered && count_open(repo, FEW) <= FEW ? 1 : repo->run->threads;
 }
 
+struct placed {
+    const char *path; /* or "" */
+    int64_t time;
+    uint32_t number; /* among suspects */
+};
+
+static int compare_placed(const void *a, const void *b)
+{
+    const struct placed *one = a, *other = b;
+    int order = strcmp(one->path, other->path);
+    return order != 0 ? order : (one->time < other->time) - (one->time > other->time);
+}
+
+void weir__scan_again_order(struct weir__scan_repo *repo)
+{
+    uint32_t count = weir__git_set_count(&repo->suspects);
+    struct placed *all = weir__base_alloc((size_t)count + 1, sizeof(*all));
+    struct weir__scan_few *few = weir__base_alloc((size_t)count + 1, sizeof(*few));
+    for (uint32_t i = 0; all && i < count; i++) {
+        const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
+        struct weir__git_attribution where = {.path = NULL};
+        if (suspect->flags & WEIR__SUSPECT_BLOB)
+            weir__scan_origin_where(repo, i, suspect, &where);
+        all[i] = (struct placed){where.path ? where.path : "", where.time, i};
+    }
+    if (all && few) {
+        qsort(all, count, sizeof(*all), compare_placed);
+        for (uint32_t i = 0, begun = 0, turn = 0; i < count; i++) {
+            if (i - begun == TOGETHER || strcmp(all[begun].path, all[i].path) != 0) {
+                begun = i;
+                turn++;
+            }
+            few[i] = (struct weir__scan_few){all[i].number, turn};
+        }
+        weir__base_free(repo->few);
+        repo->few = few;
+    } else {
+        weir__base_free(few);
+    }
+    weir__base_free(all);
+}
+
 static struct weir__git_store *open_store(const struct weir__scan_repo *repo)
 {
     char problem[WEIR__GIT_PROBLEM_SIZE];
     struct weir__git_store_options options;
     struct weir__git_store *store = NULL;
     weir__scan_share_lookups(&repo->share.alone, &options);
+    options.has_no_midx = repo->is_midx_told;
     if (options.object_max > repo->shard_bytes)
         options.object_max = repo->shard_bytes;
     int result =
@@ -89,12 +143,15 @@ void weir__scan_again_few(struct weir__scan_worker *w, struct weir__scan_repo *r
                           uint32_t parts)
 {
     struct weir__git_store *store = NULL;
-    /* The leader waits, and with a limit of memory he has the part of those who do not. */
-    bool is_lent = parts == 1 && repo->run->options->history_bytes == 0;
+    /* The leader waits, and nobody else is at work: what he may build with is theirs as well. */
+    bool is_lent = parts == 1;
     struct weir__buffer bytes;
     weir__buffer_init(&bytes, repo->shard_bytes);
-    for (uint32_t i = part; i < weir__git_set_count(&repo->suspects); i += parts) {
-        struct weir__git_object object = {.id = weir__git_set_id(&repo->suspects, i)};
+    for (uint32_t i = 0; i < weir__git_set_count(&repo->suspects); i++) {
+        struct weir__scan_few few = repo->few ? repo->few[i] : (struct weir__scan_few){i, i};
+        if (few.turn % parts != part)
+            continue;
+        struct weir__git_object object = {.id = weir__git_set_id(&repo->suspects, few.number)};
         uint32_t flags = weir__scan_suspect_flags(repo, &object.id);
         if (flags == 0 || flags & WEIR__SUSPECT_LARGE || weir__scan_is_stopped(w))
             continue;

@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+#include <weir/clock.h>
+
 #include "git/loose.h"
 
 #include "banned.h"
@@ -41,6 +43,27 @@ static bool on_loose(void *arg, const struct weir__git_id *id, enum weir__git_ty
         weir__git_there_add(&repo->there, id);
     return false;
 }
+/* A file that was changed later than all that were there is not the one that was read: git puts
+ * new ones in place, and never writes to one. Nobody can set this time back. */
+static void on_file(void *arg, const struct weir__git_id *id, uint64_t time_ns)
+{
+    struct weir__scan_repo *repo = arg;
+    uint32_t number;
+    if (time_ns > repo->loose_time_ns)
+        repo->loose_time_ns = time_ns;
+    if (!repo->state || time_ns <= weir__git_state_loose_time(repo->state) ||
+        !weir__git_state_has(repo->state, id))
+        return;
+    repo->has_changed = true;
+    repo->is_changed |= weir__git_set_add(&repo->changed, id, &number) < 0;
+}
+
+bool weir__scan_gone_is_changed(const struct weir__scan_repo *repo, const struct weir__git_id *id)
+{
+    return repo->is_changed ||
+           (repo->has_changed && weir__git_set_find(&repo->changed, id) != WEIR__GIT_SET_NONE);
+}
+
 _Static_assert(sizeof(((struct weir__git_id *)NULL)->bytes) / sizeof(uint64_t) + 1 ==
                    WEIR__SCAN_LOOSE_SUMS,
                "each word of an id has a sum, and their number");
@@ -55,7 +78,7 @@ static int on_trouble(void *arg, const struct weir__git_trouble *trouble)
 static int list_loose(struct weir__scan_repo *repo)
 {
     const struct weir__git_wish wish = {
-        .types = WEIR__GIT_ALL_TYPES, .is_wanted = on_loose, .arg = repo};
+        .types = WEIR__GIT_ALL_TYPES, .is_wanted = on_loose, .on_file = on_file, .arg = repo};
     const struct weir__git_visitor visitor = {.trouble = on_trouble};
     struct weir__git_walk_totals totals = {0};
     struct weir_deadline deadline = weir_deadline_until(&repo->run->stop);
@@ -109,6 +132,10 @@ int weir__scan_gone_find(struct weir__scan_repo *repo)
     int result = list_loose(repo);
     if (result < 0)
         return result;
+    /* A time that is yet to come says nothing about what comes until then. */
+    uint64_t now_ns = (uint64_t)weir_wall_s() * WEIR_NS_PER_S + WEIR_NS_PER_S;
+    if (repo->loose_time_ns > now_ns)
+        repo->loose_time_ns = now_ns;
     weir__scan_packs_listed(repo, repo->held);
     repo->is_steady = repo->pack_numbers;
     if (!repo->has_there)

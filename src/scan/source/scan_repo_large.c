@@ -105,8 +105,10 @@ void weir__scan_large_tree(struct weir__scan_worker *w, struct weir__scan_repo *
         result = weir__git_set_add(&repo->trees, id, &number);
         weir_lock_release(&repo->lock);
     }
-    if (result < 0)
+    if (result < 0) {
         tell_unfiled(w, repo, id, true, size);
+        weir__scan_state_unread(repo, id, false);
+    }
 }
 
 int weir__scan_large_trees(struct weir__scan_repo *repo)
@@ -191,6 +193,10 @@ void weir__scan_large_add(struct weir__scan_repo *repo)
     weir_lock_release(&run->lock);
     if (is_added) {
         submit_next(run);
+        weir_lock_acquire(&run->lock);
+        if (repos->large_most < repos->large_waiting)
+            repos->large_most = repos->large_waiting;
+        weir_lock_release(&run->lock);
         return;
     }
     repo->is_large = true;

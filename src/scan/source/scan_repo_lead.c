@@ -10,6 +10,10 @@
 
 #include "banned.h"
 
+/* How long a pack may be without its index. */
+#define UNINDEXED_TRIES 5u
+#define UNINDEXED_NS    (20 * WEIR_NS_PER_MS)
+
 static const char *path_of(const struct weir__scan_repo *repo)
 {
     return repo->path_length > 0 ? repo->path : ".";
@@ -22,8 +26,9 @@ static void tell_facts(struct weir__scan_repo *repo)
     char text[WEIR__SCAN_WHY_MAX];
     weir__git_store_facts(repo->store, &facts);
     if (facts.alternates_unusable > 0) {
-        snprintf(text, sizeof(text), "%u of the object folders that it borrows from cannot be used",
-                 facts.alternates_unusable);
+        snprintf(text, sizeof(text),
+                 "%u of the object folders that it borrows from cannot be used ('%.120s')",
+                 facts.alternates_unusable, facts.alternate);
         weir__scan_repo_problem(repo, text);
     }
     if (facts.packs_unread > 0) {
@@ -34,16 +39,26 @@ static void tell_facts(struct weir__scan_repo *repo)
 }
 
 /* After the first look, when packs were listed once more: git puts the index there a moment after
- * its pack. */
+ * its pack, and removes it a moment before. */
 static void tell_unindexed(struct weir__scan_repo *repo)
 {
-    struct weir__git_store_facts facts;
     char text[WEIR__SCAN_WHY_MAX];
-    weir__git_store_facts(repo->store, &facts);
-    if (facts.packs_unindexed == 0)
+    const char *stem = "";
+    uint32_t count = weir__git_store_unindexed(repo->store, &stem);
+    for (unsigned tries = 0; count > 0 && tries < UNINDEXED_TRIES; tries++) {
+        struct weir_deadline deadline = weir_deadline_in(UNINDEXED_NS, &repo->run->stop);
+        (void)weir_deadline_sleep(&deadline);
+        count = weir__git_store_unindexed(repo->store, &stem);
+    }
+    if (count == 0)
         return;
-    snprintf(text, sizeof(text), "%" PRIu32 " packs have no index: git index-pack makes one",
-             facts.packs_unindexed);
+    if (count == 1)
+        snprintf(text, sizeof(text), "%.120s.pack has no index: git index-pack makes one", stem);
+    else
+        snprintf(text, sizeof(text),
+                 "%" PRIu32
+                 " packs, %.120s.pack among them, have no index: git index-pack makes one",
+                 count, stem);
     weir__scan_repo_problem(repo, text);
 }
 
@@ -81,7 +96,9 @@ static int open_repo(struct weir__scan_repo *repo)
     repo->has_shards = result == 0;
     weir__git_set_init(&repo->suspects, repo->id_size, sizeof(struct weir__suspect),
                        repo->share.suspects);
-    weir__git_set_init(&repo->unread, repo->id_size, 0, repo->share.unread);
+    weir__git_set_init(&repo->unread, repo->id_size, sizeof(uint32_t), repo->share.unread);
+    repo->told._bytes_max = repo->share.told;
+    weir__git_set_init(&repo->changed, repo->id_size, 0, repo->share.unread);
     weir__git_set_init(&repo->looked, repo->id_size, 0, repo->share.looked);
     weir__git_set_init(&repo->folders, repo->id_size, 0, repo->share.folders);
     weir__git_set_init(&repo->trees, repo->id_size, 0, repo->share.folders);
@@ -112,7 +129,7 @@ static void tell_lost(struct weir__scan_repo *repo)
     for (uint32_t i = 0; i < weir__git_set_count(&repo->suspects); i++) {
         const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
         struct weir__git_id id = weir__git_set_id(&repo->suspects, i);
-        if (!(suspect->flags & (WEIR__SUSPECT_DONE | WEIR__SUSPECT_KNOWN)))
+        if (!(suspect->flags & (WEIR__SUSPECT_DONE | WEIR__SUSPECT_KNOWN)) && !repo->is_overworked)
             weir__scan_repo_tell(repo->w, repo, &id, "cannot scan all of the history of",
                                  "it was to be looked at again, and is gone");
     }
@@ -181,6 +198,7 @@ static int find_out(struct weir__scan_repo *repo)
     weir__git_set_fini(&repo->named);
     weir__git_set_fini(&repo->folders);
     weir__git_set_fini(&repo->looked);
+    weir__git_set_fini(&repo->changed);
     if (result == 0)
         result = weir__scan_state_recall(repo);
     if (result == 0 && has_open(repo)) {
@@ -222,7 +240,11 @@ int weir__scan_repo_lead(struct weir__scan_repo *repo)
     weir__scan_state_load(repo);
     result = weir__scan_gone_find(repo);
     if (result == 0)
+        result = weir__scan_packs_check_midx(repo);
+    if (result == 0)
         result = weir__scan_repo_pass(repo);
+    if (result == 0)
+        result = weir__scan_repo_pass_wary(repo);
     tell_unindexed(repo);
     if (result == 0)
         result = weir__scan_large_trees(repo);

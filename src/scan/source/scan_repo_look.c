@@ -29,7 +29,10 @@
 /* With a limit of memory a trace that takes more is forgotten: 1.6 MiB are those of all depths. */
 #define TRACE_BYTES (26u << 10)
 
-#define SEEN        128u
+/* An archive that is no larger is a file in memory, one at a time for each thread. */
+#define FILE_IN_MEMORY (UINT64_C(1) << 20)
+
+#define SEEN           128u
 
 struct kept_trace {
     struct weir__trace trace;
@@ -347,11 +350,13 @@ int weir__scan_look_first(struct weir__scan_worker *w, struct weir__scan_repo *r
     if (!hand)
         return -WEIR_E_NO_MEMORY;
     forget(hand, object->depth);
+    /* That it could be read is all there is to know of it. */
+    if (!repo->is_for_trees && weir__scan_state_spares(repo, &object->id, object->type))
+        return 0;
     hand->has_links |= object->type == WEIR__GIT_TREE;
     if (object->type == WEIR__GIT_TREE)
         return look_at_tree(w, repo, object);
     if ((repo->wanted && !weir__git_wanted_is(repo->wanted, &object->id, object->type)) ||
-        weir__scan_state_spares(repo, &object->id, object->type) ||
         !weir__scan_look_is_first(repo, &object->id))
         return 0;
     hand->has_links |= kind != WEIR__SUSPECT_BLOB;
@@ -381,7 +386,7 @@ int weir__scan_look_first(struct weir__scan_worker *w, struct weir__scan_repo *r
 /* --- the second look --- */
 
 /* False: there is no memory for it, which is told. */
-static bool set_path(struct weir__scan_worker *w, const struct weir__scan_repo *repo,
+static bool set_path(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                      const struct weir__git_id *id, const char *inside)
 {
     weir__buffer_truncate(&w->path, 0);
@@ -408,8 +413,11 @@ static bool write_all(int fd, const uint8_t *bytes, size_t length)
 /* The bytes as a file, which is what archives are read from. */
 static void scan_as_file(struct weir__scan_worker *w, const struct weir__git_object *object)
 {
-    const char *why = weir__scan_archive_why_not(w->run, true);
-    int fd = why ? -1 : weir__scan_spill_open();
+    bool is_small = object->length <= FILE_IN_MEMORY;
+    const char *why = weir__scan_archive_why_not(w->run, !is_small);
+    int fd = why        ? -1
+             : is_small ? WEIR__SYS(int, memfd_create("object", MFD_CLOEXEC))
+                        : weir__scan_spill_open();
     if (!why && (fd < 0 || !write_all(fd, object->bytes, object->length)))
         why = weir__log_reason(errno);
     if (!why)
@@ -501,7 +509,7 @@ static void scan_header(struct weir__scan_worker *w, const struct weir__git_obje
         (void)weir__scan_object_end(w);
 }
 
-static void scan_at_paths(struct weir__scan_worker *w, const struct weir__scan_repo *repo,
+static void scan_at_paths(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                           const struct weir__git_object *object,
                           const struct weir__suspect *suspect, uint32_t number)
 {
@@ -542,8 +550,12 @@ int weir__scan_look_second(struct weir__scan_worker *w, struct weir__scan_repo *
     } else {
         weir__scan_origin_of_message(repo, object, number, &suspect, &origin);
         w->brought = &origin.brought;
+        /* A tag is called as its header says, where that is told. */
+        if (object->type == WEIR__GIT_TAG)
+            w->named.untold = repo->path_length + strlen("tag:");
         if (set_path(w, repo, &object->id, origin.path))
             scan_message(w, object);
+        w->named.untold = 0;
         weir__git_header_name(object->type, &object->id, repo->id_size, origin.name);
         if (set_path(w, repo, &object->id, origin.name))
             scan_header(w, object);

@@ -169,7 +169,8 @@ void weir__scan_mention(struct weir__scan_worker *w, struct weir__scan_repo *rep
     if (m->count == BATCH)
         weir__scan_mentions_flush(w, repo, m);
     m->ids[m->count] = *id;
-    m->marks[m->count++] = marks | (m->is_promisor ? WEIR__SUSPECT_PROMISED : 0);
+    m->marks[m->count++] =
+        marks | WEIR__SUSPECT_LINKED | (m->is_promisor ? WEIR__SUSPECT_PROMISED : 0);
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -221,7 +222,7 @@ void weir__scan_mention_gone(struct weir__scan_worker *w, struct weir__scan_repo
                              const struct weir__git_id *id)
 {
     weir_lock_acquire(&repo->lock);
-    int result = put(repo, id, WEIR__SUSPECT_REACHED);
+    int result = put(repo, id, WEIR__SUSPECT_REACHED | WEIR__SUSPECT_LINKED);
     weir_lock_release(&repo->lock);
     if (result < 0)
         weir__scan_repo_tell(w, repo, id, "cannot read all of the history of",
@@ -249,9 +250,14 @@ static int on_staged(void *arg, const struct weir__git_index_entry *entry)
 static int look_for_named(struct weir__scan_repo *repo)
 {
     const struct weir__git_refs *refs = &repo->refs->refs;
-    for (size_t i = 0; i < refs->count; i++)
-        if (!weir__git_id_is_zero(&refs->list[i].id))
-            look_for(repo, &refs->list[i].id, WEIR__SUSPECT_COMMIT);
+    for (size_t i = 0; i < refs->count; i++) {
+        const struct weir__git_ref *ref = &refs->list[i];
+        /* Who follows refs asks for no tag of which it is known what it leads to. */
+        if (!weir__git_id_is_zero(&ref->id))
+            look_for(repo, &ref->id,
+                     ref->has_peeled ? WEIR__SUSPECT_TAG | WEIR__SUSPECT_REACHED
+                                     : WEIR__SUSPECT_COMMIT);
+    }
     int result = weir__scan_staged_each(repo, on_staged, repo, true);
     return result < 0 ? result : weir__scan_staged_names(repo);
 }
@@ -305,7 +311,7 @@ static bool is_reached(struct weir__scan_repo *repo, uint32_t number, char *ret_
     if (repo->is_unattributed)
         return true; /* nobody knows: that was told, and so is this */
     if (suspect->flags & WEIR__SUSPECT_COMMIT)
-        return weir__scan_origin_is_hidden(repo, number);
+        return suspect->flags & WEIR__SUSPECT_REACHED || weir__scan_origin_is_hidden(repo, number);
     if (suspect->flags & WEIR__SUSPECT_BLOB)
         weir__scan_origin_where(repo, number, suspect, &where);
     if (where.path && where.has_commit)
@@ -324,13 +330,13 @@ static bool is_marked(const struct weir__scan_repo *repo, uint32_t number, uint3
 
 void weir__scan_missing_tell(struct weir__scan_repo *repo)
 {
-    char text[WEIR__SCAN_WHY_MAX], where[WEIR__SCAN_WHY_MAX - 32];
+    char text[WEIR__SCAN_WHY_MAX], where[WEIR__SCAN_WHY_MAX - 80];
     for (uint32_t i = 0; i < weir__git_set_count(&repo->suspects); i++) {
         struct weir__git_id id = weir__git_set_id(&repo->suspects, i);
         if (!is_marked(repo, i, WEIR__SUSPECT_MISSING) ||
             !is_reached(repo, i, where, sizeof(where)))
             continue;
-        snprintf(text, sizeof(text), "it is missing%s", where);
+        snprintf(text, sizeof(text), WEIR__GIT_MISSING "%s" WEIR__GIT_MISSING_CURE, where);
         weir__scan_repo_tell(repo->w, repo, &id, "cannot read all of the history of", text);
     }
 }

@@ -112,7 +112,9 @@ void weir__scan_origin_of_message(const struct weir__scan_repo *repo,
         .date = o->about.date,
         .subject = o->about.subject,
         .time = o->about.time,
-        .by = where.has_commit ? kind_of(repo, &where, &look) : NULL,
+        .by = where.has_commit        ? kind_of(repo, &where, &look)
+              : !is_commit && suspect ? weir__scan_tag_by(repo, suspect)
+                                      : NULL,
     };
 }
 
@@ -197,10 +199,42 @@ static int on_other(void *arg, const char *ref, const struct weir__git_id *id,
     return result;
 }
 
+/* A weir__git_get_fn that keeps what could not be had. */
+static int get_for_history(void *arg, const struct weir__git_id *id, enum weir__git_type *ret_type,
+                           struct weir__buffer *bytes)
+{
+    struct weir__scan_origins *origins = arg;
+    int result = weir__git_store_get(origins->repo->store, id, ret_type, bytes);
+    origins->has_failed = result < 0;
+    origins->failed_with = result;
+    origins->failed = *id;
+    return result;
+}
+
+/* Whether it is told elsewhere why an object cannot be had: it is damaged, or nobody knows whether
+ * it is in a pack whose index is; or it is to be looked at with all the memory that there is, and
+ * is told then if that is too little. */
+static bool is_known_damage(const struct weir__scan_origins *origins)
+{
+    struct weir__git_store_facts facts;
+    weir__git_store_facts(origins->repo->store, &facts);
+    if (origins->failed_with == -WEIR_E_TOO_LARGE)
+        return weir__scan_suspect_flags(origins->repo, &origins->failed) & WEIR__SUSPECT_LARGE;
+    return origins->failed_with == -WEIR_E_CORRUPT &&
+           (facts.has_unknown || weir__scan_state_is_unread(origins->repo, &origins->failed));
+}
+
+/* Several refs may lead to one object that cannot be had. */
 static void on_history_problem(void *arg, const char *text)
 {
-    weir__scan_untraced(arg);
-    weir__scan_repo_problem(arg, text);
+    struct weir__scan_origins *origins = arg;
+    struct weir__scan_repo *repo = origins->repo;
+    weir__scan_untraced(repo);
+    if (origins->has_failed &&
+        (is_known_damage(origins) ||
+         !weir__scan_repo_is_news(repo->w, repo, &origins->failed, sizeof(origins->failed))))
+        return;
+    weir__scan_repo_problem(repo, text);
 }
 
 /* Of a part of a history, whose commits are known, and told what is wrong with them: only which
@@ -211,15 +245,16 @@ static int walk_history(struct weir__scan_origins *origins)
     const struct weir__scan_refs *refs = repo->refs;
     const struct weir__git_history_options options = {
         .id_size = repo->id_size,
-        .get = weir__git_store_get,
-        .get_arg = repo->store,
+        .get = get_for_history,
+        .get_arg = origins,
         .graph = refs->graph,
         .shallow = refs->shallow,
         .shallow_count = refs->shallow_count,
         .bytes_max = repo->share.history,
+        .object_max = repo->share.led.object,
         .has_trees = true,
         .problem = repo->wanted ? NULL : on_history_problem,
-        .problem_arg = repo,
+        .problem_arg = origins,
         .stop = &repo->run->stop,
     };
     int result = weir__git_history_init(&origins->own, &options);
@@ -264,6 +299,8 @@ static int attribute(struct weir__scan_origins *origins)
         struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
         struct weir__git_id id = weir__git_set_id(&repo->suspects, i);
         bool is_missing_tree = suspect->flags & WEIR__SUSPECT_TREE; /* to be met by the walk */
+        const uint32_t lacking = WEIR__SUSPECT_COMMIT | WEIR__SUSPECT_MISSING;
+        origins->lacks_commit |= (suspect->flags & lacking) == lacking && repo->refs->graph;
         if ((suspect->flags & WEIR__SUSPECT_BLOB || is_missing_tree) &&
             !(suspect->flags & WEIR__SUSPECT_PROMISED))
             result = weir__git_attribute_want(origins->attribute, &id, &suspect->wanted);
@@ -377,7 +414,10 @@ static int do_without_graph(struct weir__scan_repo *repo)
     char text[WEIR__SCAN_WHY_MAX], hex[WEIR__GIT_HEX_SIZE];
     weir__git_id_hex(&repo->origins->ghost, repo->id_size, hex);
     if (repo->wanted || repo->is_unchanged || !repo->refs->graph) {
-        snprintf(text, sizeof(text), "commit %s, which brought what was found, is missing", hex);
+        snprintf(text, sizeof(text),
+                 "object %s: " WEIR__GIT_MISSING
+                 ": the commit that brought what was found" WEIR__GIT_MISSING_CURE,
+                 hex);
         weir__scan_repo_problem(repo, text);
         return 0;
     }
@@ -395,7 +435,6 @@ int weir__scan_origins_find(struct weir__scan_repo *repo)
         return -WEIR_E_NO_MEMORY;
     repo->origins = origins;
     origins->repo = repo;
-    weir__git_set_init(&origins->told, sizeof(struct weir__git_id), 0, repo->share.told);
     weir__git_set_init(&origins->commits, repo->id_size, sizeof(struct commit_texts),
                        repo->share.texts / 2);
     weir__buffer_init(&origins->texts, repo->share.texts / 2);
@@ -409,6 +448,8 @@ int weir__scan_origins_find(struct weir__scan_repo *repo)
         result = do_without(repo);
     if (result == 0)
         result = keep_commits(origins);
+    if (result == 0)
+        result = weir__scan_tags_find(origins);
     return result == 0 && origins->has_ghost ? do_without_graph(repo) : result;
 }
 
@@ -417,7 +458,6 @@ void weir__scan_origins_free(struct weir__scan_origins *origins)
     if (!origins)
         return;
     weir__git_attribute_free(origins->attribute);
-    weir__git_set_fini(&origins->told);
     weir__base_free(origins->order);
     weir__git_history_fini(&origins->own);
     weir__git_set_fini(&origins->commits);

@@ -35,12 +35,14 @@ static void drop_list(struct weir__scan_repo *repo)
 void weir__scan_packs_hand_on(struct weir__scan_repo *repo, struct weir__git_store *store)
 {
     struct weir__scan_repos *repos = &repo->run->repos;
-    if (weir__git_store_packs(store) < LIST_LONG || repo->run->options->history_bytes > 0)
+    if (weir__git_store_packs(store) < LIST_LONG)
         return;
     struct weir__git_packs *packs = weir__git_packs_take(store);
     uint64_t bytes = packs ? weir__git_packs_bytes(packs) : 0;
     weir_lock_acquire(&repo->run->lock);
-    bool has_room = bytes <= LISTS_MAX - repos->lists_bytes;
+    /* With a limit of memory one list waits at a time: who admits has one, and so has who leads. */
+    bool has_room = bytes <= LISTS_MAX - repos->lists_bytes &&
+                    (repo->run->options->history_bytes == 0 || repos->lists_bytes == 0);
     repos->lists_bytes += has_room ? bytes : 0;
     weir_lock_release(&repo->run->lock);
     if (has_room) {
@@ -66,8 +68,8 @@ static struct weir__git_id mark_of(const struct weir__git_store *store, uint32_t
     struct weir__hash hash;
     uint8_t digest[WEIR__HASH_SIZE];
     weir__git_store_pack(store, row, &pack);
-    const uint64_t facts[] = {strlen(pack.stem), pack.folder,       pack.pack_bytes,
-                              pack.idx_bytes,    pack.pack_time_ns, pack.idx_time_ns};
+    const uint64_t facts[] = {strlen(pack.stem), pack.folder,      pack.pack_bytes, pack.idx_bytes,
+                              pack.pack_time_ns, pack.idx_time_ns, pack.pack_inode, pack.idx_inode};
     weir__hash_init(&hash);
     weir__hash_update(&hash, facts, sizeof(facts));
     weir__hash_update(&hash, pack.stem, strlen(pack.stem));
@@ -121,6 +123,52 @@ void weir__scan_packs_listed(struct weir__scan_repo *repo, uint8_t held[WEIR__HA
     weir__hash_final(&hash, held);
 }
 
+/* --- multi-pack-indexes --- */
+
+/* By their files, and by the packs that they are of. All zeros: there are none. */
+static void mark_midx(const struct weir__scan_repo *repo, uint8_t mark[WEIR__GIT_STATE_MARK_SIZE])
+{
+    uint8_t digest[WEIR__HASH_SIZE];
+    uint64_t facts[WEIR__GIT_MIDX_FACTS];
+    struct weir__hash hash;
+    bool has_any = false;
+    weir__hash_init(&hash);
+    for (unsigned i = 0; i <= WEIR__GIT_ALTERNATES_MAX; i++)
+        if (weir__git_store_midx_facts(repo->store, i, facts)) {
+            has_any = true;
+            weir__hash_update(&hash, &i, sizeof(i));
+            weir__hash_update(&hash, facts, sizeof(facts));
+        }
+    for (uint32_t row = 0; has_any && row < weir__git_store_packs(repo->store); row++) {
+        struct weir__git_store_pack pack;
+        weir__git_store_pack(repo->store, row, &pack);
+        struct weir__git_id id = mark_of(repo->store, row);
+        if (pack.is_in_midx)
+            weir__hash_update(&hash, id.bytes, WEIR__GIT_STATE_MARK_SIZE);
+    }
+    weir__hash_final(&hash, digest);
+    memset(mark, 0, WEIR__GIT_STATE_MARK_SIZE);
+    if (has_any)
+        memcpy(mark, digest, WEIR__GIT_STATE_MARK_SIZE);
+}
+
+int weir__scan_packs_check_midx(struct weir__scan_repo *repo)
+{
+    struct weir__git_store_facts facts;
+    if (repo->wanted)
+        return 0; /* it has little to ask for, and is told what it meets */
+    mark_midx(repo, repo->midx);
+    if (repo->state &&
+        memcmp(repo->midx, weir__git_state_midx(repo->state), sizeof(repo->midx)) == 0)
+        return 0;
+    int result = weir__git_store_check_midx(repo->store);
+    weir__git_store_facts(repo->store, &facts);
+    if (result < 0 || facts.has_wrong_midx)
+        memset(repo->midx, 0, sizeof(repo->midx));
+    weir__scan_repo_doubt(repo->w, repo, repo->store);
+    return result;
+}
+
 /* --- at the beginning --- */
 
 /* NULL: it is not there. */
@@ -157,16 +205,18 @@ bool weir__scan_packs_lack_unread(const struct weir__scan_repo *repo)
 void weir__scan_packs_recall(struct weir__scan_repo *repo)
 {
     size_t count, places_count;
-    if (!repo->state || repo->is_wary)
+    if (!repo->state)
         return;
     const struct weir__git_state_pack *packs = weir__git_state_packs(repo->state, &count);
     const struct weir__git_state_place *places = weir__git_state_places(repo->state, &places_count);
     for (size_t i = 0; i < count; i++) {
-        struct weir__scan_mark *mark = packs[i].is_whole ? find(repo, &packs[i]) : NULL;
-        if (mark)
-            mark->is_known = true;
+        struct weir__scan_mark *mark = find(repo, &packs[i]);
+        if (mark) {
+            mark->is_listed = true;
+            mark->is_known = packs[i].is_whole && !repo->is_wary;
+        }
     }
-    for (size_t i = 0; i < places_count; i++) {
+    for (size_t i = 0; i < places_count && !repo->is_wary; i++) {
         const struct weir__scan_mark *mark = find(repo, &packs[places[i].pack]);
         if (mark)
             weir__git_store_place(repo->store, &places[i].id, mark->row);

@@ -27,12 +27,13 @@ static int read_refs(struct weir__scan_repo *repo)
     int result = weir__git_refs_read(&repo->refs->refs, why);
     if (result == -WEIR_E_TOO_LARGE) {
         char cure[WEIR__SCAN_WHY_MAX];
-        weir__scan_share_exceeded(repo, "its refs", repo->share.refs, cure);
+        weir__scan_share_refs_exceeded(repo, cure);
         weir__scan_repo_problem(repo, cure);
     } else if (result < 0) {
         weir__scan_repo_problem(repo, why[0] ? why : weir_error_text(result));
     }
-    repo->is_untraced = result < 0;
+    /* Who knows what one that is broken led to. */
+    repo->is_untraced = result < 0 || repo->refs->refs.problems > 0;
     return result == -WEIR_E_NO_MEMORY ? result : 0;
 }
 
@@ -68,11 +69,16 @@ int weir__scan_refs_read(struct weir__scan_repo *repo)
 
 /* --- what is in them --- */
 
-static void tell_name(struct weir__scan_repo *repo, const char *name, const struct weir__git_id *id)
+/* id: what it leads to, or NULL. */
+static void look_at_name(struct weir__scan_repo *repo, const char *name,
+                         const struct weir__git_id *id)
 {
     struct weir__scan_worker *w = repo->w;
     char hex[WEIR__GIT_HEX_SIZE];
-    const struct weir__brought brought = {.object = weir__git_id_hex(id, repo->id_size, hex),
+    if (!weir__scan_name_has(w, name))
+        return;
+    const struct weir__brought brought = {.object =
+                                              id ? weir__git_id_hex(id, repo->id_size, hex) : "",
                                           .author = "",
                                           .mail = "",
                                           .date = "",
@@ -96,11 +102,12 @@ static void tell_name(struct weir__scan_repo *repo, const char *name, const stru
 void weir__scan_refs_names(struct weir__scan_repo *repo)
 {
     const struct weir__git_refs *refs = &repo->refs->refs;
-    for (size_t i = 0; !repo->wanted && i < refs->count; i++) {
-        const char *name = weir__git_refs_name(refs, i);
-        if (weir__scan_name_has(repo->w, name))
-            tell_name(repo, name, &refs->list[i].id);
-    }
+    if (repo->wanted)
+        return;
+    for (size_t i = 0; i < refs->count; i++)
+        look_at_name(repo, weir__git_refs_name(refs, i), &refs->list[i].id);
+    for (size_t i = 0; i < refs->nowhere_count; i++)
+        look_at_name(repo, weir__git_refs_nowhere(refs, i), NULL);
 }
 
 void weir__scan_refs_free(struct weir__scan_refs *refs)
@@ -154,7 +161,7 @@ int weir__scan_repo_narrow(struct weir__scan_repo *repo)
     options.problem_arg = repo;
     options.stop = &repo->run->stop;
     int result = weir__git_wanted_init(repo->wanted, &options, why);
-    if (result == -WEIR_E_TOO_LARGE) {
+    if (result == -WEIR_E_TOO_LARGE && !why[0]) {
         char cure[WEIR__SCAN_WHY_MAX];
         weir__scan_share_exceeded(repo, "commits, and what they have,", repo->share.wanted, cure);
         weir__scan_repo_tell(repo->w, repo, NULL, "cannot scan the history of", cure);

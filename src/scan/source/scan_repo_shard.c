@@ -10,6 +10,7 @@
  */
 #include "scan_repo.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +28,9 @@
 #define PIECE_MIN (UINT64_C(256) << 10)
 /* Largest object that is built at all, if memory allows. */
 #define OBJECT_MAX (UINT64_C(1) << 30)
+/* What may be built in one pass: so many times the bytes of all packs, and no less than that. */
+#define WORK_RATIO 1000u
+#define WORK_LEAST (UINT64_C(64) << 30)
 /* Of the objects of a pack: if fewer are wanted, they are followed one by one. */
 #define FEW_PART 8u
 
@@ -76,6 +80,8 @@ static bool is_wanted(void *arg, const struct weir__git_id *id, enum weir__git_t
         return weir__git_set_find(&repo->trees, id) != WEIR__GIT_SET_NONE;
     if (repo->is_second)
         return weir__scan_suspect_flags(repo, id) != 0;
+    if (type == 0 && weir__scan_gone_is_changed(repo, id))
+        return true;
     if (weir__scan_state_spares(repo, id, type))
         return false;
     /* Names are looked at in all trees; of loose objects the type is not known yet. */
@@ -83,10 +89,13 @@ static bool is_wanted(void *arg, const struct weir__git_id *id, enum weir__git_t
            weir__git_wanted_is(repo->wanted, id, type);
 }
 
-static struct weir__git_wish wish_of(struct weir__scan_repo *repo)
+/* pack: NULL for loose objects. */
+static struct weir__git_wish wish_of(struct weir__scan_repo *repo,
+                                     const struct weir__scan_pack *pack)
 {
     /* Where everything is wanted nobody need be asked, by one thread while the others wait. */
-    bool is_all = !repo->is_second && !repo->is_for_trees && !repo->state && !repo->wanted;
+    bool is_all = !repo->is_second && !repo->is_for_trees && !repo->wanted &&
+                  (!repo->state || (pack && pack->is_doubted));
     const unsigned trees = 1u << WEIR__GIT_TREE;
     return (struct weir__git_wish){
         .types = repo->is_for_trees ? trees
@@ -97,15 +106,17 @@ static struct weir__git_wish wish_of(struct weir__scan_repo *repo)
     };
 }
 
-static void tell_doubt(struct weir__scan_repo *repo, const char *name, const char *why)
+/* mark: of the pack; or NULL. */
+static void tell_doubt(struct weir__scan_repo *repo, const struct weir__scan_mark *mark,
+                       const char *name, const char *why)
 {
     char text[WEIR__SCAN_WHY_MAX];
     weir_lock_acquire(&repo->lock);
     repo->has_unread = true;
+    repo->has_damage |= !mark || !mark->is_listed;
     weir_lock_release(&repo->lock);
     snprintf(text, sizeof(text), "%.140s: %.160s", name, why);
-    weir__scan_tell_partial(repo->w, repo->path_length > 0 ? repo->path : "./",
-                            "cannot read all of the history of", text);
+    weir__scan_repo_problem(repo, text);
 }
 
 /* The second look is for a few objects, mostly. */
@@ -117,16 +128,20 @@ static bool is_for_few(const struct weir__scan_repo *repo, const struct weir__sc
 
 static int plan_pack(struct weir__scan_repo *repo, struct weir__scan_pack *pack)
 {
-    struct weir__git_wish wish = wish_of(repo);
+    struct weir__git_wish wish = wish_of(repo, pack);
     int result = is_for_few(repo, pack)
                      ? weir__git_plan_init_few(&pack->plan, &pack->pack, &repo->suspects, &wish)
                      : weir__git_plan_init(&pack->plan, &pack->pack);
+    if (result == 0 && weir__scan_again_is_new(repo, pack)) {
+        pack->is_doubted = weir__git_plan_check(&pack->plan) < 0;
+        wish = wish_of(repo, pack);
+    }
     if (result == 0 && !pack->plan.is_partial)
         result = weir__git_plan_mark(&pack->plan, &wish);
     if (result < 0)
-        tell_doubt(repo, pack->pack.name, weir_error_text(result));
+        tell_doubt(repo, pack->mark, pack->pack.name, weir_error_text(result));
     else if (pack->plan.has_doubt && !repo->is_second)
-        tell_doubt(repo, pack->pack.name, pack->plan.has_doubt);
+        tell_doubt(repo, pack->mark, pack->pack.name, pack->plan.has_doubt);
     return result;
 }
 
@@ -177,16 +192,21 @@ static int do_pack(struct weir__scan_repo *repo, uint32_t i)
         weir__base_free(pack);
         if (result == -WEIR_E_NOT_FOUND || result == -WEIR_E_NO_MEMORY)
             return result;
-        tell_doubt(repo, about.stem, weir__git_store_problem(repo->store));
+        tell_doubt(repo, weir__scan_packs_mark(repo, i), about.stem,
+                   weir__git_store_problem(repo->store));
         return 0;
     }
     bool is_known = weir__scan_again_knows(repo, pack);
-    if (!is_known && repo->has_one_plan) /* those of the pack before it have theirs */
+    bool is_read = !is_known || weir__scan_again_is_new(repo, pack);
+    if (is_read && repo->has_one_plan) /* those of the pack before it have theirs */
         result = weir__scan_shards_wait(repo);
-    if (result == 0 && !is_known && plan_pack(repo, pack) == 0) {
+    if (result == 0 && is_read && plan_pack(repo, pack) == 0) {
         note_plan(repo->run, pack);
-        result = send_pack(repo, pack);
+        if (!is_known || pack->is_doubted)
+            result = send_pack(repo, pack);
     }
+    if (is_known && !pack->is_doubted)
+        weir__scan_packs_note_whole(repo->run, pack->mark);
     weir__scan_pack_drop(repo->run, pack);
     return result;
 }
@@ -196,11 +216,12 @@ static struct weir__git_id name_of(const struct weir__git_store *store, uint32_t
 {
     struct weir__git_store_pack about;
     struct weir__git_id id = {{0}};
+    struct weir__hash hash;
     weir__git_store_pack(store, i, &about);
-    size_t length = strlen(about.stem), most = sizeof(id.bytes) - 1;
-    memcpy(id.bytes, about.stem + (length > most ? length - most : 0),
-           length > most ? most : length);
-    id.bytes[most] = (uint8_t)about.folder;
+    weir__hash_init(&hash);
+    weir__hash_update(&hash, &about.folder, sizeof(about.folder));
+    weir__hash_update(&hash, about.stem, strlen(about.stem));
+    weir__hash_final(&hash, id.bytes);
     return id;
 }
 
@@ -239,7 +260,8 @@ static int do_packs(struct weir__scan_repo *repo, struct weir__git_set *listed,
         else
             result = note_packs(repo->store, listed);
         weir__scan_gone_relisted(repo);
-        set_repeated(repo, weir__git_store_packs(repo->store) > 1);
+        set_repeated(repo,
+                     weir__git_store_packs(repo->store) > 1 || weir__scan_state_has_missing(repo));
         is_over = true;
         for (uint32_t i = 0; result == 0 && i < weir__git_store_packs(repo->store); i++) {
             struct weir__git_id name = name_of(repo->store, i);
@@ -256,7 +278,7 @@ static int do_packs(struct weir__scan_repo *repo, struct weir__git_set *listed,
             result = added < 0 ? added : result;
         }
         if (!is_over && tries == RELISTS) {
-            tell_doubt(repo, "packs", "they are replaced faster than they can be read");
+            tell_doubt(repo, NULL, "packs", "they are replaced faster than they can be read");
             is_over = true;
         }
     }
@@ -273,6 +295,19 @@ static int do_loose(struct weir__scan_repo *repo)
     return result < 0 ? result : weir__scan_shards_wait(repo);
 }
 
+/* Each pass has its own, so that what the first look has found is still told. */
+static void begin_work(struct weir__scan_repo *repo)
+{
+    struct weir__git_store_needs needs;
+    weir__git_store_needs(repo->store, &needs);
+    repo->work = 0;
+    repo->work_max = needs.pack_bytes_all < UINT64_MAX / WORK_RATIO
+                         ? needs.pack_bytes_all * WORK_RATIO
+                         : UINT64_MAX;
+    if (repo->work_max < WORK_LEAST)
+        repo->work_max = WORK_LEAST;
+}
+
 int weir__scan_repo_pass(struct weir__scan_repo *repo)
 {
     struct weir__git_set listed, done; /* names of packs; who is done was listed */
@@ -281,6 +316,7 @@ int weir__scan_repo_pass(struct weir__scan_repo *repo)
     weir__git_set_init(&listed, sizeof(struct weir__git_id), 0, 0);
     weir__git_set_init(&done, sizeof(struct weir__git_id), 0, 0);
     int result = note_packs(repo->store, &listed);
+    begin_work(repo);
     do {
         before = gone;
         if (result == 0)
@@ -290,7 +326,8 @@ int weir__scan_repo_pass(struct weir__scan_repo *repo)
         gone = weir__git_set_count(&listed) - weir__git_set_count(&done);
     } while (result == 0 && gone != before && ++tries < RELISTS);
     if (result == 0 && gone != before)
-        tell_doubt(repo, "objects", "they are packed and unpacked faster than they can be read");
+        tell_doubt(repo, NULL, "objects",
+                   "they are packed and unpacked faster than they can be read");
     weir__git_set_fini(&listed);
     weir__git_set_fini(&done);
     /* Also after an error: those who are at work use what the leader has. */
@@ -299,9 +336,21 @@ int weir__scan_repo_pass(struct weir__scan_repo *repo)
     return result < 0 ? result : waited;
 }
 
+int weir__scan_repo_pass_wary(struct weir__scan_repo *repo)
+{
+    if (repo->is_wary || !repo->has_damage || !weir__scan_state_has_missing(repo))
+        return 0;
+    repo->is_wary = true;
+    weir__git_set_clear(&repo->unread); /* all of it is met again */
+    return weir__scan_repo_pass(repo);
+}
+
 int weir__scan_repo_slices(struct weir__scan_repo *repo, uint32_t commits, uint32_t count)
 {
+    struct weir__git_store_facts facts;
     int result = 0;
+    weir__git_store_facts(repo->store, &facts);
+    repo->has_unknown = facts.has_unknown;
     for (uint32_t i = 0; i < count && result == 0; i++)
         result = weir__scan_shard_send(repo, NULL, WEIR__PART_SLICE,
                                        (uint32_t)((uint64_t)commits * i / count),
@@ -329,6 +378,7 @@ int weir__scan_repo_pass_again(struct weir__scan_repo *repo)
     repo->is_second = true;
     if (!weir__scan_again_has_few(repo))
         return weir__scan_repo_pass(repo);
+    weir__scan_again_order(repo);
     for (uint32_t i = 0; i < parts && result == 0; i++)
         result = weir__scan_shard_send(repo, NULL, WEIR__PART_FEW, i, parts);
     int waited = weir__scan_shards_wait(repo);
@@ -342,6 +392,9 @@ struct visit {
     struct weir__scan_worker *w;
     struct weir__scan_repo *repo;
     const struct weir__scan_shard *shard;
+    uint64_t until_ns; /* its turn, if others wait */
+    bool is_left;      /* from there on: */
+    uint32_t next;
     struct weir__git_store *store; /* for bases that are elsewhere; opened when one is asked for */
     char problem[WEIR__GIT_PROBLEM_SIZE]; /* why it was not; empty: it was */
 };
@@ -362,7 +415,9 @@ static int on_too_large(void *arg, const struct weir__git_id *id, enum weir__git
 {
     struct visit *visit = arg;
     struct weir__scan_repo *repo = visit->repo;
-    if (!repo->is_second && weir__scan_state_spares(repo, id, type))
+    const struct weir__scan_pack *pack = visit->shard->pack;
+    if (!repo->is_second && weir__scan_state_spares(repo, id, type) &&
+        !(pack ? pack->is_doubted : weir__scan_gone_is_changed(repo, id)))
         return 0; /* a loose one, of which nobody knew what it is */
     if (type == WEIR__GIT_TREE)
         weir__scan_large_tree(visit->w, repo, id, size);
@@ -388,14 +443,53 @@ static int on_trouble(void *arg, const struct weir__git_trouble *trouble)
             weir__scan_mention_gone(visit->w, visit->repo, &trouble->id);
         return 0;
     }
+    /* The first look has told it, and another copy may be met. */
+    if (visit->repo->is_second && weir__scan_state_is_unread(visit->repo, &trouble->id))
+        return 0;
+    static const struct weir__git_id none;
+    bool has_id = memcmp(&trouble->id, &none, sizeof(none)) != 0; /* else it is about many */
     snprintf(text, sizeof(text), "%.160s (%.100s)", trouble->why, trouble->pack);
-    weir__scan_repo_tell(visit->w, visit->repo, &trouble->id, "cannot read all of the history of",
-                         text);
+    if (has_id)
+        weir__scan_repo_tell(visit->w, visit->repo, &trouble->id,
+                             "cannot read all of the history of", text);
+    else if (weir__scan_repo_is_news(visit->w, visit->repo, text, strlen(text)))
+        weir__scan_tell_partial(visit->w, visit->repo->path_length > 0 ? visit->repo->path : "./",
+                                "cannot read all of the history of", text);
     if (visit->repo->is_second)
         weir__scan_suspect_mark(visit->repo, &trouble->id, WEIR__SUSPECT_DONE | WEIR__SUSPECT_TOLD);
     else
         weir__scan_state_unread(visit->repo, &trouble->id, !visit->shard->pack);
     return 0;
+}
+
+/* Deltas of a few bytes can build what would take days. */
+static int on_work(void *arg, uint64_t bytes)
+{
+    struct visit *visit = arg;
+    struct weir__scan_repo *repo = visit->repo;
+    weir_lock_acquire(&repo->lock);
+    repo->work += bytes;
+    bool is_too_much = repo->work > repo->work_max, was_told = repo->is_overworked;
+    repo->is_overworked |= is_too_much;
+    weir_lock_release(&repo->lock);
+    if (is_too_much && !was_told) {
+        char text[WEIR__SCAN_WHY_MAX];
+        snprintf(text, sizeof(text),
+                 "to unpack its objects is more work than %" PRIu64
+                 " bytes in memory, and the rest is left out: scan it once more with a state, "
+                 "which goes on there, or narrow it by --range, --refs or --since",
+                 repo->work_max);
+        weir__scan_tell_partial(visit->w, repo->path_length > 0 ? repo->path : "./",
+                                "cannot scan all of the history of", text);
+    }
+    return is_too_much ? -WEIR_E_TOO_LARGE : 0;
+}
+
+/* A pack may take hours, and a small repository has to get through the same threads. */
+static bool is_over(void *arg)
+{
+    const struct visit *visit = arg;
+    return weir_queue_depth(&visit->w->run->jobs) > 0 && weir_now_ns() > visit->until_ns;
 }
 
 static struct weir__git_store *store_of(void *arg)
@@ -409,6 +503,7 @@ static struct weir__git_store *store_of(void *arg)
     if (!visit->store)
         visit->store = take_store(visit->repo);
     weir__scan_share_lookups(is_walking ? &share->each : &share->alone, &options);
+    options.has_no_midx = visit->repo->is_midx_told;
     options.is_listed_late = true; /* most shards look for nothing */
     if (!visit->store && weir__git_store_open(&visit->store, path, &options, visit->problem) < 0)
         visit->store = NULL;
@@ -437,8 +532,12 @@ static int walk_shard(struct visit *visit)
 {
     const struct weir__scan_shard *shard = visit->shard;
     struct weir__scan_repo *repo = visit->repo;
-    const struct weir__git_visitor visitor = {
-        .enter = on_enter, .too_large = on_too_large, .trouble = on_trouble, .arg = visit};
+    const struct weir__git_visitor visitor = {.enter = on_enter,
+                                              .too_large = on_too_large,
+                                              .trouble = on_trouble,
+                                              .is_over = is_over,
+                                              .work = on_work,
+                                              .arg = visit};
     struct weir_deadline deadline = weir_deadline_until(&repo->run->stop);
     struct weir__git_walk_totals totals = {0};
     struct weir__git_walk_options options;
@@ -454,7 +553,7 @@ static int walk_shard(struct visit *visit)
         result = weir__git_walk(&shard->pack->plan, shard->from, shard->until, &visitor, &options,
                                 &totals, &deadline);
     } else {
-        struct weir__git_wish wish = wish_of(repo);
+        struct weir__git_wish wish = wish_of(repo, NULL);
         wish.part = shard->from;
         wish.parts = shard->until;
         struct weir__git_store *store = store_of(visit);
@@ -463,13 +562,24 @@ static int walk_shard(struct visit *visit)
                                           options.spill, &totals, &deadline);
     }
     note_cost(repo->run, &totals);
+    visit->is_left = result == 0 && totals.is_left;
+    visit->next = totals.next;
     return result;
 }
 
-void weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard)
+static bool is_overworked(struct weir__scan_repo *repo)
+{
+    weir_lock_acquire(&repo->lock);
+    bool is_it = repo->is_overworked;
+    weir_lock_release(&repo->lock);
+    return is_it;
+}
+
+bool weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard)
 {
     struct weir__scan_repo *repo = shard->repo;
-    struct visit visit = {.w = w, .repo = repo, .shard = shard};
+    struct visit visit = {
+        .w = w, .repo = repo, .shard = shard, .until_ns = weir_now_ns() + WEIR__SCAN_TURN_NS};
     int result = 0;
     if (shard->part == WEIR__PART_FEW) {
         weir__scan_again_few(w, repo, shard->from, shard->until);
@@ -482,10 +592,13 @@ void weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shar
         uint64_t seen = weir__scan_hand_flush(w, repo);
         if (shard->pack && !repo->is_second)
             weir__scan_again_note(repo, shard->pack, seen);
+        if (visit.is_left)
+            shard->from = visit.next;
     }
     weir__scan_repo_doubt(w, repo, visit.store);
     give_store(repo, visit.store);
-    if (result < 0 && !weir__scan_is_stopped(w))
+    if (result < 0 && !weir__scan_is_stopped(w) && !is_overworked(repo))
         weir__scan_repo_tell(w, repo, NULL, "cannot scan all of the history of",
                              visit.problem[0] ? visit.problem : weir_error_text(result));
+    return visit.is_left;
 }

@@ -27,6 +27,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "sys.h"
+
 #include "banned.h"
 
 #define KiB (UINT64_C(1) << 10)
@@ -54,6 +56,10 @@
 #define LEAST_SHARDS (64 * KiB)
 #define KEPT_EACH    360u
 #define PLAN_BYTES   24u
+/* Of memory for each byte of packed-refs; and which part of what is kept refs have. */
+#define REF_BYTES  6u
+#define REFS_PARTS 9u
+#define PARTS      72u
 /* Of an object: beyond it no memory is of any use. */
 #define WORTH_MAX (UINT64_C(1) << 40)
 
@@ -215,16 +221,46 @@ static uint64_t pool_for(const struct weir__scan_repo *repo, uint64_t bytes, uin
     return most;
 }
 
-void weir__scan_share_exceeded(const struct weir__scan_repo *repo, const char *what, uint64_t had,
-                               char why[WEIR__SCAN_WHY_MAX])
+/* By the file that has most of them. */
+static uint64_t kept_for_refs(const struct weir__git_store *store)
+{
+    char path[WEIR__GIT_PATH_MAX + 16];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s/packed-refs", weir__git_store_commondir(store));
+    if (weir__sys_fstatat(AT_FDCWD, path, &st, 0) < 0 || st.st_size <= 0 || !S_ISREG(st.st_mode))
+        return 0;
+    uint64_t size = (uint64_t)st.st_size;
+    return (size < WORTH_MAX ? size : WORTH_MAX) * REF_BYTES * PARTS / REFS_PARTS;
+}
+
+/* bytes: of a permit that would do, as far as anybody knows. */
+static void exceed(const struct weir__scan_repo *repo, const char *what, uint64_t had,
+                   uint64_t bytes, char why[WEIR__SCAN_WHY_MAX])
 {
     const struct weir__scan *run = repo->run;
-    uint64_t bytes = weir_pool_permit_delta_cache_bytes(weir_job_pool_permit(&repo->job));
     char cure[128];
-    set_option(run, pool_for(repo, 2 * bytes, 0), cure, sizeof(cure));
+    set_option(run, pool_for(repo, bytes, 0), cure, sizeof(cure));
     snprintf(why, WEIR__SCAN_WHY_MAX, "%s take more than the %" PRIu64 " KiB there are%s%s", what,
              had / 1024, run->options->history_bytes > 0 ? ": " : "",
              run->options->history_bytes > 0 ? cure : "");
+}
+
+static uint64_t permitted(const struct weir__scan_repo *repo)
+{
+    return weir_pool_permit_delta_cache_bytes(weir_job_pool_permit(&repo->job));
+}
+
+void weir__scan_share_exceeded(const struct weir__scan_repo *repo, const char *what, uint64_t had,
+                               char why[WEIR__SCAN_WHY_MAX])
+{
+    exceed(repo, what, had, 2 * permitted(repo), why);
+}
+
+void weir__scan_share_refs_exceeded(const struct weir__scan_repo *repo,
+                                    char why[WEIR__SCAN_WHY_MAX])
+{
+    uint64_t wish = repo->plan_bytes + repo->delta_bytes + kept_for_refs(repo->store);
+    exceed(repo, "its refs", repo->share.refs, greater(2 * permitted(repo), wish), why);
 }
 
 /* It is there with its base and its delta. A tree gets what its repository has asked for, anything
@@ -265,7 +301,8 @@ int weir__scan_share_ask(struct weir__scan_repo *repo, const struct weir__git_st
     repo->delta_bytes = clamp(repo->unpacked, greater(most / LEAST_PART, WEIR__SCAN_DELTA_MIN),
                               greater(most / WEIR__SCAN_LARGE_PART, DELTA_MAX * threads));
     if (run->options->history_bytes > 0)
-        repo->kept_bytes = greater(repo->objects * KEPT_EACH, WEIR__SCAN_DELTA_MIN);
+        repo->kept_bytes =
+            greater(greater(repo->objects * KEPT_EACH, kept_for_refs(store)), WEIR__SCAN_DELTA_MIN);
     repo->job.pool = (struct weir_pool_request){
         .scan_ring_bytes = clamp(WEIR__SCAN_RING_EACH * threads, 1, config->scan_ring_bytes),
         .delta_cache_bytes = wish_of(repo, run->repos.leaders, most),
@@ -300,14 +337,14 @@ static const struct weir__scan_share unlimited = {
  * told of origins. */
 static void divide(struct weir__scan_share *share, uint64_t bytes)
 {
-    uint64_t part = bytes / 72;
+    uint64_t part = bytes / PARTS;
     *share = (struct weir__scan_share){
         .suspects = 3 * part,
         .looked = 3 * part,
         .seen = 5 * part,
         .unread = part,
         .recalled = 2 * part,
-        .refs = 9 * part,
+        .refs = REFS_PARTS * part,
         .index = part, /* 2 */
         .graph = 4 * part,
         .history = 18 * part, /* 27 */
@@ -322,6 +359,14 @@ static void divide(struct weir__scan_share *share, uint64_t bytes)
     };
 }
 
+/* Whatever fits into the part for large objects, the leader can read as well: commits and tags on
+ * the way to origins. Each has its base and its delta beside it. */
+static void lead_with(struct weir__scan_lookups *led, uint64_t large)
+{
+    led->object = greater(led->object, large);
+    led->build = greater(led->build, 3 * large);
+}
+
 void weir__scan_share_take(struct weir__scan_repo *repo)
 {
     const struct weir__scan *run = repo->run;
@@ -334,6 +379,8 @@ void weir__scan_share_take(struct weir__scan_repo *repo)
         repo->share = unlimited;
         repo->shard_bytes = rest / repo->at_once;
         repo->large_bytes = repo->shard_bytes * repo->at_once;
+        lead_with(&repo->share.led,
+                  greater(rest, run->repos.config.delta_cache_bytes / WEIR__SCAN_LARGE_PART));
         return;
     }
     uint64_t deltas =

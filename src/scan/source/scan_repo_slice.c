@@ -16,8 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hash.h"
-
 #include "banned.h"
 
 /* Commits of a slice, at least. */
@@ -49,6 +47,8 @@ int weir__scan_trace_get(void *arg, const struct weir__git_id *id, enum weir__gi
     struct weir__scan_trace *trace = arg;
     struct weir__scan_repo *repo = trace->repo;
     int result = weir__git_store_get(trace->store, id, ret_type, bytes);
+    if (result == -WEIR_E_NOT_FOUND && repo->has_unknown)
+        result = -WEIR_E_CORRUPT; /* this store has not met the index that cannot be read */
     bool is_known = result == -WEIR_E_CORRUPT || result == -WEIR_E_TOO_LARGE ||
                     (result == -WEIR_E_NOT_FOUND && trace->is_lost);
     if (result == -WEIR_E_NOT_FOUND && !trace->is_lost) {
@@ -56,14 +56,19 @@ int weir__scan_trace_get(void *arg, const struct weir__git_id *id, enum weir__gi
         uint32_t number = weir__git_set_find(&repo->suspects, id);
         struct weir__suspect *suspect =
             number == WEIR__GIT_SET_NONE ? NULL : weir__git_set_extra(&repo->suspects, number);
-        is_known = suspect && suspect->flags & WEIR__SUSPECT_MISSING;
-        if (is_known)
+        bool is_suspect = suspect && suspect->flags & WEIR__SUSPECT_MISSING;
+        if (is_suspect)
             suspect->flags |= WEIR__SUSPECT_REACHED;
+        /* No object names it: it is of a commit that only the graph has, which is told. */
+        is_known = is_suspect || repo->origins->lacks_commit;
         weir_lock_release(&repo->lock);
     }
     if (!is_known)
         return result;
-    if (result == -WEIR_E_TOO_LARGE)
+    /* A tree that does not fit was told, and a commit is told when it was looked at with all the
+     * memory that there is. */
+    if (result == -WEIR_E_TOO_LARGE && !weir__scan_state_is_unread(repo, id) &&
+        !(weir__scan_suspect_flags(repo, id) & WEIR__SUSPECT_LARGE))
         tell_large(trace, id);
     if (result < 0 && !trace->is_lost)
         weir__scan_untraced(repo);
@@ -76,17 +81,8 @@ void weir__scan_trace_problem(void *arg, const char *text)
 {
     const struct weir__scan_trace *trace = arg;
     struct weir__scan_repo *repo = trace->repo;
-    struct weir__git_id id = {{0}};
-    struct weir__hash hash;
-    uint32_t number;
-    weir__hash_init(&hash);
-    weir__hash_update(&hash, text, strlen(text));
-    weir__hash_final(&hash, id.bytes);
-    weir_lock_acquire(&repo->lock);
-    bool was_told = weir__git_set_add(&repo->origins->told, &id, &number) == 0;
-    repo->is_doubtful = repo->is_untraced = true;
-    weir_lock_release(&repo->lock);
-    if (!was_told)
+    weir__scan_untraced(repo);
+    if (weir__scan_repo_is_news(trace->w, repo, text, strlen(text)))
         weir__scan_tell_partial(trace->w, repo->path_length > 0 ? repo->path : "./",
                                 "cannot read all of the history of", text);
 }

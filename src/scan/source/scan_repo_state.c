@@ -23,7 +23,7 @@
 #include "banned.h"
 
 /* Goes into the key: to be changed when what is looked at in a repository changes. */
-#define LOOKS "looks 5"
+#define LOOKS "looks 7"
 
 static void put(struct weir__hash *hash, const void *bytes, size_t length)
 {
@@ -134,13 +134,25 @@ void weir__scan_state_unread(struct weir__scan_repo *repo, const struct weir__gi
                              bool is_loose)
 {
     uint32_t number;
-    if (!repo->has_state)
-        return;
     weir_lock_acquire(&repo->lock);
     repo->has_unread = true;
     repo->has_unread_loose |= is_loose;
-    repo->is_forgetful |= weir__git_set_add(&repo->unread, id, &number) < 0;
+    repo->has_damage |= weir__git_state_has(repo->state, id);
+    int result = weir__git_set_add(&repo->unread, id, &number);
+    repo->is_forgetful |= result < 0;
+    if (result >= 0) {
+        uint32_t *copies = weir__git_set_extra(&repo->unread, number);
+        (*copies)++;
+    }
     weir_lock_release(&repo->lock);
+}
+
+bool weir__scan_state_is_unread(struct weir__scan_repo *repo, const struct weir__git_id *id)
+{
+    weir_lock_acquire(&repo->lock);
+    bool is_it = weir__git_set_find(&repo->unread, id) != WEIR__GIT_SET_NONE;
+    weir_lock_release(&repo->lock);
+    return is_it;
 }
 
 /* --- between the looks --- */
@@ -155,8 +167,9 @@ static uint32_t flags_of(const struct weir__git_suspect *known)
            (known->flags & WEIR__GIT_SUSPECT_TEXT ? WEIR__SUSPECT_FOUND : 0) |
            (known->flags & WEIR__GIT_SUSPECT_NAMED ? WEIR__SUSPECT_NAMED : 0) |
            (known->flags & WEIR__GIT_SUSPECT_PROMISED ? WEIR__SUSPECT_PROMISED : 0) |
-           (known->flags & WEIR__GIT_SUSPECT_MISSING ? WEIR__SUSPECT_MISSING | WEIR__SUSPECT_DONE
-                                                     : 0);
+           (known->flags & WEIR__GIT_SUSPECT_MISSING
+                ? WEIR__SUSPECT_MISSING | WEIR__SUSPECT_LINKED | WEIR__SUSPECT_DONE
+                : 0);
 }
 
 bool weir__scan_state_is_of_now(const struct weir__scan_repo *repo)
@@ -198,9 +211,42 @@ static bool has_held(const struct weir__scan_repo *repo, const struct weir__git_
     return holds;
 }
 
+/* Copies of it that the first look has told: one that is met twice counts twice. */
+static uint32_t count_unread(struct weir__scan_repo *repo, const struct weir__git_id *id)
+{
+    uint32_t number = weir__git_set_find(&repo->unread, id);
+    const uint32_t *copies =
+        number == WEIR__GIT_SET_NONE ? NULL : weir__git_set_extra(&repo->unread, number);
+    return copies ? *copies : 0;
+}
+
+/* Whether it cannot be read any more, which was told, and there is no other copy of it. Whoever
+ * looks up one object checks less than who walks a pack, so what can be had is not asked. */
+static bool is_lost_to_damage(struct weir__scan_repo *repo, const struct weir__git_id *id)
+{
+    if (!repo->has_unread)
+        return false;
+    int result = weir__git_store_has(repo->store, id);
+    uint32_t unread = count_unread(repo, id);
+    if (result == 0)
+        return unread > 0 && weir__git_store_copies(repo->store, id, unread + 1) <= unread;
+    return result != -WEIR_E_NO_MEMORY;
+}
+
+bool weir__scan_state_has_missing(const struct weir__scan_repo *repo)
+{
+    size_t count = 0;
+    const struct weir__git_suspect *known =
+        repo->state ? weir__git_state_suspects(repo->state, &count) : NULL;
+    for (size_t i = 0; known && i < count; i++)
+        if (known[i].flags & WEIR__GIT_SUSPECT_MISSING)
+            return true;
+    return false;
+}
+
 /* Adds those that are remembered, but for what was missing and is there by now, since the first
- * look has seen it, and for what is gone. Whether all that is known of them still holds: then who
- * need not be scanned again is done. */
+ * look has seen it, or is named no more, and for what is gone. Whether all that is known of them
+ * still holds: then who need not be scanned again is done. */
 int weir__scan_state_recall(struct weir__scan_repo *repo)
 {
     size_t count;
@@ -208,20 +254,26 @@ int weir__scan_state_recall(struct weir__scan_repo *repo)
         repo->state ? weir__git_state_suspects(repo->state, &count) : NULL;
     if (!repo->state)
         return 0;
+    /* What cannot be read any more may have led to something. */
     repo->is_unchanged = weir__scan_state_is_of_now(repo) && !has_fresh(repo) &&
-                         (!known || has_held(repo, known, count));
+                         !repo->has_damage && (!known || has_held(repo, known, count));
     for (size_t i = 0; known && i < count; i++) {
         uint32_t number;
         uint32_t flags = flags_of(&known[i]);
-        if (flags & WEIR__SUSPECT_MISSING &&
-            weir__git_store_has(repo->store, &known[i].id) != -WEIR_E_NOT_FOUND) {
+        bool is_missing = flags & WEIR__SUSPECT_MISSING;
+        bool is_back =
+            is_missing && weir__git_store_has(repo->store, &known[i].id) != -WEIR_E_NOT_FOUND;
+        if (is_missing && !is_back && repo->is_wary)
+            continue; /* if something still names it, that was met */
+        if (is_back) {
             flags &=
                 ~(uint32_t)(WEIR__SUSPECT_MISSING | WEIR__SUSPECT_PROMISED | WEIR__SUSPECT_DONE);
             if (!(flags & (WEIR__SUSPECT_FOUND | WEIR__SUSPECT_FILE | WEIR__SUSPECT_LARGE |
                            WEIR__SUSPECT_NAMED)))
                 continue;
         }
-        if (!(flags & WEIR__SUSPECT_MISSING) && weir__scan_gone_is(repo, &known[i].id))
+        if (!(flags & WEIR__SUSPECT_MISSING) &&
+            (weir__scan_gone_is(repo, &known[i].id) || is_lost_to_damage(repo, &known[i].id)))
             continue;
         int result = weir__git_set_add(&repo->suspects, &known[i].id, &number);
         if (result < 0)
@@ -246,9 +298,41 @@ static unsigned kept_flags(uint32_t flags)
            (flags & WEIR__SUSPECT_NAMED ? WEIR__GIT_SUSPECT_NAMED : 0u) |
            (flags & WEIR__SUSPECT_FILE ? WEIR__GIT_SUSPECT_ARCHIVE : 0u) |
            (flags & WEIR__SUSPECT_LARGE ? WEIR__GIT_SUSPECT_LARGE : 0u) |
-           (flags & WEIR__SUSPECT_MISSING ? WEIR__GIT_SUSPECT_MISSING : 0u) |
+           (flags & WEIR__SUSPECT_LINKED ? WEIR__GIT_SUSPECT_MISSING : 0u) |
            (flags & WEIR__SUSPECT_PROMISED ? WEIR__GIT_SUSPECT_PROMISED : 0u) |
            (has_more ? WEIR__GIT_SUSPECT_FINDINGS : 0u);
+}
+
+/* What refs or the index alone name, and is missing, is looked for whenever these have changed or
+ * it was told: then they may name it no more. */
+static bool is_kept(const struct weir__suspect *suspect)
+{
+    const uint32_t others = WEIR__SUSPECT_LINKED | WEIR__SUSPECT_FOUND | WEIR__SUSPECT_FILE |
+                            WEIR__SUSPECT_LARGE | WEIR__SUSPECT_NAMED;
+    return !(suspect->flags & WEIR__SUSPECT_MISSING) || suspect->flags & others;
+}
+
+/* Those that are remembered. */
+static size_t list_kept(struct weir__scan_repo *repo, struct weir__git_suspect *list)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < weir__git_set_count(&repo->suspects); i++) {
+        const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
+        if (!is_kept(suspect))
+            continue;
+        struct weir__git_suspect *kept = &list[count++];
+        *kept = (struct weir__git_suspect){
+            .id = weir__git_set_id(&repo->suspects, i),
+            .type = suspect->flags & WEIR__SUSPECT_COMMIT ? WEIR__GIT_COMMIT
+                    : suspect->flags & WEIR__SUSPECT_TAG  ? WEIR__GIT_TAG
+                    : suspect->flags & WEIR__SUSPECT_TREE ? WEIR__GIT_TREE
+                                                          : WEIR__GIT_BLOB,
+            .flags = kept_flags(suspect->flags),
+        };
+        if (kept->type == WEIR__GIT_BLOB || kept->type == WEIR__GIT_COMMIT)
+            weir__scan_origin_where(repo, i, suspect, &kept->where);
+    }
+    return count;
 }
 
 /* held: NULL for none that ever fits. */
@@ -258,27 +342,16 @@ static void save(struct weir__scan_repo *repo, const uint8_t *held)
     char why[WEIR__GIT_FLAW_MAX];
     uint32_t count = weir__git_set_count(&repo->suspects);
     struct weir__git_suspect *list = weir__base_alloc((size_t)count + 1, sizeof(*list));
-    for (uint32_t i = 0; list && i < count; i++) {
-        const struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, i);
-        list[i] = (struct weir__git_suspect){
-            .id = weir__git_set_id(&repo->suspects, i),
-            .type = suspect->flags & WEIR__SUSPECT_COMMIT ? WEIR__GIT_COMMIT
-                    : suspect->flags & WEIR__SUSPECT_TAG  ? WEIR__GIT_TAG
-                    : suspect->flags & WEIR__SUSPECT_TREE ? WEIR__GIT_TREE
-                                                          : WEIR__GIT_BLOB,
-            .flags = kept_flags(suspect->flags),
-        };
-        if (list[i].type == WEIR__GIT_BLOB || list[i].type == WEIR__GIT_COMMIT)
-            weir__scan_origin_where(repo, i, suspect, &list[i].where);
-    }
     struct weir__git_state_new made = {.old = repo->state,
                                        .there = repo->has_there ? &repo->there : NULL,
                                        .ids = &repo->seen,
                                        .without = &repo->unread,
                                        .suspects = list,
-                                       .suspects_count = count};
+                                       .suspects_count = list ? list_kept(repo, list) : 0,
+                                       .loose_time_ns = repo->loose_time_ns};
     if (held)
         memcpy(made.held, held, sizeof(made.held));
+    memcpy(made.midx, repo->midx, sizeof(made.midx));
     /* What was told about origins is told until it is mended: no digest is the one of now then. */
     if (!repo->is_doubtful)
         memcpy(made.digest, repo->digest, sizeof(made.digest));
@@ -304,14 +377,16 @@ void weir__scan_state_keep(struct weir__scan_repo *repo)
     if (!repo->has_state)
         return;
     bool is_all = weir__scan_gone_held(repo, held);
-    bool is_kept = repo->is_unchanged && repo->seen._count == 0 && !repo->is_wary &&
-                   memcmp(held, weir__git_state_held(repo->state), sizeof(held)) == 0 &&
-                   !(is_all && weir__scan_packs_have_news(repo));
+    bool is_of_now =
+        repo->is_unchanged && repo->seen._count == 0 && !repo->is_wary && !repo->has_changed &&
+        memcmp(repo->midx, weir__git_state_midx(repo->state), sizeof(repo->midx)) == 0 &&
+        memcmp(held, weir__git_state_held(repo->state), sizeof(held)) == 0 &&
+        !(is_all && weir__scan_packs_have_news(repo));
     if (repo->is_forgetful || weir__git_state_ids_is_full(&repo->seen))
         repo->w->counts.unremembered++;
     if (repo->is_forgetful)
         return;
-    if (!is_kept)
+    if (!is_of_now)
         save(repo, is_all ? held : NULL);
 }
 

@@ -6,6 +6,8 @@
  */
 #include "scan_repo.h"
 
+#include <stdio.h>
+
 #include "job_mutants.h"
 
 #include "banned.h"
@@ -35,18 +37,24 @@ void weir__scan_suspect(struct weir__scan_worker *w, struct weir__scan_repo *rep
                         const struct weir__git_id *id, uint32_t flags)
 {
     uint32_t number;
+    bool is_told = true;
     weir_lock_acquire(&repo->lock);
     int result = weir__git_set_add(&repo->suspects, id, &number);
     if (result >= 0) {
         struct weir__suspect *suspect = weir__git_set_extra(&repo->suspects, number);
         suspect->flags |= flags;
     } else {
-        repo->is_forgetful = true;
+        is_told = repo->has_unlisted;
+        repo->is_forgetful = repo->has_unlisted = true;
     }
     weir_lock_release(&repo->lock);
-    if (result < 0)
-        weir__scan_repo_tell(w, repo, id, "cannot judge all of the history of",
-                             "something may be in it, and too many others are as suspect");
+    if (is_told)
+        return;
+    char why[WEIR__SCAN_WHY_MAX], text[WEIR__SCAN_WHY_MAX];
+    weir__scan_share_exceeded(repo, "ids of these", repo->share.suspects, why);
+    snprintf(text, sizeof(text),
+             "something may be in it and in others, which are not looked at again: %.200s", why);
+    weir__scan_repo_tell(w, repo, id, "cannot judge all of the history of", text);
 }
 
 uint32_t weir__scan_suspect_flags(struct weir__scan_repo *repo, const struct weir__git_id *id)

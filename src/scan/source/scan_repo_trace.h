@@ -1,5 +1,5 @@
 /* scan_repo_trace.h - what those share who find out where suspects come from: scan_repo_origin.c,
- * scan_repo_slice.c, scan_repo_verdict.c and scan_repo_lost.c, and nobody else.
+ * scan_repo_slice.c, scan_repo_verdict.c, scan_repo_tags.c and scan_repo_lost.c, and nobody else.
  *
  * Ownership: origins belong to their repository, a trace to the thread that walks.
  */
@@ -37,11 +37,14 @@ struct weir__scan_origins {
     struct weir__git_set commits; /* of attributions, with their struct commit_texts */
     struct weir__buffer texts;    /* each ends with NUL; the first is empty */
     struct weir__buffer bytes;    /* of the object at hand */
-    bool has_ghost;               /* a commit that it is said to come from is not there: */
+    bool has_failed;              /* the last object that the walk through commits asked for: */
+    int failed_with;
+    struct weir__git_id failed;
+    bool lacks_commit; /* one that a graph may still know is missing, and told */
+    bool has_ghost;    /* a commit that it is said to come from is not there: */
     struct weir__git_id ghost;
     struct weir__scan_repo *repo;
     /* Of those who trace, under the repository's lock: */
-    struct weir__git_set told;         /* hashes of what was: slices may meet the same */
     int error;                         /* that ended a slice */
     char exceeded[WEIR__SCAN_WHY_MAX]; /* of trees, when they do not fit */
 };
@@ -68,6 +71,11 @@ WEIR_MUST_USE int weir__scan_verdicts_begin(struct weir__scan_origins *origins);
 void weir__scan_verdicts_tell(struct weir__scan_origins *origins);
 /* Every commit, by the threads of the run. */
 WEIR_MUST_USE int weir__scan_trace_all(struct weir__scan_origins *origins);
+
+/* scan_repo_tags.c: which of the tags something leads to; and how, once that is found out. */
+WEIR_MUST_USE int weir__scan_tags_find(struct weir__scan_origins *origins);
+const char *weir__scan_tag_by(const struct weir__scan_repo *repo,
+                              const struct weir__suspect *suspect);
 
 /* scan_repo_lost.c: after all others, the commits that nothing leads to. A name that may have
  * something in it and is in none of them is told. */

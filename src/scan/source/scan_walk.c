@@ -147,7 +147,7 @@ static int reopen(struct weir__scan_worker *w, const struct weir__frame *frame, 
 }
 
 /* A folder of git's that was scanned as files. Those of submodules go with the repository that they
- * belong to. */
+ * belong to, or with a working tree of it. */
 static void note_left(struct weir__scan_worker *w, const struct weir__frame *frame)
 {
     const char *path = weir__buffer_text(&w->path);
@@ -155,7 +155,7 @@ static void note_left(struct weir__scan_worker *w, const struct weir__frame *fra
         !w->run->options->counts_left || w->counting)
         return;
     weir__buffer_truncate(&w->path, frame->path_length);
-    w->counts.histories_left += !strstr(path, ".git/modules/");
+    w->counts.histories_left += !strstr(path, ".git/modules/") && !strstr(path, ".git/worktrees/");
 }
 
 static void pop(struct weir__scan_worker *w)

@@ -237,7 +237,8 @@ static void do_path(struct weir__scan_worker *w, const char *path, uint64_t numb
         do_stream(w, path);
 }
 
-static void do_job(struct weir__scan_worker *w, struct weir__job *job)
+/* True: its turn was over, and it is to be done once more. */
+static bool do_job(struct weir__scan_worker *w, struct weir__job *job)
 {
     int result = equip(w);
     if (result == 0 && job->kind != WEIR__JOB_PATH && job->kind != WEIR__JOB_LISTED)
@@ -245,7 +246,7 @@ static void do_job(struct weir__scan_worker *w, struct weir__job *job)
     if (result < 0) {
         if (job->kind != WEIR__JOB_HELP) /* who called for help does without */
             weir__scan_tell(w, job->text, "cannot scan", weir_error_text(result));
-        return;
+        return false;
     }
     switch (job->kind) {
     case WEIR__JOB_PATH:
@@ -267,9 +268,40 @@ static void do_job(struct weir__scan_worker *w, struct weir__job *job)
         weir__scan_help(w, job);
         break;
     case WEIR__JOB_SHARD:
-        weir__scan_shard(w, job->shard);
-        break;
+        return weir__scan_shard(w, job->shard);
     }
+    return false;
+}
+
+static void end_job(struct weir__scan_worker *w, struct weir__job *job)
+{
+    if (!WEIR__JOB_MUTANT(JOB_COUNTED_LATE))
+        weir__scan_count(w);
+    weir__scan_ignore_drop(w->run, job->ignore);
+    weir__job_free(job);
+    if (!WEIR__JOB_MUTANT(JOB_DONE_BEFORE_WORK))
+        weir__job_done(w->run);
+    if (WEIR__JOB_MUTANT(JOB_COUNTED_LATE))
+        weir__scan_count(w);
+}
+
+/* Does what waits, for as long as a turn is. Of two jobs whose turn was over the one at hand goes
+ * back into the line; when that is full, the other one is done to its end. Returns who goes on. */
+static struct weir__job *let_others(struct weir__scan_worker *w, struct weir__job *job)
+{
+    uint64_t until_ns = weir_now_ns() + WEIR__SCAN_TURN_NS;
+    struct weir__job *other;
+    while (weir_now_ns() < until_ns && weir_queue_try_recv(&w->run->jobs, &other) == 0) {
+        while (do_job(w, other))
+            if (weir__job_offer(w->run, job)) {
+                weir__scan_count(w);
+                if (!WEIR__JOB_MUTANT(SHARD_IN_LINE_COUNTS_TWICE))
+                    weir__job_done(w->run);
+                return other;
+            }
+        end_job(w, other);
+    }
+    return job;
 }
 
 int weir__scan_worker_main(struct weir_crew_self *self, void *arg)
@@ -282,15 +314,9 @@ int weir__scan_worker_main(struct weir_crew_self *self, void *arg)
     while ((result = weir__job_take(w->run, &job)) == 0) {
         if (WEIR__JOB_MUTANT(JOB_DONE_BEFORE_WORK))
             weir__job_done(w->run);
-        do_job(w, job);
-        if (!WEIR__JOB_MUTANT(JOB_COUNTED_LATE))
-            weir__scan_count(w);
-        weir__scan_ignore_drop(w->run, job->ignore);
-        weir__job_free(job);
-        if (!WEIR__JOB_MUTANT(JOB_DONE_BEFORE_WORK))
-            weir__job_done(w->run);
-        if (WEIR__JOB_MUTANT(JOB_COUNTED_LATE))
-            weir__scan_count(w);
+        while (do_job(w, job))
+            job = let_others(w, job);
+        end_job(w, job);
     }
     weir__scan_archives_leave(w);
     return result == -WEIR_E_CLOSED ? 0 : result;

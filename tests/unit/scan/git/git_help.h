@@ -250,8 +250,8 @@ static inline int on_trouble(void *arg, const struct weir__git_trouble *trouble)
     return 0;
 }
 
-static const struct weir__git_visitor help_visitor = {on_enter, on_leave, on_too_large, on_trouble,
-                                                      NULL};
+static const struct weir__git_visitor help_visitor = {
+    .enter = on_enter, .leave = on_leave, .too_large = on_too_large, .trouble = on_trouble};
 static struct weir__git_walk_options help_options;
 static unsigned help_shards = 1;
 static unsigned help_types = WEIR__GIT_ALL_TYPES;

@@ -451,19 +451,58 @@ TEST(repacked_while_it_is_read)
     weir__git_store_close(store);
 }
 
+static int on_any_trouble(void *arg, const struct weir__git_trouble *trouble)
+{
+    (void)arg;
+    tap_fail(__FILE__, __LINE__, "told: %s", trouble->why);
+    return 0;
+}
+
+static int count_one(void *arg, const struct weir__git_object *object)
+{
+    (void)object;
+    ++*(unsigned *)arg;
+    return 0;
+}
+
+static bool is_always_over(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+/* Folder by folder, those of an alternate too: in three parts, each in many walks. */
+TEST(loose_objects_that_others_interrupt)
+{
+    CHECK(help_run("git init -q lent && git init -q borrows && cd lent && for i in $(seq 300); do "
+                   "echo $i >f$i; done && git hash-object -w f* >/dev/null && cd ../borrows && "
+                   "for i in $(seq 301 400); do echo $i >f$i; done && git hash-object -w f* "
+                   ">/dev/null && echo ../../../lent/.git/objects >.git/objects/info/alternates"));
+    unsigned count = 0, walks = 0;
+    struct weir__git_store *store = open_store("borrows");
+    struct weir__git_visitor visitor = {
+        .enter = count_one, .trouble = on_any_trouble, .is_over = is_always_over, .arg = &count};
+    for (uint32_t part = 0; part < 3; part++) {
+        struct weir__git_wish wish = {.types = WEIR__GIT_ALL_TYPES, .part = part, .parts = 3};
+        struct weir__git_walk_totals last;
+        do {
+            last = (struct weir__git_walk_totals){0};
+            CHECK_EQ(weir__git_loose_each(store, &wish, &visitor, 1 << 20, NULL, &last, NULL), 0);
+            wish.part = last.next;
+            walks++;
+        } while (last.is_left && walks < 2000);
+    }
+    CHECK_EQ(count, 400);
+    CHECK(walks > 100 && walks < 2000);
+    weir__git_store_close(store);
+}
+
 /* Git removes folders of loose objects that were packed. */
 static int remove_folder(void *arg, const struct weir__git_object *object)
 {
     (void)object;
     ++*(unsigned *)arg;
     CHECK(help_run("rm -r removed/.git/objects/[0-9a-f][0-9a-f]"));
-    return 0;
-}
-
-static int on_any_trouble(void *arg, const struct weir__git_trouble *trouble)
-{
-    (void)arg;
-    tap_fail(__FILE__, __LINE__, "told: %s", trouble->why);
     return 0;
 }
 

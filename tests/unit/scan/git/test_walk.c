@@ -99,6 +99,102 @@ static void *walk_part(void *arg)
     return NULL;
 }
 
+struct working {
+    uint64_t bytes, most;
+};
+
+static int add_up(void *arg, uint64_t bytes)
+{
+    struct working *working = arg;
+    working->bytes += bytes;
+    return working->bytes > working->most ? -WEIR_E_TOO_LARGE : 0;
+}
+
+static int enter_any(void *arg, const struct weir__git_object *object)
+{
+    (void)arg, (void)object;
+    return 0;
+}
+
+/* 40 deltas of a few bytes, each of which builds 4 MiB. */
+TEST(work_has_a_limit)
+{
+    struct writer writer;
+    struct weir__git_pack pack;
+    struct weir__git_plan plan;
+    struct weir__git_wish wish = {.types = WEIR__GIT_ALL_TYPES};
+    static uint8_t zeros[65536];
+    weir__git_walk_options_init(&help_options);
+    help_options.delta_bytes = 64 << 20;
+    writer_start(&writer, 20);
+    uint32_t base = put_whole(&writer, WEIR__GIT_BLOB, zeros, sizeof(zeros));
+    delta_start(&delta, sizeof(zeros), 64 * sizeof(zeros));
+    for (unsigned i = 0; i < 64; i++)
+        delta_copy(&delta, 0, sizeof(zeros));
+    for (unsigned i = 0; i < 40; i++)
+        put_offset_delta(&writer, base, &delta);
+    writer_end(&writer, 2);
+    open_written(&writer, &pack);
+    CHECK_EQ(weir__git_plan_init(&plan, &pack), 0);
+    CHECK_EQ(weir__git_plan_mark(&plan, &wish), 0);
+    struct working working = {.most = UINT64_MAX};
+    struct weir__git_visitor visitor = {
+        .enter = enter_any, .trouble = on_no_trouble, .work = add_up, .arg = &working};
+    struct weir__git_walk_totals all_of_it = {0}, some = {0};
+    CHECK_EQ(weir__git_walk(&plan, 0, plan.count, &visitor, &help_options, &all_of_it, NULL), 0);
+    CHECK_EQ(all_of_it.objects, 41);
+    CHECK(working.bytes >= (UINT64_C(39) * 4 << 20) && working.bytes < (UINT64_C(41) * 4 << 20));
+    working = (struct working){.most = 20 << 20};
+    CHECK_EQ(weir__git_walk(&plan, 0, plan.count, &visitor, &help_options, &some, NULL),
+             -WEIR_E_TOO_LARGE);
+    CHECK(some.objects > 4 && some.objects < 9);
+    weir__git_plan_fini(&plan);
+    writer_free(&writer);
+}
+
+static bool is_always_over(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+/* Family by family: each walk ends after one, and the next goes on from there. */
+TEST(a_walk_that_others_interrupt)
+{
+    struct writer writer;
+    struct weir__git_pack pack;
+    struct weir__git_plan plan;
+    struct weir__git_wish wish = {.types = WEIR__GIT_ALL_TYPES};
+    uint8_t *more[64];
+    weir__git_walk_options_init(&help_options);
+    writer_start(&writer, 20);
+    write_family(&writer, 64, more);
+    for (uint32_t n = 0; n < 20; n++)
+        put_whole(&writer, WEIR__GIT_BLOB, more[n], BODY - n);
+    writer_end(&writer, 2);
+    open_written(&writer, &pack);
+    CHECK_EQ(weir__git_plan_init(&plan, &pack), 0);
+    CHECK_EQ(weir__git_plan_mark(&plan, &wish), 0);
+    struct part alone = {.plan = &plan, .until = plan.count}, often = {.plan = &plan};
+    walk_part(&alone);
+    struct weir__git_visitor visitor = {
+        .enter = sum_up, .trouble = on_no_trouble, .is_over = is_always_over, .arg = &often};
+    struct weir__git_walk_totals last;
+    unsigned walks = 0;
+    do {
+        last = (struct weir__git_walk_totals){0};
+        CHECK_EQ(
+            weir__git_walk(&plan, often.from, plan.count, &visitor, &help_options, &last, NULL), 0);
+        often.from = last.next;
+    } while (last.is_left && ++walks < 100);
+    CHECK_EQ(walks, 20); /* and the last one */
+    CHECK(often.objects == alone.objects && often.sum == alone.sum);
+    weir__git_plan_fini(&plan);
+    writer_free(&writer);
+    for (int i = 0; i < 64; i++)
+        free(more[i]);
+}
+
 TEST(threads_share_a_plan)
 {
     struct writer writer;

@@ -559,7 +559,7 @@ TEST(missing_and_broken_trees_are_told)
     begin(&t, "miss", false, 20, false, NULL);
     run(&t, &blobs, 1);
     CHECK_EQ(t.told.count, 1);
-    CHECK_HAS(t.told.last, "tree ");
+    CHECK_HAS(t.told.last, "it is missing; 'git fetch --refetch'");
     weir__git_attribute_result(t.attribute, 0, &found);
     CHECK(!found.has_commit);
     weir__git_attribute_result(t.attribute, 1, &found);
@@ -571,7 +571,7 @@ TEST(missing_and_broken_trees_are_told)
 
 /* --- hostile ones: a store that makes them up --- */
 
-enum shape { DEEP, BOMB, RING, LONG_NAMES, OCTOPUS, ODD, TWINS, MANY };
+enum shape { DEEP, BOMB, BOMBS, RING, LONG_NAMES, OCTOPUS, ODD, TWINS, MANY };
 
 struct made_up {
     enum shape shape;
@@ -597,6 +597,9 @@ static int put_entry(struct weir__buffer *bytes, const char *mode_name, size_t p
     return error ? error : weir__buffer_append(bytes, id.bytes, 20);
 }
 
+#define BOMBS_ROOT    1000u
+#define BOMBS_COMMITS 50u
+
 static int put_tree(const struct made_up *m, uint32_t number, struct weir__buffer *bytes)
 {
     int error = 0;
@@ -607,6 +610,12 @@ static int put_tree(const struct made_up *m, uint32_t number, struct weir__buffe
         error = put_entry(bytes, "40000 d", m->shape == DEEP ? 0 : 1u << 20,
                           numbered(number + 1 < m->size ? 't' : 'u', number + 1));
         return error;
+    case BOMBS: /* each commit has it in another folder */
+        if (number >= BOMBS_ROOT) {
+            snprintf(name, sizeof(name), "40000 r%u", number);
+            return put_entry(bytes, name, 0, numbered('t', 0));
+        }
+        __attribute__((fallthrough));
     case BOMB:
         for (uint32_t i = 0; !error && i < 10; i++) {
             snprintf(name, sizeof(name), "40000 %u", i);
@@ -662,12 +671,17 @@ static int get_made_up(void *arg, const struct weir__git_id *id, enum weir__git_
         return put_entry(bytes, "100644 blob", 0, numbered('b', 0));
     }
     *ret_type = WEIR__GIT_COMMIT;
-    struct weir__git_id tree = numbered('t', number);
+    bool is_bombs = m->shape == BOMBS;
+    struct weir__git_id tree = numbered('t', number + (is_bombs ? BOMBS_ROOT : 0));
     error = weir__buffer_printf(bytes, "tree %s\n", weir__git_id_hex(&tree, 20, hex));
     bool has_parents = m->shape == OCTOPUS || m->shape == TWINS || m->shape == MANY;
     uint32_t parents = m->shape == OCTOPUS ? m->size : 1;
     for (uint32_t i = 0; has_parents && number == 0 && !error && i < parents; i++) {
         struct weir__git_id parent = numbered('c', i + 1);
+        error = weir__buffer_printf(bytes, "parent %s\n", weir__git_id_hex(&parent, 20, hex));
+    }
+    if (is_bombs && !error && number + 1 < BOMBS_COMMITS) {
+        struct weir__git_id parent = numbered('c', number + 1);
         error = weir__buffer_printf(bytes, "parent %s\n", weir__git_id_hex(&parent, 20, hex));
     }
     if (!error)
@@ -692,7 +706,7 @@ static void run_made_up(struct attributed *t, struct made_up *m, unsigned wanted
                                                       .history = &t->history,
                                                       .order = t->order,
                                                       .order_count = t->order_count,
-                                                      .steps_max = 10000,
+                                                      .again_max = 10000,
                                                       .problem = tell,
                                                       .problem_arg = &t->told};
     CHECK_EQ(weir__git_attribute_new(&t->attribute, &t->options), 0);
@@ -731,6 +745,19 @@ TEST(trees_may_be_bombs)
     weir__git_attribute_result(t.attribute, 0, &found);
     CHECK(found.has_commit && found.has_more && found.paths_count == WEIR__GIT_PATHS_DEFAULT);
     CHECK(found.paths_total > 16 && found.paths_total < 20000);
+    end(&t);
+}
+
+/* The limit is one for all commits: beyond it each has its one path. */
+TEST(bombs_may_be_many)
+{
+    struct attributed t;
+    struct made_up m = {BOMBS, 10};
+    struct weir__git_attribution found;
+    run_made_up(&t, &m, 1);
+    weir__git_attribute_result(t.attribute, 0, &found);
+    CHECK(found.has_commit && found.has_more && found.is_cut);
+    CHECK(found.paths_total > BOMBS_COMMITS && found.paths_total < 20000);
     end(&t);
 }
 

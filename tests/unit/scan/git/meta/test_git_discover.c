@@ -337,6 +337,8 @@ TEST(submodules)
     each_module("m/wt", "m/wt");
     /* The others by the path of the repository, which git has written as it likes. */
     CHECK(given.count == 4 && strcmp(given.list[0], "m/wt/two") == 0);
+    for (size_t i = 0; i < given.count; i++)
+        CHECK(!strstr(given.list[i], "/.."));
     each_module("m/super", "m/super");
     gave("m/super/.git/modules/lib/one\nm/super/two\nm/super/two/nested/three\nm/super/old\n"
          "m/super/old/inner\nm/super/old/own\nm/super/.git/worktrees/wt/modules/two");
@@ -364,6 +366,14 @@ TEST(submodules_that_lead_elsewhere)
     CHECK_EQ(told.count, 5);
     CHECK(strstr(told.all, "a submodule is not initialised") && strstr(told.all, "'fine'"));
     CHECK(strstr(told.all, "no path in it") && strstr(told.all, "'nowhere'"));
+    CHECK(strstr(told.all, "a symlink leads there, which is not followed"));
+    /* A symlink in which ".." means something else: no path is shortened. */
+    sh("cd e; git init -q top; mkdir -p far/off; mv top/.git far/off/git; git init -q "
+       "far/modules/x\n"
+       "git init -q modules/y; ln -s far/off near\n"
+       "printf 'gitdir: ../near/..\\n' >top/.git; mv far/off/git/* far/");
+    each_module("e/top", "e/top");
+    gave("e/top/../near/../modules/x");
 }
 
 /* --- lists --- */

@@ -306,7 +306,7 @@ TEST(all_kinds_of_starts)
     /* The same that is not from a log is missed. */
     CHECK_EQ(weir__git_history_start(&w.history, &gone, WEIR__GIT_START_REF), 0);
     CHECK_EQ(w.history.problems, 1);
-    CHECK_HAS(w.told.last, "commit 010203");
+    CHECK_HAS(w.told.last, "object 010203");
     weir__git_history_fini(&w.history);
     end(&w);
 }
@@ -329,7 +329,7 @@ TEST(what_is_missing_is_told)
     lines_free(&ours);
     CHECK_EQ(w.history.problems, 2);
     CHECK_HAS(w.told.all, "ref 'refs/heads/nowhere'");
-    CHECK_HAS(w.told.last, "there is no such thing");
+    CHECK_HAS(w.told.last, "it is missing; 'git fetch --refetch'");
     weir__git_history_fini(&w.history);
     end(&w);
 }

@@ -118,6 +118,17 @@ static void check_repository(const char *format, const char *dir, size_t id_size
     check_ref(&refs, dir, "HEAD", "old", WEIR__GIT_REF_HEAD, id_size);
     check_ref(&refs, dir, "main-worktree/HEAD", "HEAD", WEIR__GIT_REF_HEAD, id_size);
     weir__git_refs_fini(&refs);
+    /* What each of them has for a while: of the one at hand without a folder before it. */
+    sh("cd %s/.git; git rev-parse old >ORIG_HEAD; cd worktrees; rm -f %s-wt/ORIG_HEAD; "
+       "git rev-parse HEAD >%s-wt/MERGE_HEAD; git rev-parse stash >%s-wt2/MERGE_HEAD",
+       dir, dir, dir, dir);
+    read_refs(&refs, linked, gitdir, id_size, &told, false);
+    check_ref(&refs, dir, "MERGE_HEAD", "HEAD", WEIR__GIT_REF_PSEUDO, id_size);
+    check_ref(&refs, dir, "main-worktree/ORIG_HEAD", "old", WEIR__GIT_REF_PSEUDO, id_size);
+    snprintf(worktree, sizeof(worktree), "worktrees/%s-wt2/MERGE_HEAD", dir);
+    check_ref(&refs, dir, worktree, "stash", WEIR__GIT_REF_PSEUDO, id_size);
+    CHECK(!weir__git_refs_find(&refs, "ORIG_HEAD"));
+    weir__git_refs_fini(&refs);
 }
 
 TEST(refs_are_those_of_git)
@@ -183,9 +194,9 @@ TEST(only_files_are_read)
     CHECK_EQ(weir__git_folder_open("files", &fd), 0);
     CHECK_EQ(weir__git_file_read(fd, "pipe", &bytes), -WEIR_E_INVALID);
     CHECK_EQ(weir__git_file_read(fd, "folder", &bytes), -WEIR_E_INVALID);
-    CHECK_EQ(weir__git_file_read(fd, "out", &bytes), -WEIR_E_DENIED);
-    CHECK_EQ(weir__git_file_read(fd, "../files/in", &bytes), -WEIR_E_DENIED);
-    CHECK_EQ(weir__git_file_read(fd, "self", &bytes), -WEIR_E_DENIED);
+    CHECK_EQ(weir__git_file_read(fd, "out", &bytes), -WEIR_E_UNSUPPORTED);
+    CHECK_EQ(weir__git_file_read(fd, "../files/in", &bytes), -WEIR_E_UNSUPPORTED);
+    CHECK_EQ(weir__git_file_read(fd, "self", &bytes), -WEIR_E_UNSUPPORTED);
     CHECK_EQ(weir__git_file_read(fd, "none", &bytes), -WEIR_E_NOT_FOUND);
     CHECK_EQ(weir__git_file_read(fd, "link", &bytes), 0);
     CHECK_STR(weir__buffer_text(&bytes), "hello\n");
@@ -222,6 +233,15 @@ TEST(broken_refs_are_told)
     CHECK_EQ(told.count, sizeof(names) / sizeof(names[0]));
     CHECK_EQ(refs.problems, told.count);
     CHECK_EQ(refs.dangling, 3);
+    struct lines nowhere = {0};
+    for (size_t i = 0; i < refs.nowhere_count; i++)
+        lines_add(&nowhere, weir__git_refs_nowhere(&refs, i));
+    struct lines wanted = lines_of(
+        strdup("../../etc/passwd\n/etc/passwd\n/tmp\ngarbage line\nrefs/heads/bad~name\n"
+               "refs/heads/dangling\nrefs/heads/empty\nrefs/heads/folder\nrefs/heads/large\n"
+               "refs/heads/link\nrefs/heads/loop1\nrefs/heads/loop2\nrefs/heads/none\n"
+               "refs/heads/one\nrefs/heads/out\nrefs/heads/pipe\nrefs/heads/zero"));
+    same_lines("names that lead nowhere", &nowhere, &wanted);
     sh("sed -i /garbage/d bad/.git/packed-refs");
     check_ref(&refs, "bad", "refs/heads/master", "master", WEIR__GIT_REF_BRANCH, 20);
     check_ref(&refs, "bad", "refs/heads/good", "master", WEIR__GIT_REF_BRANCH, 20);
@@ -237,7 +257,9 @@ TEST(an_unborn_branch_is_no_error)
     meta_begin();
     sh("git init -q unborn");
     read_refs(&refs, "unborn/.git", "unborn/.git", 20, &told, true);
-    CHECK(refs.count == 0 && told.count == 0 && refs.dangling == 1);
+    CHECK(refs.count == 0 && told.count == 0 && refs.dangling == 1 && refs.nowhere_count == 2);
+    CHECK_STR(weir__git_refs_nowhere(&refs, 0), "HEAD");
+    CHECK_STR(weir__git_refs_nowhere(&refs, 1), "refs/heads/master");
     weir__git_refs_fini(&refs);
 }
 
@@ -270,6 +292,13 @@ TEST(limits_are_kept)
        "echo $h >$d/x");
     weir__git_refs_init(&refs, &options);
     CHECK_EQ(weir__git_refs_read(&refs, why), -WEIR_E_TOO_LARGE);
+    weir__git_refs_fini(&refs);
+    /* Names that lead nowhere have the same limit. */
+    sh("git init -q nowhere && cd nowhere/.git/refs/heads && for i in $(seq 200); do : >b$i; done");
+    options.gitdir = options.commondir = "nowhere/.git";
+    weir__git_refs_init(&refs, &options);
+    CHECK_EQ(weir__git_refs_read(&refs, why), -WEIR_E_TOO_LARGE);
+    CHECK_EQ(refs.nowhere_count, 100);
     weir__git_refs_fini(&refs);
     read_refs(&refs, "many/.git", "many/.git", 20, &told, false);
     CHECK_EQ(told.count, 0);

@@ -433,7 +433,7 @@ TEST(missing_trees_are_told_and_the_rest_goes_on)
         CHECK_EQ(a.wanted.missing, 1);
         CHECK_EQ(a.wanted.problems, 1);
         CHECK_EQ(a.told.count, 1);
-        CHECK(strstr(a.told.last, "tree "));
+        CHECK(strstr(a.told.last, "object "));
         CHECK(weir__git_wanted_is(&a.wanted, &id, WEIR__GIT_BLOB));
         weir__git_wanted_fini(&a.wanted);
         ask_end(&a);
