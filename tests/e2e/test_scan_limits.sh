@@ -147,6 +147,46 @@ for more in '' --max-memory=300M; do
     explained 'and one archive' 'archives: 3 admitted, 0 refused, at most 1 at once'
 done
 
+# --- small repositories beside others ---
+
+tree
+noise $((5 * MiB)) >noise
+for i in 1 2 3 4 5; do
+    git init -q -b main "large$i"
+    cp noise "large$i/noise"
+    printf '%s\n' "$i" >>"large$i/noise"
+    printf 'key = %s\n' "$pat" >"large$i/f"
+    git -C "large$i" add .
+    git -C "large$i" commit -qm "$i"
+    git -C "large$i" repack -adq
+done
+for i in 1 2 3; do
+    git init -q -b main "small$i"
+    printf 'key = %s\n' "$pat" >"small$i/f"
+    git -C "small$i" add .
+    git -C "small$i" commit -qm "$i"
+done
+scan --find-repos=. --threads=2 --device-slots=.=3
+is 'large repositories and small ones' "$(places | wc -l) $(summary complete)" '8 true'
+explained 'small ones are told apart' 'repositories: 3 small ones, at most [0-3] others waited at once to leave something to these'
+explained 'and a slot is left to them' 'repositories: .*: at most [1-3] of 3 slots held, [0-9]+ waited, 0 refused'
+scan --find-repos=. --threads=2 --device-slots=.=1
+is 'with one slot all wait for it' "$(places | wc -l) $(summary complete)" '8 true'
+explained 'one at a time' 'repositories: .*: at most 1 of 1 slots held, [1-9][0-9]* waited, 0 refused'
+scan --find-repos=. --threads=2 --delta-cache=100M
+explained 'with little memory nobody is small' 'repositories: 0 small ones, at most 0 others waited at once to leave something to these'
+is 'and all are scanned' "$(places | wc -l) $(summary complete)" '8 true'
+# Thousands of loose objects are no small repository.
+git init -q -b main loose
+cd loose
+seq 4000 | split -l 1 -a 4 - f
+git add .
+git commit -qm loose
+cd ..
+rm -rf large? small?
+scan --find-repos=. --threads=2
+explained 'nor is one with many loose objects' 'repositories: 0 small ones, .*'
+
 # --- a repository that can never fit ---
 
 tree

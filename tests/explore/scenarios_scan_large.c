@@ -47,8 +47,10 @@ static int runs(struct weir_job *job, const struct weir_deadline *deadline)
 /* As the job of a repository ends that was admitted for its large objects. */
 static void is_done(struct weir_job *job, int result)
 {
+    struct weir__scan_repo *repo = (struct weir__scan_repo *)job;
+    weir__scan_line_leave(repo);
     weir__scan_large_done(&s.rig.run);
-    weir__scan_repo_over((struct weir__scan_repo *)job, result);
+    weir__scan_repo_over(repo, result);
 }
 
 static void is_over(struct weir__scan_repo *repo, int result)
@@ -64,13 +66,15 @@ static void is_over(struct weir__scan_repo *repo, int result)
 static void begin(unsigned repos)
 {
     const struct rig_limits limits = {.reads = 1, .buffers = 1, .queue = 1};
-    const struct weir_pool_config room = {REPOS, REPOS, REPOS, 0}; /* for all of them at once */
+    const struct weir_pool_config room = {1 << 30, 1 << 30, REPOS, 0}; /* for all at once */
     rig_begin(&s.rig, &limits);
     s.rig.run.threads = 2;
     s.rig.repo_over = is_over;
     s.rig.run.open = 0; /* nobody scans here */
     s.rig.run.repos.sched = &s.sched;
-    s.rig.run.repos.config = (struct weir_pool_config){1, 1, 1, 0};
+    s.rig.run.repos.config = room;
+    s.rig.run.repos.leaders = REPOS;
+    s.rig.run.repos.has_small = true;
     XP_ASSERT_EQ(weir_pool_init(&s.pool, "pool", &room), 0);
     weir_cancel_init(&s.stop, NULL);
     weir_cancel_init(&s.abort, NULL);
@@ -135,6 +139,7 @@ static void check(void)
     XP_ASSERT(!repos->large_first && !repos->large_last, "somebody is left in the list");
     XP_ASSERT_EQ(repos->large_waiting, 0);
     XP_ASSERT_EQ(repos->large_now, 0);
+    XP_ASSERT_EQ(repos->heavy.now + repos->heavy.waiting, 0);
     XP_ASSERT_EQ(repos->large_all, s.ran[0] + s.ran[1] + s.ran[2]);
     XP_ASSERT_EQ(s.sched.stats.live, 0);
     weir_pool_fini(&s.pool);

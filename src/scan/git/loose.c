@@ -543,3 +543,26 @@ int weir__git_loose_each(struct weir__git_store *store, const struct weir__git_w
     }
     return result;
 }
+
+/* --- how many --- */
+
+struct about {
+    uint64_t count, max;
+};
+
+static int count_name(void *arg, const char *name)
+{
+    struct about *about = arg;
+    about->count += name[0] != '.';
+    return about->count >= about->max;
+}
+
+/* Ids are spread evenly: one folder stands for all, as for git gc --auto, which takes the same. */
+uint64_t weir__git_loose_about(const struct weir__git_store *store, uint64_t max)
+{
+    struct about about = {.max = (max + FANS - 1) / FANS};
+    int result = 0; /* whoever reads the folder tells what is wrong with it */
+    for (unsigned i = 0; i < store->folders_count && result <= 0; i++)
+        result = weir__git_list_folder(store->folders[i].fd, "17", count_name, &about);
+    return about.count * FANS;
+}

@@ -55,4 +55,7 @@ WEIR_MUST_USE int weir__git_loose_each(struct weir__git_store *store,
                                        struct weir__git_walk_totals *ret_totals,
                                        const struct weir_deadline *deadline);
 
+/* How many there are, about; no more than max are counted, and what cannot be listed is not. */
+uint64_t weir__git_loose_about(const struct weir__git_store *store, uint64_t max);
+
 #endif

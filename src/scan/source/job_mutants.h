@@ -44,7 +44,11 @@
     X(LARGE_TOO_MANY, "scan_large")                                                                \
     X(LARGE_NEXT_STAYS, "scan_large_line")                                                         \
     X(LARGE_LAST_STAYS, "scan_large_line")                                                         \
-    X(LARGE_REFUSED_COUNTS, "scan_large_drain")
+    X(LARGE_REFUSED_COUNTS, "scan_large_drain")                                                    \
+    X(LINE_ALL_LEADERS, "scan_line_leaders")                                                       \
+    X(LINE_ALL_BYTES, "scan_line_bytes")                                                           \
+    X(LINE_NEXT_STAYS, "scan_line_bytes")                                                          \
+    X(LINE_REFUSED_COUNTS, "scan_line_drain")
 
 enum weir__job_mutant {
     WEIR__JOB_NO_MUTANT = 2000,

@@ -5,7 +5,7 @@
  * held at once of each limit, at most. Whoever is admitted looks at what is held then, since that
  * is when most is held; the pool and the slots know the rest themselves.
  */
-#include "scan_part.h"
+#include "scan_repo.h"
 
 #include <string.h>
 
@@ -33,6 +33,15 @@ static void note_device(struct weir__scan_held *held, const struct weir_slots_de
     raise_to(&own->most, device->in_use);
     raise_to(&own->waited, device->enqueued);
     raise_to(&own->refused, device->busy);
+}
+
+/* Who waited before he was in the line of his disk; under the lock. */
+static void add_waits(const struct weir__scan_repos *repos, struct weir__scan_held *held)
+{
+    for (size_t i = 0; i < held->devices_count; i++)
+        for (uint32_t k = 0; k < repos->lines_count; k++)
+            if (weir_device_raw(repos->lines[k].device) == weir_device_raw(held->devices[i].device))
+                held->devices[i].waited += repos->lines[k].waited;
 }
 
 /* More than fit are not told. */
@@ -109,9 +118,13 @@ void weir__scan_read_limits(struct weir__scan *run, struct weir__scan_limits *re
         weir_sched_read(repos->sched, &ret_limits->sched);
     }
     weir_lock_acquire(&run->lock);
+    add_waits(repos, &ret_limits->repos.held);
     ret_limits->archives_refused = archives->refused;
     ret_limits->repos_refused = repos->refused;
-    ret_limits->leaders = repos->leaders;
+    ret_limits->leaders = weir__scan_line_leaders(repos);
+    ret_limits->small = repos->small;
+    ret_limits->waiting = repos->heavy.waiting;
+    ret_limits->waited_most = repos->heavy.waiting_most;
     ret_limits->plans_most = repos->plans_most;
     ret_limits->large = repos->large_all;
     ret_limits->large_jobs = repos->large_jobs;

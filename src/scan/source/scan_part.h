@@ -158,6 +158,21 @@ struct weir__scan_worker {
     uint64_t gaps;                       /* that were told */
 };
 
+/* Repositories of one disk that wait until small ones would not have to wait for them. */
+struct weir__scan_line {
+    struct weir_device device;
+    struct weir__scan_repo *first, *last;
+    uint64_t now, most; /* that are handed to the scheduler */
+    uint64_t waited;    /* before they were */
+};
+
+/* All of these: that are handed over, what they ask for together, and that wait. */
+struct weir__scan_heavy {
+    uint64_t now;
+    uint64_t ring_bytes, delta_bytes, spills;
+    uint64_t waiting, waiting_most;
+};
+
 /* Repositories of the run (scan_repo.h). */
 struct weir__scan_repos {
     struct weir_sched *sched; /* NULL: histories are not scanned */
@@ -168,8 +183,14 @@ struct weir__scan_repos {
     struct weir__git_states states; /* what is remembered of repositories */
     char why_stateless[WEIR__GIT_FLAW_MAX];
     bool is_unsaved_told; /* under the run's lock */
-    uint32_t leaders;
-    struct weir__git_set known; /* by the folder of their objects; under the run's lock */
+    uint32_t leaders;     /* of those that are not small */
+    bool has_small;       /* there can be such, by what there is */
+    uint32_t live_max;
+    uint64_t live, small; /* that are not over; that were admitted as such; under the run's lock */
+    struct weir__scan_line lines[WEIR__SCAN_DEVICES_MAX]; /* by disk; likewise */
+    uint32_t lines_count;
+    struct weir__scan_heavy heavy; /* likewise */
+    struct weir__git_set known;    /* by the folder of their objects; under the run's lock */
     /* Those that wait with large objects, and how many are at theirs; under the run's lock: */
     struct weir__scan_repo *large_first, *large_last;
     uint32_t large_waiting, large_now;

@@ -53,8 +53,10 @@ int weir__scan_repos_init(struct weir__scan *run)
                         weir__git_states_open(&repos->states, secure_getenv("XDG_STATE_HOME"),
                                               secure_getenv("HOME"), 0, repos->why_stateless) == 0;
     repos->leaders = options->repos_max ? options->repos_max : run->threads + 1;
+    repos->live_max = waiting;
+    repos->has_small = weir__scan_share_has_small(options, config.delta_cache_bytes);
     const struct weir_sched_options sched = {
-        .workers = repos->leaders,
+        .workers = weir__scan_line_leaders(repos),
         .jobs_max = waiting,
         .slots = &repos->slots,
         .pool = &repos->pool,
@@ -211,6 +213,9 @@ void weir__scan_repo_over(struct weir__scan_repo *repo, int result)
                                  : weir_error_text(result));
     put_down(repo);
     weir__scan_repo_drop(repo);
+    weir_lock_acquire(&run->lock);
+    run->repos.live--;
+    weir_lock_release(&run->lock);
     weir__job_done(run);
 }
 
@@ -219,6 +224,7 @@ static void end_repo(struct weir_job *job, int result)
     struct weir__scan_repo *repo = (struct weir__scan_repo *)job;
     struct weir__scan *run = repo->run;
     bool was_large = repo->is_large;
+    weir__scan_line_leave(repo);
     if (result == 0 && repo->has_large && !was_large) {
         put_down(repo);
         weir__scan_large_add(repo);
@@ -343,14 +349,20 @@ static int submit(struct weir__scan_worker *w, struct weir__scan_repo *repo, con
     repo->job.run = run_repo;
     repo->job.done = end_repo;
     weir_lock_acquire(&run->lock);
-    repo->number = ++run->repos.submitted;
-    run->repos.cost.one_plan += repo->has_one_plan;
-    run->open++; /* as long as it is somewhere */
+    bool has_room = run->repos.live < run->repos.live_max;
+    if (has_room) {
+        repo->number = ++run->repos.submitted;
+        run->repos.live++;
+        run->repos.small += repo->is_small;
+        run->repos.cost.one_plan += repo->has_one_plan;
+        run->open++; /* as long as it is somewhere */
+    }
     weir_lock_release(&run->lock);
-    int result = weir_sched_submit(run->repos.sched, &repo->job);
-    if (result < 0)
-        weir__job_done(run); /* never the last: whoever found it has one */
-    return result;
+    if (!has_room)
+        return -WEIR_E_BUSY;
+    if (weir__scan_line_add(repo))
+        weir__scan_large_next(run);
+    return 0;
 }
 
 static void count_refused(struct weir__scan *run)

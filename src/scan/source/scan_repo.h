@@ -2,6 +2,7 @@
  * includes this.
  *
  *   scan_repo.c          repositories of a run: known, admitted, ended
+ *   scan_repo_line.c     the line of those that are not small
  *   scan_repo_share.c    what memory one of them asks for, and which part of it gets how much
  *   scan_repo_lead.c     one of them, from its opening to its end
  *   scan_repo_refs.c     its names, and what is wanted of it
@@ -159,6 +160,9 @@ struct weir__scan_repo {
     uint64_t large_bytes;
     struct weir__git_spill spill;
     struct weir__scan_repo *large_next; /* in line, under the run's lock */
+    bool is_small;                      /* others may be large: it does not wait for them */
+    struct weir__scan_line *line;       /* of one that is not, and who is behind it in there */
+    struct weir__scan_repo *line_next;
     struct weir__scan_refs *refs;
     struct weir__git_names names;
     struct weir__git_wanted *wanted; /* NULL: all objects are */
@@ -315,6 +319,8 @@ void weir__scan_repo_over(struct weir__scan_repo *repo, int result);
 struct weir_pool_config weir__scan_share_all(const struct weir__scan_options *options);
 /* How many may wait. */
 uint32_t weir__scan_share_waiting(const struct weir__scan_options *options);
+/* Whether a repository can ask for so little of these bytes that it counts as small. */
+bool weir__scan_share_has_small(const struct weir__scan_options *options, uint64_t pool);
 /* Sets what the job asks for. TooLarge, and why, when it can never have it. */
 WEIR_MUST_USE int weir__scan_share_ask(struct weir__scan_repo *repo,
                                        const struct weir__git_store *store,
@@ -476,6 +482,15 @@ WEIR_MUST_USE int weir__scan_repo_slices(struct weir__scan_repo *repo, uint32_t 
  */
 bool weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard);
 
+/* --- scan_repo_line.c --- */
+/* Threads that lead: as many as those that are not small may have, and some for small ones. */
+uint32_t weir__scan_line_leaders(const struct weir__scan_repos *repos);
+/* Admits the repository, in its turn; it may be over when this returns. True: one for its large
+ * objects was refused, and weir__scan_large_next() is to be called. */
+bool weir__scan_line_add(struct weir__scan_repo *repo);
+/* Its job is over, and holds nothing any more: others may go. */
+void weir__scan_line_leave(struct weir__scan_repo *repo);
+
 /* --- scan_repo_large.c --- */
 /* Whether a suspect that did not fit into the memory of a shard was not looked at again. */
 bool weir__scan_large_is_left(const struct weir__scan_repo *repo);
@@ -485,6 +500,9 @@ WEIR_MUST_USE int weir__scan_large_try(struct weir__scan_repo *repo);
 void weir__scan_large_add(struct weir__scan_repo *repo);
 /* Such a job is over. */
 void weir__scan_large_done(struct weir__scan *run);
+/* One of them will never be: under the run's lock. Then, without it, the next one may come. */
+void weir__scan_large_refused(struct weir__scan *run);
+void weir__scan_large_next(struct weir__scan *run);
 /* The second look at them, by the thread that leads that job. */
 WEIR_MUST_USE int weir__scan_large_pass(struct weir__scan_repo *repo);
 /* What a walk may take for that. */

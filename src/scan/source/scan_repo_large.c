@@ -12,8 +12,8 @@
  *
  * State, under the run's lock: a list of repositories that wait with such objects, at most
  * WAITING_MAX, and how many are at it. No more than half of the threads are ever busy with large
- * objects, so that those of others go on; whoever is done submits the next of the list. So those
- * that wait hold no thread, no descriptor and nothing of the pool.
+ * objects, so that those of others go on; whoever is done sends the next of the list into the line
+ * of all. So those that wait hold no thread, no descriptor and nothing of the pool.
  *
  * Failure modes: too many wait, the job is refused, or the run is stopped: then the repository ends
  * there, which is told, and the next one is tried.
@@ -159,22 +159,28 @@ static struct weir__scan_repo *pop(struct weir__scan *run)
     return repo;
 }
 
-static void submit_next(struct weir__scan *run)
+void weir__scan_large_next(struct weir__scan *run)
 {
     struct weir__scan_repo *repo;
     while ((repo = pop(run))) {
         repo->is_large = true;
+        repo->is_small = false;
         repo->job.pool = request_of(repo);
-        int result = weir_sched_submit(run->repos.sched, &repo->job);
         weir_lock_acquire(&run->lock);
-        run->repos.large_all += result == 0;
-        run->repos.large_jobs += result == 0;
-        if (!WEIR__JOB_MUTANT(LARGE_REFUSED_COUNTS))
-            run->repos.large_now -= result != 0;
+        run->repos.large_all++;
+        run->repos.large_jobs++;
         weir_lock_release(&run->lock);
-        if (result < 0)
-            weir__scan_repo_over(repo, result);
+        /* If it is refused, the next turn of this loop sees to the next one. */
+        weir__scan_line_add(repo);
     }
+}
+
+void weir__scan_large_refused(struct weir__scan *run)
+{
+    run->repos.large_all--;
+    run->repos.large_jobs--;
+    if (!WEIR__JOB_MUTANT(LARGE_REFUSED_COUNTS))
+        run->repos.large_now--;
 }
 
 void weir__scan_large_add(struct weir__scan_repo *repo)
@@ -192,7 +198,7 @@ void weir__scan_large_add(struct weir__scan_repo *repo)
     }
     weir_lock_release(&run->lock);
     if (is_added) {
-        submit_next(run);
+        weir__scan_large_next(run);
         weir_lock_acquire(&run->lock);
         if (repos->large_most < repos->large_waiting)
             repos->large_most = repos->large_waiting;
@@ -209,7 +215,7 @@ void weir__scan_large_done(struct weir__scan *run)
     run->repos.large_now--;
     weir_lock_release(&run->lock);
     if (!WEIR__JOB_MUTANT(LARGE_NEXT_STAYS))
-        submit_next(run);
+        weir__scan_large_next(run);
 }
 
 /* --- the pass --- */

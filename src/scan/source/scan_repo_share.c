@@ -27,6 +27,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "git/loose.h"
 #include "sys.h"
 
 #include "banned.h"
@@ -55,7 +56,12 @@
 /* Without one, for shards: with less all would go through files. */
 #define LEAST_SHARDS (64 * KiB)
 #define KEPT_EACH    360u
-#define PLAN_BYTES   24u
+/* A small repository: its packs, its loose objects as far as one folder of them tells, and the
+ * part of the pool that it asks for. It is done in a fraction of a second of CPU. */
+#define SMALL_PACKS (4 * MiB)
+#define SMALL_LOOSE 2048u
+#define SMALL_PART  16u
+#define PLAN_BYTES  24u
 /* Of memory for each byte of packed-refs; and which part of what is kept refs have. */
 #define REF_BYTES  6u
 #define REFS_PARTS 9u
@@ -100,6 +106,12 @@ uint32_t weir__scan_share_waiting(const struct weir__scan_options *options)
     if (options->history_bytes == 0)
         return WAITING_MAX;
     return (uint32_t)clamp(options->history_bytes / WAITING_PART / WAITING_BYTES, 1, WAITING_MAX);
+}
+
+/* With a limit each asks for more than a small one may. */
+bool weir__scan_share_has_small(const struct weir__scan_options *options, uint64_t pool)
+{
+    return options->history_bytes == 0 && WEIR__SCAN_DELTA_MIN <= pool / SMALL_PART;
 }
 
 /* --- one of them --- */
@@ -308,6 +320,9 @@ int weir__scan_share_ask(struct weir__scan_repo *repo, const struct weir__git_st
         .delta_cache_bytes = wish_of(repo, run->repos.leaders, most),
         .needs_spill_slot = run->options->history_bytes > 0 && !run->options->has_no_spill,
     };
+    repo->is_small = run->repos.has_small && needs.pack_bytes_all <= SMALL_PACKS &&
+                     repo->job.pool.delta_cache_bytes <= most / SMALL_PART &&
+                     weir__git_loose_about(store, SMALL_LOOSE) < SMALL_LOOSE;
     return 0;
 }
 
