@@ -320,6 +320,21 @@ has_gap 'they are told with a number' '*: its refs take more than the * KiB ther
 scan --history=only --max-memory=2G .
 is 'with more they are read' "$(places) $(origin) $(summary complete)" 'f commit true'
 
+# A log is read in pieces, whatever its size; what is kept of it are ids.
+rm .git/packed-refs
+git update-ref refs/heads/main "$head"
+printf '%s\n' 'ref: refs/heads/main' >.git/HEAD
+mkdir -p .git/logs
+line=" A <a@x> 1700000000 +0000	$(printf '%02000d' 0)"
+for ((i = 0; i < 20000; i++)); do echo "$head $head$line"; done >.git/logs/HEAD
+scan --history=only --max-memory=123M .
+is 'a log of 40 MB that has one id' "$(places) $(origin) $(summary complete)" 'f commit true'
+for ((i = 0; i < 100000; i++)); do printf '%040x %040x A <a@x> 1700000000 +0000\n' $((i + 1)) $((i + 2)); done >.git/logs/HEAD
+scan --history=only --max-memory=123M .
+has_gap 'one with many is told with a number' '*: its refs take more than the * KiB there are: set --max-memory=*M or more'
+scan --history=only --max-memory="$(needed)" .
+is 'which is enough' "$(places) $(origin) $(summary complete)" 'f commit true'
+
 bare message 7
 for how in loose packed; do
     [[ $how == loose ]] || git repack -adq

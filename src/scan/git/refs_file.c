@@ -97,6 +97,59 @@ int weir__git_file_read(int dir, const char *name, struct weir__buffer *bytes)
     return error;
 }
 
+/* What came of lines whose end is not known yet. */
+struct heads {
+    int (*fn)(void *arg, const char *head, size_t length);
+    void *arg;
+    size_t length;
+    char head[WEIR__GIT_HEAD_MAX];
+};
+
+static int take_heads(struct heads *heads, const char *bytes, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        const char *found = memchr(bytes + at, '\n', length - at);
+        size_t end = found ? (size_t)(found - bytes) + 1 : length;
+        size_t room = sizeof(heads->head) - heads->length;
+        size_t count = end - at < room ? end - at : room;
+        memcpy(heads->head + heads->length, bytes + at, count);
+        heads->length += count;
+        at = end;
+        if (!found)
+            break;
+        int answer = heads->fn(heads->arg, heads->head, heads->length);
+        heads->length = 0;
+        if (answer)
+            return answer;
+    }
+    return 0;
+}
+
+int weir__git_file_heads(int dir, const char *name,
+                         int (*fn)(void *arg, const char *head, size_t length), void *arg)
+{
+    char window[WINDOW];
+    struct heads heads = {.fn = fn, .arg = arg};
+    struct stat st;
+    ssize_t n = 0;
+    int answer = 0;
+    int fd = open_below(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return code_of(errno);
+    if (weir__sys_fstat(fd, &st) != 0)
+        answer = code_of(errno);
+    else if (!S_ISREG(st.st_mode))
+        answer = -WEIR_E_INVALID;
+    while (!answer && (n = weir__sys_read(fd, window, sizeof(window))) > 0)
+        answer = take_heads(&heads, window, (size_t)n);
+    if (!answer && n < 0)
+        answer = code_of(errno);
+    if (!answer && heads.length > 0)
+        answer = fn(arg, heads.head, heads.length);
+    weir__sys_close(fd);
+    return answer;
+}
+
 static char kind_of(int fd, const struct entry *entry)
 {
     struct stat st;

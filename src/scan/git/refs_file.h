@@ -15,6 +15,14 @@
  * Unsupported, Invalid, TooLarge, Io, NoMemory. */
 WEIR_MUST_USE int weir__git_file_read(int dir, const char *name, struct weir__buffer *bytes);
 
+/* The lines of a file, of any size: of each its first bytes, at most WEIR__GIT_HEAD_MAX, and the
+ * newline if that is among them. Anything but 0 from fn ends it with that answer. As above, but
+ * for TooLarge. */
+#define WEIR__GIT_HEAD_MAX 256u
+WEIR_MUST_USE int weir__git_file_heads(int dir, const char *name,
+                                       int (*fn)(void *arg, const char *head, size_t length),
+                                       void *arg);
+
 /* What is to be said of what these fail with. */
 const char *weir__git_file_why(int error);
 

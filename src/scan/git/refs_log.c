@@ -9,7 +9,6 @@
 
 #include "banned.h"
 
-#define LOG_MAX   (256u << 20)
 #define STASH_LOG "logs/refs/stash"
 
 static int add_log(struct weir__git_refs *refs, const struct weir__git_id *id, bool is_stash)
@@ -36,33 +35,40 @@ static int add_log(struct weir__git_refs *refs, const struct weir__git_id *id, b
     return result < 0 ? result : 0;
 }
 
+/* What is made of the lines of one file. */
+struct lines {
+    struct weir__git_refs *refs;
+    const char *name;
+    bool is_stash;
+    size_t broken;
+    int error; /* of the refs, not of the file */
+};
+
+static int take_line(void *arg, const char *head, size_t length)
+{
+    struct lines *lines = arg;
+    struct weir__git_id old, new;
+    size_t at = 0;
+    int result = weir__git_log_next(head, length, lines->refs->_options.id_size, &at, &old, &new);
+    lines->broken += result < 0;
+    if (result <= 0)
+        return 0;
+    lines->error = add_log(lines->refs, &old, lines->is_stash);
+    if (!lines->error)
+        lines->error = add_log(lines->refs, &new, lines->is_stash);
+    return lines->error;
+}
+
 static int read_log(struct weir__git_refs *refs, int dir, const char *path, bool is_stash)
 {
-    struct weir__buffer file;
-    struct weir__git_id old, new;
-    size_t at = 0, broken = 0;
-    weir__buffer_init(&file, weir__git_refs_part(refs, LOG_MAX));
-    int result = weir__git_file_read(dir, path, &file), error = 0;
-    if (result == -WEIR_E_NO_MEMORY)
-        error = result;
-    else if (result && result != -WEIR_E_NOT_FOUND)
+    struct lines lines = {.refs = refs, .is_stash = is_stash};
+    int result = weir__git_file_heads(dir, path, take_line, &lines);
+    if (result && !lines.error && result != -WEIR_E_NOT_FOUND)
         weir__git_refs_tell(refs, "log '%s': %s", WEIR__CLIPPED(path), weir__git_file_why(result));
-    while (!error && result >= 0 &&
-           (result = weir__git_log_next(weir__buffer_text(&file), weir__buffer_length(&file),
-                                        refs->_options.id_size, &at, &old, &new)) != 0) {
-        broken += result < 0;
-        if (result > 0) {
-            error = add_log(refs, &old, is_stash);
-            if (!error)
-                error = add_log(refs, &new, is_stash);
-        }
-        result = 0;
-    }
-    if (broken > 0)
+    if (lines.broken > 0)
         weir__git_refs_tell(refs, "log '%s': %zu lines do not begin with two ids",
-                            WEIR__CLIPPED(path), broken);
-    weir__buffer_fini(&file);
-    return error;
+                            WEIR__CLIPPED(path), lines.broken);
+    return lines.error;
 }
 
 int weir__git_refs_read_stash(struct weir__git_refs *refs, int common_fd)
@@ -93,37 +99,32 @@ int weir__git_refs_take_log(struct weir__git_refs *refs, int dir, const char *pr
 }
 
 /* Ids at the beginnings of lines, as FETCH_HEAD and MERGE_HEAD have them. */
+static int take_id(void *arg, const char *head, size_t length)
+{
+    struct lines *lines = arg;
+    struct weir__git_refs *refs = lines->refs;
+    struct weir__git_ref ref = {.kind = WEIR__GIT_REF_PSEUDO, .is_loose = true};
+    size_t id_size = refs->_options.id_size, end = length - (head[length - 1] == '\n');
+    if (end >= 2 * id_size && weir__git_id_from_hex(&ref.id, head, id_size) == 0)
+        lines->error = weir__git_refs_add(refs, lines->name, strlen(lines->name), &ref, NULL);
+    else if (end > 0 && (end < 4 || memcmp(head, "ref:", 4) != 0))
+        lines->broken++;
+    return lines->error;
+}
+
 static int read_pseudo(struct weir__git_refs *refs, int git_fd, const char *prefix,
                        const char *file_name)
 {
-    struct weir__buffer file;
     char name[WEIR__GIT_REF_NAME_MAX];
-    size_t digits = 2 * refs->_options.id_size, broken = 0;
-    weir__buffer_init(&file, weir__git_refs_part(refs, LOG_MAX));
+    struct lines lines = {.refs = refs, .name = name};
     snprintf(name, sizeof(name), "%s%s", prefix, file_name);
-    int error = weir__git_file_read(git_fd, file_name, &file);
-    if (error && error != -WEIR_E_NOT_FOUND && error != -WEIR_E_NO_MEMORY)
-        weir__git_refs_tell(refs, "%s: %s", WEIR__CLIPPED(name), weir__git_file_why(error));
-    if (error) {
-        weir__buffer_fini(&file);
-        return error == -WEIR_E_NO_MEMORY ? error : 0;
-    }
-    const char *text = weir__buffer_text(&file), *end = text + weir__buffer_length(&file);
-    for (const char *line = text; !error && line < end;) {
-        struct weir__git_ref ref = {.kind = WEIR__GIT_REF_PSEUDO, .is_loose = true};
-        const char *found = memchr(line, '\n', (size_t)(end - line));
-        size_t length = (size_t)((found ? found : end) - line);
-        if (length >= digits && weir__git_id_from_hex(&ref.id, line, refs->_options.id_size) == 0)
-            error = weir__git_refs_add(refs, name, strlen(name), &ref, NULL);
-        else if (length > 0 && strncmp(line, "ref:", 4) != 0)
-            broken++;
-        line += length + (found != NULL);
-    }
-    if (broken > 0)
+    int result = weir__git_file_heads(git_fd, file_name, take_id, &lines);
+    if (result && !lines.error && result != -WEIR_E_NOT_FOUND)
+        weir__git_refs_tell(refs, "%s: %s", WEIR__CLIPPED(name), weir__git_file_why(result));
+    if (lines.broken > 0)
         weir__git_refs_tell(refs, "%s: %zu lines do not begin with an id", WEIR__CLIPPED(name),
-                            broken);
-    weir__buffer_fini(&file);
-    return error;
+                            lines.broken);
+    return lines.error;
 }
 
 int weir__git_refs_read_pseudo(struct weir__git_refs *refs, int git_fd, const char *prefix)

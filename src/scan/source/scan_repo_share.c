@@ -62,8 +62,9 @@
 #define SMALL_LOOSE 2048u
 #define SMALL_PART  16u
 #define PLAN_BYTES  24u
-/* Of memory for each byte of packed-refs; and which part of what is kept refs have. */
+/* Of memory for each byte of packed-refs and of a log; and which part of what is kept refs have. */
 #define REF_BYTES  6u
+#define LOG_BYTES  2u
 #define REFS_PARTS 9u
 #define PARTS      72u
 /* Of an object: beyond it no memory is of any use. */
@@ -233,16 +234,22 @@ static uint64_t pool_for(const struct weir__scan_repo *repo, uint64_t bytes, uin
     return most;
 }
 
-/* By the file that has most of them. */
-static uint64_t kept_for_refs(const struct weir__git_store *store)
+static uint64_t file_size(const char *folder, const char *name)
 {
     char path[WEIR__GIT_PATH_MAX + 16];
     struct stat st;
-    snprintf(path, sizeof(path), "%s/packed-refs", weir__git_store_commondir(store));
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     if (weir__sys_fstatat(AT_FDCWD, path, &st, 0) < 0 || st.st_size <= 0 || !S_ISREG(st.st_mode))
         return 0;
-    uint64_t size = (uint64_t)st.st_size;
-    return (size < WORTH_MAX ? size : WORTH_MAX) * REF_BYTES * PARTS / REFS_PARTS;
+    return (uint64_t)st.st_size < WORTH_MAX ? (uint64_t)st.st_size : WORTH_MAX;
+}
+
+/* By the files that have most of them. Of a log each line has an id that no other has, at most. */
+static uint64_t kept_for_refs(const struct weir__git_store *store)
+{
+    uint64_t bytes = file_size(weir__git_store_commondir(store), "packed-refs") * REF_BYTES +
+                     file_size(weir__git_store_gitdir(store), "logs/HEAD") * LOG_BYTES;
+    return bytes * PARTS / REFS_PARTS;
 }
 
 /* bytes: of a permit that would do, as far as anybody knows. */
