@@ -35,15 +35,6 @@ static void note_device(struct weir__scan_held *held, const struct weir_slots_de
     raise_to(&own->refused, device->busy);
 }
 
-/* Who waited before he was in the line of his disk; under the lock. */
-static void add_waits(const struct weir__scan_repos *repos, struct weir__scan_held *held)
-{
-    for (size_t i = 0; i < held->devices_count; i++)
-        for (uint32_t k = 0; k < repos->lines_count; k++)
-            if (weir_device_raw(repos->lines[k].device) == weir_device_raw(held->devices[i].device))
-                held->devices[i].waited += repos->lines[k].waited;
-}
-
 /* More than fit are not told. */
 static size_t list_devices(struct weir_slots *slots,
                            struct weir_slots_device devices[WEIR__SCAN_DEVICES_MAX])
@@ -118,7 +109,6 @@ void weir__scan_read_limits(struct weir__scan *run, struct weir__scan_limits *re
         weir_sched_read(repos->sched, &ret_limits->sched);
     }
     weir_lock_acquire(&run->lock);
-    add_waits(repos, &ret_limits->repos.held);
     ret_limits->archives_refused = archives->refused;
     ret_limits->repos_refused = repos->refused;
     ret_limits->leaders = weir__scan_line_leaders(repos);

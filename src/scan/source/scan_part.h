@@ -163,7 +163,6 @@ struct weir__scan_line {
     struct weir_device device;
     struct weir__scan_repo *first, *last;
     uint64_t now, most; /* that are handed to the scheduler */
-    uint64_t waited;    /* before they were */
 };
 
 /* All of these: that are handed over, what they ask for together, and that wait. */

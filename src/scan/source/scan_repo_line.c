@@ -162,7 +162,6 @@ static void join(struct weir__scan_repo *repo)
     line->last = repo;
     repo->line = line;
     repos->heavy.waiting++;
-    line->waited += waits;
     if (waits && repos->heavy.waiting_most < repos->heavy.waiting)
         repos->heavy.waiting_most = repos->heavy.waiting;
     weir_lock_release(&run->lock);
