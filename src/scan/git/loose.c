@@ -34,12 +34,14 @@ static void name_of(const struct weir__git_id *id, size_t id_size, char name[NAM
     snprintf(name, NAME_SIZE, "%.2s/%s", hex, hex + 2);
 }
 
-bool weir__git_loose_is_there(int objects, const struct weir__git_id *id, size_t id_size)
+int weir__git_loose_is_there(int objects, const struct weir__git_id *id, size_t id_size)
 {
     char name[NAME_SIZE];
     struct stat st;
     name_of(id, id_size, name);
-    return weir__sys_fstatat(objects, name, &st, 0) == 0 && S_ISREG(st.st_mode);
+    if (weir__sys_fstatat(objects, name, &st, 0) < 0)
+        return errno == EACCES ? -WEIR_E_DENIED : -WEIR_E_NOT_FOUND;
+    return S_ISREG(st.st_mode) ? 0 : -WEIR_E_NOT_FOUND;
 }
 
 /* The head's length with its NUL, 0 when it is not one. */
@@ -345,6 +347,16 @@ static int tell(struct each *each, const struct weir__git_id *id, int code, cons
     return each->visitor->trouble(each->visitor->arg, &trouble);
 }
 
+/* Of what may not be opened or read: the system says why. */
+static int tell_unread(struct each *each, const struct weir__git_id *id, int code, const char *why)
+{
+    char text[128];
+    if (code != WEIR_E_DENIED && code != WEIR_E_IO)
+        return tell(each, id, code, why);
+    snprintf(text, sizeof(text), "%s: %s", why, weir_error_text(-code));
+    return tell(each, id, code, text);
+}
+
 static int tell_folder(struct each *each, int code)
 {
     char why[128];
@@ -460,7 +472,7 @@ static int visit(struct each *each, const struct weir__git_id *id)
     } else if (result == -WEIR_E_TOO_LARGE && loose.type) {
         result = is_type ? visit_large(each, id, &loose) : 0;
     } else {
-        result = tell(each, id, -result, why);
+        result = tell_unread(each, id, -result, why);
     }
     return result;
 }

@@ -19,7 +19,9 @@ struct weir__git_loose {
     enum weir__git_type type;
 };
 
-bool weir__git_loose_is_there(int objects, const struct weir__git_id *id, size_t id_size);
+/* NotFound; Denied: its folder may not be searched, so nobody knows. */
+WEIR_MUST_USE int weir__git_loose_is_there(int objects, const struct weir__git_id *id,
+                                           size_t id_size);
 
 /* Of an objects folder. NotFound, Corrupt, TooLarge above max, or above memory_max with its packed
  * bytes (ret_loose then has its type, and its length), Io, NoMemory; ret_why is a text. The memory

@@ -316,12 +316,17 @@ static int hand_over(struct weir__git_store *store, struct built *built, struct 
     return 0;
 }
 
-/* Of what is damaged: any other copy. */
+static bool is_unreadable(int result)
+{
+    return result == -WEIR_E_CORRUPT || result == -WEIR_E_DENIED;
+}
+
+/* Of what is damaged, or may not be read: any other copy. */
 static int build_other(struct getting *get, struct built *ret_built)
 {
     struct weir__git_place place, other = {.row = WEIR__GIT_NONE};
     int result = -WEIR_E_CORRUPT;
-    while (result == -WEIR_E_CORRUPT &&
+    while (is_unreadable(result) &&
            weir__git_store_locate_other(get->store, get->id, &other) == 0) {
         place = other;
         result = build(get, &place, ret_built);
@@ -349,7 +354,7 @@ int weir__git_store_get(void *arg, const struct weir__git_id *id, enum weir__git
         if (result == 0)
             result = build(&get, &place, &built);
     }
-    if (result == -WEIR_E_CORRUPT && build_other(&get, &built) == 0)
+    if (is_unreadable(result) && build_other(&get, &built) == 0)
         result = 0;
     if (result < 0)
         return result == -WEIR_E_CLOSED ? -WEIR_E_NOT_FOUND : result;

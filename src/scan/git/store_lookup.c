@@ -10,7 +10,8 @@
  *
  * As long as an index cannot be read nobody knows what its pack has, so what is found nowhere is
  * not missing: it may be there. That holds whoever has met the index, and by whichever way an
- * object is looked for, so that the answer does not depend on what was asked before.
+ * object is looked for, so that the answer does not depend on what was asked before. Nor is missing
+ * what a folder of loose objects may have that must not be looked into.
  */
 #include "store_part.h"
 
@@ -411,11 +412,15 @@ static int locate_once(struct weir__git_store *store, const struct weir__git_id 
     result = ask_packs(store, id, ret_place);
     if (result == 0 || result == -WEIR_E_CLOSED || result == -WEIR_E_NO_MEMORY)
         return result;
-    for (unsigned i = 0; i < store->folders_count; i++)
-        if (weir__git_loose_is_there(store->folders[i].fd, id, store->id_size)) {
+    for (unsigned i = 0; i < store->folders_count; i++) {
+        int now = weir__git_loose_is_there(store->folders[i].fd, id, store->id_size);
+        if (now == 0) {
             *ret_place = (struct weir__git_place){.is_loose = true, .folder = i};
             return 0;
         }
+        if (now != -WEIR_E_NOT_FOUND)
+            result = now; /* it may be there */
+    }
     return result == -WEIR_E_NOT_FOUND && store->has_unknown ? -WEIR_E_CORRUPT : result;
 }
 
@@ -455,7 +460,7 @@ int weir__git_store_locate_other(struct weir__git_store *store, const struct wei
         }
     }
     for (unsigned i = place->is_loose ? place->folder + 1 : 0; i < store->folders_count; i++)
-        if (weir__git_loose_is_there(store->folders[i].fd, id, store->id_size)) {
+        if (weir__git_loose_is_there(store->folders[i].fd, id, store->id_size) == 0) {
             *place = (struct weir__git_place){.is_loose = true, .folder = i};
             return 0;
         }

@@ -212,7 +212,8 @@ static int get_for_history(void *arg, const struct weir__git_id *id, enum weir__
 }
 
 /* Whether it is told elsewhere why an object cannot be had: it is damaged, or nobody knows whether
- * it is in a pack whose index is; or it is to be looked at with all the memory that there is, and
+ * it is in a pack whose index is; or there is no right to read the pack or the folder that it is
+ * in, which who walks it has told; or it is to be looked at with all the memory that there is, and
  * is told then if that is too little. */
 static bool is_known_damage(const struct weir__scan_origins *origins)
 {
@@ -220,6 +221,8 @@ static bool is_known_damage(const struct weir__scan_origins *origins)
     weir__git_store_facts(origins->repo->store, &facts);
     if (origins->failed_with == -WEIR_E_TOO_LARGE)
         return weir__scan_suspect_flags(origins->repo, &origins->failed) & WEIR__SUSPECT_LARGE;
+    if (origins->failed_with == -WEIR_E_DENIED)
+        return true;
     return origins->failed_with == -WEIR_E_CORRUPT &&
            (facts.has_unknown || weir__scan_state_is_unread(origins->repo, &origins->failed));
 }

@@ -49,8 +49,8 @@ int weir__scan_trace_get(void *arg, const struct weir__git_id *id, enum weir__gi
     int result = weir__git_store_get(trace->store, id, ret_type, bytes);
     if (result == -WEIR_E_NOT_FOUND && repo->has_unknown)
         result = -WEIR_E_CORRUPT; /* this store has not met the index that cannot be read */
-    bool is_known = result == -WEIR_E_CORRUPT || result == -WEIR_E_TOO_LARGE ||
-                    (result == -WEIR_E_NOT_FOUND && trace->is_lost);
+    bool is_known = result == -WEIR_E_CORRUPT || result == -WEIR_E_DENIED ||
+                    result == -WEIR_E_TOO_LARGE || (result == -WEIR_E_NOT_FOUND && trace->is_lost);
     if (result == -WEIR_E_NOT_FOUND && !trace->is_lost) {
         weir_lock_acquire(&repo->lock);
         uint32_t number = weir__git_set_find(&repo->suspects, id);

@@ -1,0 +1,140 @@
+#!/bin/bash
+# weir scan on repositories of which a part may not be read: that part is named once, with the true reason; all else is
+# scanned; the next scan says the same, whatever is remembered; and with the rights given back what was hidden is found.
+set -euo pipefail
+# shellcheck source=tests/e2e/scan_missing_lib.sh
+source "$(dirname "$0")/scan_missing_lib.sh"
+need_tools setpriv
+
+as=()
+[[ $(id -u) -ne 0 ]] || as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
+chmod 777 "$XDG_CACHE_HOME"
+chmod 755 "$dir"
+
+# Tokens in a loose object, in a pack, in both of those of a lender, in what is staged here and in a linked working
+# tree, and in a commit that only a log leads to.
+leak_in() { # file
+    echo "$1 = \"$pat\";" >"$1"
+    git add "$1"
+}
+make() {
+    tree
+    git init -q -b main lender
+    cd lender
+    git config gc.auto 0
+    leak_in borrowed-packed
+    git commit -qm one
+    git repack -adq
+    leak_in borrowed-loose
+    git commit -qm two
+    cd ..
+    git clone -q --shared lender r
+    cd r
+    git config gc.auto 0
+    leak_in packed
+    git commit -qm three
+    git repack -adlq
+    git pack-refs --all
+    git commit-graph write --reachable 2>/dev/null
+    leak_in loose
+    git commit -qm four
+    leak_in logged
+    git commit -qm five
+    git reset -q --hard HEAD~1
+    git worktree add -q ../linked -b side 2>/dev/null
+    (cd ../linked && leak_in staged-there)
+    leak_in staged
+    cd ..
+    mv "$dir/tree" "$dir/made"
+}
+all='borrowed-loose borrowed-packed logged loose packed staged staged-there'
+
+begin_rights() { # the same once more, and nothing remembered; then in the folder .git of the borrower
+    tree
+    cp -a "$dir/made/." .
+    # Both paths are as long: a copy is what it was made from, but for these.
+    grep -rlI "$dir/made\|$dir/tree" --include=gitdir --include=.git --include=alternates . |
+        xargs sed -i "s,^\(gitdir: \|\)$dir/made,\1$dir/tree,"
+    rm -rf "$XDG_STATE_HOME"
+    mkdir "$XDG_STATE_HOME"
+    ((${#as[@]} == 0)) || chown -R 65534:65534 "$dir/tree" "$XDG_STATE_HOME"
+    chmod 755 "$dir/tree"
+    cd r/.git
+}
+scan_as() { # options; of $what
+    run "${as[@]}" "$WEIR" scan --history=only --json "$@" "$dir/tree/${what:-r}"
+}
+told() { # all that a scan says
+    echo "$status"
+    jq -c '.findings[] | [.rule, .places]' "$dir/out" | sort
+    gaps
+}
+found() {
+    places | sed 's,.*/,,' | xargs
+}
+# name, what takes rights away, what gives them back, what is found all the same, a pattern for each line that is told
+hides() {
+    local full way name=$1 take=$2 give=$3 rest=$4 expected=1
+    [[ -n $rest ]] || expected=3
+    shift 4
+    begin_rights
+    eval "$take"
+    scan_as --no-state
+    full=$(told)
+    is "$name: the rest is scanned" "$status $(summary complete) $(found)" "$expected false $rest"
+    is "$name: told in as many lines" "$(gaps | wc -l)" $#
+    while (($# > 0)); do
+        has_gap "$name: it is told why" "$1"
+        shift
+    done
+    for way in first second; do
+        scan_as
+        is "$name ($way scan)" "$(told)" "$full"
+    done
+    eval "$give"
+    scan_as
+    is "$name: with the rights all is found" "$status $(summary complete) $(found)" "1 true $all"
+    eval "$take"
+    scan_as
+    is "$name, after a scan that was complete" "$(told)" "$full"
+    eval "$give"
+    scan_as
+    is "$name: and then again" "$status $(summary complete) $(found)" "1 true $all"
+}
+without() { # what is not found
+    local word
+    for word in $all; do
+        [[ " $1 " == *" $word "* ]] || echo "$word"
+    done | xargs
+}
+denied='permission denied'
+
+make
+begin_rights
+scan_as
+is 'with all rights' "$status $(summary complete) $(found)" "1 true $all"
+loose=$(git rev-parse :loose)
+commit=$(git rev-parse HEAD)
+
+# --- loose objects ---
+
+hides 'a folder of loose objects' "chmod 0 objects/${loose:0:2}" "chmod 755 objects/${loose:0:2}" \
+    "$(without loose)" "*loose objects in its folder '${loose:0:2}' cannot be listed: $denied (*/r/.git/objects)"
+hides 'a folder of loose objects that may be listed' "chmod 444 objects/${loose:0:2}" "chmod 755 objects/${loose:0:2}" \
+    "$(without loose)" "*object $loose: it cannot be opened: $denied (*/r/.git/objects)"
+hides 'a folder with a commit' "chmod 0 objects/${commit:0:2}" "chmod 755 objects/${commit:0:2}" \
+    "$all" "*loose objects in its folder '${commit:0:2}' cannot be listed: $denied (*/r/.git/objects)"
+hides 'a loose object' "chmod 0 objects/${loose:0:2}/${loose:2}" "chmod 444 objects/${loose:0:2}/${loose:2}" \
+    "$(without loose)" "*object $loose: it cannot be opened: $denied (*/r/.git/objects)"
+
+# --- packs ---
+
+hides 'a pack' 'chmod 0 objects/pack/*.pack' 'chmod 444 objects/pack/*.pack' \
+    "$(without packed)" "*pack-*.pack': it cannot be opened: $denied"
+hides 'the index of a pack' 'chmod 0 objects/pack/*.idx' 'chmod 444 objects/pack/*.idx' \
+    "$(without packed)" "*pack-*.pack': its index cannot be opened: $denied"
+hides 'both' 'chmod 0 objects/pack/pack-*' 'chmod 444 objects/pack/pack-*' \
+    "$(without packed)" "*pack-*.pack': its index cannot be opened: $denied"
+
+finish
