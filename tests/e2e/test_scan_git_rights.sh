@@ -114,7 +114,7 @@ make
 begin_rights
 scan_as
 is 'with all rights' "$status $(summary complete) $(found)" "1 true $all"
-loose=$(git rev-parse :loose)
+loose=$(git rev-parse :loose) packed=$(git rev-parse :packed)
 commit=$(git rev-parse HEAD)
 
 # --- loose objects ---
@@ -136,5 +136,29 @@ hides 'the index of a pack' 'chmod 0 objects/pack/*.idx' 'chmod 444 objects/pack
     "$(without packed)" "*pack-*.pack': its index cannot be opened: $denied"
 hides 'both' 'chmod 0 objects/pack/pack-*' 'chmod 444 objects/pack/pack-*' \
     "$(without packed)" "*pack-*.pack': its index cannot be opened: $denied"
+hides 'the folder of packs' 'chmod 0 objects/pack' 'chmod 755 objects/pack' \
+    "$(without packed)" "*: cannot list '*/r/.git/objects/pack': $denied"
+hides 'a folder of packs that may be listed' 'chmod 444 objects/pack' 'chmod 755 objects/pack' \
+    "$(without packed)" "*: cannot list '*/r/.git/objects/pack': $denied"
+hides 'a folder of packs that may be searched' 'chmod 111 objects/pack' 'chmod 755 objects/pack' \
+    "$(without packed)" "*: cannot list '*/r/.git/objects/pack': $denied"
+hides "a lender's folder of packs" 'chmod 0 ../../lender/.git/objects/pack' 'chmod 755 ../../lender/.git/objects/pack' \
+    "$(without borrowed-packed)" "*: cannot list '*/lender/.git/objects/pack': $denied"
+
+# What was in there is missed when it goes, as by a first scan.
+for folder in pack "${loose:0:2}"; do
+    begin_rights
+    chmod 0 "objects/$folder"
+    scan_as
+    chmod 755 "objects/$folder"
+    rm -rf "objects/$folder"
+    scan_as --no-state
+    full=$(told)
+    id=$packed
+    [[ $folder == pack ]] || id=$loose
+    has_gap "what was hidden in $folder and is gone is missing" "*object $id: it is missing*"
+    scan_as
+    is "and missed, with what is remembered, in $folder" "$(told)" "$full"
+done
 
 finish

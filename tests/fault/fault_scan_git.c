@@ -46,6 +46,12 @@ static void check_what_came(void)
     }
 }
 
+static void count_flaw(void *arg, const char *text)
+{
+    CHECK(text[0]);
+    (*(size_t *)arg)++;
+}
+
 static void walk_all(void)
 {
     struct weir__git_store *store = NULL;
@@ -72,11 +78,13 @@ static void walk_all(void)
         refused += result < 0;
     }
     struct weir__git_store_facts facts;
+    size_t flaws = 0;
     weir__git_store_facts(store, &facts);
+    weir__git_store_each_flaw(store, count_flaw, &flaws);
     check_what_came();
     /* Nothing is missing in silence. */
     CHECK(from_us.count == from_git.count || refused > 0 || told_count > 0 ||
-          facts.alternates_unusable > 0);
+          facts.alternates_unusable > 0 || flaws > 0);
     weir__git_store_close(store);
 }
 

@@ -8,6 +8,7 @@
 #include "require.h"
 #include "store_part.h"
 #include "sys.h"
+#include "text.h"
 
 #include "banned.h"
 
@@ -138,4 +139,18 @@ void weir__git_store_facts(const struct weir__git_store *store,
     for (unsigned i = 0; i < store->folders_count; i++)
         facts.has_midx = facts.has_midx || store->folders[i].midx_rows;
     *ret_facts = facts;
+}
+
+void weir__git_store_each_flaw(const struct weir__git_store *store,
+                               void (*fn)(void *arg, const char *text), void *arg)
+{
+    char text[WEIR__GIT_PROBLEM_SIZE];
+    for (unsigned i = 0; i < store->folders_count; i++) {
+        const struct weir__git_folder *folder = &store->folders[i];
+        if (folder->list_error == 0)
+            continue;
+        snprintf(text, sizeof(text), "cannot list '%s/pack': %s", WEIR__CLIPPED(folder->path),
+                 weir_error_text(folder->list_error));
+        fn(arg, text);
+    }
 }

@@ -90,11 +90,17 @@ struct weir__git_store_facts {
     uint32_t packs_unindexed;
     uint32_t packs_unread; /* beyond WEIR__GIT_PACKS_MAX */
     bool has_midx;
-    bool has_unknown;    /* by now: an index could not be read, so nobody knows what is missing */
+    bool has_unknown;    /* by now: an index or a folder of packs could not be read, so nobody
+                            knows what is missing */
     bool has_wrong_midx; /* by now: it was asked, and the index of a pack says something else */
 };
 void weir__git_store_facts(const struct weir__git_store *store,
                            struct weir__git_store_facts *ret_facts);
+
+/* What cannot be read of its folders, a line each that says what and why: packs that cannot be
+ * listed. All else is there. */
+void weir__git_store_each_flaw(const struct weir__git_store *store,
+                               void (*fn)(void *arg, const char *text), void *arg);
 
 /* Of the last call that failed: names the object and the pack, says why. */
 const char *weir__git_store_problem(const struct weir__git_store *store);
@@ -136,7 +142,8 @@ WEIR_MUST_USE int weir__git_store_pack_open(struct weir__git_store *store, uint3
  * ret_stem: the first of them. */
 uint32_t weir__git_store_unindexed(const struct weir__git_store *store, const char **ret_stem);
 
-/* Lists the packs anew. When that fails, the old list stays. */
+/* Lists the packs anew. When that fails, the old list stays. A folder of packs that may not be
+ * read, or is broken, is no failure but a flaw, and has none. */
 WEIR_MUST_USE int weir__git_store_relist(struct weir__git_store *store);
 /* Whether a folder of packs was written to since. */
 bool weir__git_store_is_stale(const struct weir__git_store *store);

@@ -23,6 +23,7 @@
 #include "idx_read.h"
 #include "loose.h"
 #include "sys.h"
+#include "text.h"
 
 #include "banned.h"
 
@@ -419,7 +420,9 @@ static int locate_once(struct weir__git_store *store, const struct weir__git_id 
             return 0;
         }
         if (now != -WEIR_E_NOT_FOUND)
-            result = now; /* it may be there */
+            result = weir__git_store_fail(store, -now, "cannot look into '%s/%02x': %s",
+                                          WEIR__CLIPPED(store->folders[i].path), id->bytes[0],
+                                          weir_error_text(now)); /* it may be there */
     }
     return result == -WEIR_E_NOT_FOUND && store->has_unknown ? -WEIR_E_CORRUPT : result;
 }

@@ -211,7 +211,8 @@ static int add_rows(struct listing *listing, int folder, unsigned number)
     return 0;
 }
 
-/* Their folder is open for this: with thousands of packs each step of a path counts. */
+/* Their folder is open for this: with thousands of packs each step of a path counts. One that may
+ * be listed and not searched is told as a whole, and not pack by pack. */
 static int look_at_rows(struct listing *listing, const struct weir__git_folder *folder,
                         unsigned number)
 {
@@ -220,7 +221,9 @@ static int look_at_rows(struct listing *listing, const struct weir__git_folder *
     int fd = weir__sys_openat(folder->fd, "pack", O_PATH | O_DIRECTORY, 0);
     if (fd < 0)
         return errno == ENOENT ? 0 : weir_error_from_errno(errno);
-    int result = add_rows(listing, fd, number);
+    struct stat st;
+    bool is_closed = weir__sys_fstatat(fd, ".", &st, 0) < 0 && errno == EACCES;
+    int result = is_closed ? -WEIR_E_DENIED : add_rows(listing, fd, number);
     weir__sys_close(fd);
     return result;
 }
@@ -253,11 +256,17 @@ void weir__git_list_fini(struct weir__git_list *list)
     *list = (struct weir__git_list){.rows = NULL};
 }
 
+/* What is wrong with the folder itself, and not with us: others are listed all the same. */
+static bool is_flaw(int result)
+{
+    return result == -WEIR_E_DENIED || result == -WEIR_E_IO;
+}
+
 int weir__git_store_relist(struct weir__git_store *store)
 {
     struct weir__git_list list = {.rows = NULL};
     struct timespec times[WEIR__GIT_FOLDERS_MAX] = {{0}};
-    int result = 0;
+    int errors[WEIR__GIT_FOLDERS_MAX] = {0}, result = 0;
     int64_t now_s = weir_wall_s();
     weir__buffer_init(&list.names, NAMES_MAX);
     for (unsigned i = 0; i < store->folders_count && result == 0; i++) {
@@ -265,6 +274,8 @@ int weir__git_store_relist(struct weir__git_store *store)
         if (result < 0)
             weir__git_store_fail(store, -result, "cannot list '%s/pack': %s",
                                  WEIR__CLIPPED(store->folders[i].path), weir_error_text(result));
+        errors[i] = is_flaw(result) ? result : 0;
+        result = errors[i] ? 0 : result;
     }
     if (result < 0) {
         weir__git_list_fini(&list);
@@ -278,8 +289,11 @@ int weir__git_store_relist(struct weir__git_store *store)
     store->list = list;
     store->lists_made++;
     store->listed_s = now_s;
-    for (unsigned i = 0; i < store->folders_count; i++)
+    for (unsigned i = 0; i < store->folders_count; i++) {
         store->folders[i].pack_time = times[i];
+        store->folders[i].list_error = errors[i];
+        store->has_unknown |= errors[i] != 0;
+    }
     weir__git_store_open_midx(store);
     return 0;
 }
@@ -298,7 +312,8 @@ bool weir__git_store_is_stale(const struct weir__git_store *store)
 bool weir__git_store_is_settled(const struct weir__git_store *store)
 {
     for (unsigned i = 0; i < store->folders_count; i++)
-        if (store->folders[i].pack_time.tv_sec + SETTLED_S > store->listed_s)
+        if (store->folders[i].pack_time.tv_sec + SETTLED_S > store->listed_s ||
+            store->folders[i].list_error)
             return false;
     return store->list.bare_count == 0 && !weir__git_store_is_stale(store);
 }

@@ -19,6 +19,7 @@ struct weir__git_folder { /* objects/, of the repository or of an alternate */
     ino_t inode;
     char *path;                /* for messages and for alternates of it */
     struct timespec pack_time; /* of pack/ when it was listed */
+    int list_error;            /* that kept pack/ from being listed then, or 0 */
     struct weir__mapped midx_map;
     struct weir__git_midx midx;
     uint32_t *midx_rows;  /* which row each of its packs is; NULL: no multi-pack-index */
@@ -88,7 +89,8 @@ struct weir__git_store {
     struct weir__git_known *known;
     size_t known_count;
     bool is_known_tried;         /* to be made, since the packs were listed */
-    bool has_unknown;            /* an index could not be read: nobody knows what its pack has */
+    bool has_unknown;            /* packs that could not be listed, or an index that could not be
+                                    read: nobody knows what is in there */
     uint32_t last_row;           /* where the last object was found */
     struct weir__git_set places; /* where others were, with a row each */
     bool has_new_places;         /* that nobody has said */

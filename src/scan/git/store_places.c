@@ -80,6 +80,7 @@ struct weir__git_packs {
         dev_t device;
         ino_t inode;
         struct timespec pack_time;
+        int list_error;
     } folders[WEIR__GIT_FOLDERS_MAX];
 };
 
@@ -97,6 +98,7 @@ struct weir__git_packs *weir__git_packs_take(struct weir__git_store *store)
         packs->folders[i].device = store->folders[i].device;
         packs->folders[i].inode = store->folders[i].inode;
         packs->folders[i].pack_time = store->folders[i].pack_time;
+        packs->folders[i].list_error = store->folders[i].list_error;
     }
     store->list = (struct weir__git_list){.rows = NULL};
     store->lists_made = 0;
@@ -138,8 +140,10 @@ bool weir__git_packs_give(struct weir__git_packs *packs, struct weir__git_store 
     store->list = packs->list;
     packs->list = (struct weir__git_list){.rows = NULL};
     store->listed_s = packs->listed_s;
-    for (unsigned i = 0; i < store->folders_count; i++)
+    for (unsigned i = 0; i < store->folders_count; i++) {
         store->folders[i].pack_time = packs->folders[i].pack_time;
+        store->folders[i].list_error = packs->folders[i].list_error; /* then it is not settled */
+    }
     weir__git_packs_free(packs);
     if (!weir__git_store_is_settled(store)) {
         weir__git_list_fini(&store->list);

@@ -162,8 +162,10 @@ void weir__scan_repo_doubt(struct weir__scan_worker *w, struct weir__scan_repo *
                            const struct weir__git_store *store)
 {
     struct weir__git_store_facts facts = {.has_wrong_midx = false};
-    if (store)
+    if (store) {
         weir__git_store_facts(store, &facts);
+        weir__scan_repo_flaws(w, repo, store);
+    }
     if (!facts.has_wrong_midx)
         return;
     weir_lock_acquire(&repo->lock);

@@ -212,6 +212,7 @@ struct weir__scan_repo {
     struct weir__git_set unread;
     bool has_unread, has_unread_loose; /* such, or a pack; one that is loose */
     bool has_damage;                   /* one that was read by an earlier scan */
+    bool has_hidden;                   /* a folder: nobody knows what is in there */
     struct weir__git_set suspects; /* with a struct weir__suspect each; at the second look only the
                                       marks of who is done change */
     struct weir__scan_few *few;    /* one for each suspect; NULL: each has a turn, in any order */
@@ -305,8 +306,13 @@ bool weir__scan_repo_is_news(struct weir__scan_worker *w, struct weir__scan_repo
 /* Tells, by its leader, that not all of it could be read. arg: the repository. */
 void weir__scan_repo_problem(void *arg, const char *text);
 
-/* Before a store of it is closed: tells, once, that its multi-pack-index is not to be believed.
- * Accepts NULL. */
+/* Tells, each once, what a store of it could not read of its folders: that is incomplete, and what
+ * is remembered of origins does not hold. */
+void weir__scan_repo_flaws(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                           const struct weir__git_store *store);
+
+/* Before a store of it is closed: tells these, and, once, that its multi-pack-index is not to be
+ * believed. Accepts NULL. */
 void weir__scan_repo_doubt(struct weir__scan_worker *w, struct weir__scan_repo *repo,
                            const struct weir__git_store *store);
 

@@ -178,7 +178,8 @@ bool weir__scan_gone_is(struct weir__scan_repo *repo, const struct weir__git_id 
 bool weir__scan_gone_held(const struct weir__scan_repo *repo, uint8_t ret_held[WEIR__HASH_SIZE])
 {
     static const uint8_t never[WEIR__HASH_SIZE];
-    bool is_all = repo->is_steady && !weir__git_state_ids_is_full(&repo->seen);
+    /* What is hidden may go unseen, and others of the store be the same. */
+    bool is_all = repo->is_steady && !repo->has_hidden && !weir__git_state_ids_is_full(&repo->seen);
     memcpy(ret_held, is_all ? repo->held : never, WEIR__HASH_SIZE);
     return is_all;
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "git/discover.h"
@@ -19,11 +20,37 @@ static const char *path_of(const struct weir__scan_repo *repo)
     return repo->path_length > 0 ? repo->path : ".";
 }
 
+struct telling {
+    struct weir__scan_worker *w;
+    struct weir__scan_repo *repo;
+};
+
+/* Whatever is in there was neither missed nor remembered, and may have led to something. */
+static void tell_flaw(void *arg, const char *text)
+{
+    const struct telling *telling = arg;
+    struct weir__scan_repo *repo = telling->repo;
+    weir_lock_acquire(&repo->lock);
+    repo->has_unread = repo->has_hidden = repo->has_damage = true;
+    weir_lock_release(&repo->lock);
+    if (weir__scan_repo_is_news(telling->w, repo, text, strlen(text)))
+        weir__scan_tell_partial(telling->w, repo->path_length > 0 ? repo->path : "./",
+                                "cannot read all of the history of", text);
+}
+
+void weir__scan_repo_flaws(struct weir__scan_worker *w, struct weir__scan_repo *repo,
+                           const struct weir__git_store *store)
+{
+    struct telling telling = {w, repo};
+    weir__git_store_each_flaw(store, tell_flaw, &telling);
+}
+
 /* What is there and cannot be read by anybody. */
 static void tell_facts(struct weir__scan_repo *repo)
 {
     struct weir__git_store_facts facts;
     char text[WEIR__SCAN_WHY_MAX];
+    weir__scan_repo_flaws(repo->w, repo, repo->store);
     weir__git_store_facts(repo->store, &facts);
     if (facts.alternates_unusable > 0) {
         snprintf(text, sizeof(text),

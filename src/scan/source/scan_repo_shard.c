@@ -259,6 +259,7 @@ static int do_packs(struct weir__scan_repo *repo, struct weir__git_set *listed,
                                  weir__git_store_problem(repo->store));
         else
             result = note_packs(repo->store, listed);
+        weir__scan_repo_flaws(repo->w, repo, repo->store);
         weir__scan_gone_relisted(repo);
         set_repeated(repo,
                      weir__git_store_packs(repo->store) > 1 || weir__scan_state_has_missing(repo));

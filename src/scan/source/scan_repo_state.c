@@ -137,8 +137,8 @@ void weir__scan_state_unread(struct weir__scan_repo *repo, const struct weir__gi
     weir_lock_acquire(&repo->lock);
     repo->has_unread = true;
     repo->has_unread_loose |= is_loose;
-    /* Of a whole folder nobody knows what was in it. */
-    repo->has_damage |= weir__git_id_is_zero(id) || weir__git_state_has(repo->state, id);
+    repo->has_hidden |= weir__git_id_is_zero(id);
+    repo->has_damage |= repo->has_hidden || weir__git_state_has(repo->state, id);
     int result = weir__git_set_add(&repo->unread, id, &number);
     repo->is_forgetful |= result < 0;
     if (result >= 0) {
