@@ -193,9 +193,9 @@ survives 'one that borrows from itself' 1 '*' f.c
 for ((i = 0; i < 5000; i++)); do echo "/nowhere/$i"; done >.git/objects/info/alternates
 survives 'borrows from 5,000 that are not there' 1 false f.c
 head -c 3000000 /dev/zero | tr '\0' a >.git/objects/info/alternates
-survives 'a name of 3 MB' 3 false ''
+survives 'a name of 3 MB' 1 false f.c
 noise 3000000 >.git/objects/info/alternates
-survives 'noise' 3 false ''
+survives 'noise' 1 false f.c
 
 tree
 normal a

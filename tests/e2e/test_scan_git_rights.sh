@@ -145,6 +145,22 @@ hides 'a folder of packs that may be searched' 'chmod 111 objects/pack' 'chmod 7
 hides "a lender's folder of packs" 'chmod 0 ../../lender/.git/objects/pack' 'chmod 755 ../../lender/.git/objects/pack' \
     "$(without borrowed-packed)" "*: cannot list '*/lender/.git/objects/pack': $denied"
 
+# --- what is borrowed ---
+
+borrowed="$(without 'borrowed-loose borrowed-packed')"
+hides 'what is said about borrowing' 'chmod 0 objects/info/alternates' 'chmod 644 objects/info/alternates' \
+    "$borrowed" "*: what it borrows is not known: cannot read '*/r/.git/objects/info/alternates': $denied"
+hides 'the folder that it is said in' 'chmod 0 objects/info' 'chmod 755 objects/info' \
+    "$borrowed" "*: what it borrows is not known: cannot read '*/r/.git/objects/info/alternates': $denied"
+hides 'the objects of a lender' 'chmod 0 ../../lender/.git/objects' 'chmod 755 ../../lender/.git/objects' \
+    "$borrowed" "*: the folder '*/lender/.git/objects', which it borrows from, cannot be used: $denied"
+hides 'a lender' 'chmod 0 ../../lender/.git' 'chmod 755 ../../lender/.git' \
+    "$borrowed" "*: the folder '*/lender/.git/objects', which it borrows from, cannot be used: $denied"
+hides 'a lender that is gone' 'mv ../../lender ../../moved' 'mv ../../moved ../../lender' \
+    "$borrowed" "*: the folder '*/lender/.git/objects', which it borrows from, cannot be used: it is not there"
+
+# --- what was hidden and goes ---
+
 # What was in there is missed when it goes, as by a first scan.
 for folder in pack "${loose:0:2}"; do
     begin_rights
@@ -160,5 +176,15 @@ for folder in pack "${loose:0:2}"; do
     scan_as
     is "and missed, with what is remembered, in $folder" "$(told)" "$full"
 done
+begin_rights
+chmod 0 ../../lender/.git/objects
+scan_as
+chmod 755 ../../lender/.git/objects
+rm objects/info/alternates
+scan_as --no-state
+full=$(told)
+has_gap 'what is not borrowed any more is missing' '*: it is missing*'
+scan_as
+is 'and missed, with what is remembered' "$(told)" "$full"
 
 finish

@@ -12,6 +12,9 @@
 
 #include "banned.h"
 
+/* Of all lines: few are told one by one. */
+#define FLAWS_MAX (64u * 1024)
+
 void weir__git_store_options_init(struct weir__git_store_options *options)
 {
     *options = (struct weir__git_store_options){
@@ -33,6 +36,17 @@ int weir__git_store_fail(struct weir__git_store *store, int code, const char *fo
     vsnprintf(store->problem, sizeof(store->problem), format, args);
     va_end(args);
     return -code;
+}
+
+int weir__git_store_add_flaw(struct weir__git_store *store, const char *format, ...)
+{
+    char text[WEIR__GIT_PROBLEM_SIZE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    store->has_unknown = true;
+    return weir__buffer_append(&store->flaws, text, strlen(text) + 1);
 }
 
 static int begin(struct weir__git_store *store, const char *path)
@@ -68,6 +82,7 @@ int weir__git_store_open(struct weir__git_store **ret_store, const char *path,
         store->options = *options;
     else
         weir__git_store_options_init(&store->options);
+    weir__buffer_init(&store->flaws, FLAWS_MAX);
     WEIR__REQUIRE(store->options.open_max > 0, "git store", path, "open_max must be above zero");
     int result = begin(store, path);
     if (result < 0) {
@@ -90,6 +105,7 @@ void weir__git_store_close(struct weir__git_store *store)
         weir__sys_close(store->folders[i].fd);
         weir__base_free(store->folders[i].path);
     }
+    weir__buffer_fini(&store->flaws);
     weir__git_cache_fini(&store->cache);
     weir__git_inflater_fini(&store->inflater);
     weir__base_free(store->opened);
@@ -130,7 +146,6 @@ void weir__git_store_facts(const struct weir__git_store *store,
         .packs = store->list.rows_count,
         .has_unknown = store->has_unknown,
         .has_wrong_midx = store->has_wrong_midx,
-        .alternate = store->unusable,
         .packs_unindexed = store->list.bare_count,
         .packs_unread = store->list.unread,
     };
@@ -144,12 +159,18 @@ void weir__git_store_facts(const struct weir__git_store *store,
 void weir__git_store_each_flaw(const struct weir__git_store *store,
                                void (*fn)(void *arg, const char *text), void *arg)
 {
-    char text[WEIR__GIT_PROBLEM_SIZE];
+    char text[WEIR__GIT_PROBLEM_SIZE], path[WEIR__GIT_FLAW_PATH];
+    for (size_t at = 0; at < weir__buffer_length(&store->flaws);) {
+        const char *line = weir__buffer_text(&store->flaws) + at;
+        fn(arg, line);
+        at += strlen(line) + 1;
+    }
     for (unsigned i = 0; i < store->folders_count; i++) {
         const struct weir__git_folder *folder = &store->folders[i];
         if (folder->list_error == 0)
             continue;
-        snprintf(text, sizeof(text), "cannot list '%s/pack': %s", WEIR__CLIPPED(folder->path),
+        snprintf(text, sizeof(text), "cannot list '%s/pack': %s",
+                 weir__text_clip(path, sizeof(path), folder->path, SIZE_MAX),
                  weir_error_text(folder->list_error));
         fn(arg, text);
     }

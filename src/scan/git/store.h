@@ -82,7 +82,6 @@ struct weir__git_store_facts {
     bool is_partial; /* objects may be missing that a remote has promised */
     unsigned alternates;
     unsigned alternates_unusable; /* listed and not there, nested too deep, or too many */
-    const char *alternate;        /* the first of these, as it is listed, cut if it is long */
     uint32_t packs;
     uint32_t packs_promisor;
     /* .pack files without an index, from which nothing can be read: those that had none whenever
@@ -90,15 +89,15 @@ struct weir__git_store_facts {
     uint32_t packs_unindexed;
     uint32_t packs_unread; /* beyond WEIR__GIT_PACKS_MAX */
     bool has_midx;
-    bool has_unknown;    /* by now: an index or a folder of packs could not be read, so nobody
-                            knows what is missing */
+    bool has_unknown;    /* by now: an index, a folder of packs or one that it borrows from could
+                            not be read, so nobody knows what is missing */
     bool has_wrong_midx; /* by now: it was asked, and the index of a pack says something else */
 };
 void weir__git_store_facts(const struct weir__git_store *store,
                            struct weir__git_store_facts *ret_facts);
 
 /* What cannot be read of its folders, a line each that says what and why: packs that cannot be
- * listed. All else is there. */
+ * listed, what it borrows from and cannot be used. All else is there. */
 void weir__git_store_each_flaw(const struct weir__git_store *store,
                                void (*fn)(void *arg, const char *text), void *arg);
 

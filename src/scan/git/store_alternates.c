@@ -16,6 +16,8 @@
 
 #include "banned.h"
 
+#define UNUSABLE_NAMED 8u
+
 static bool is_known(const struct weir__git_store *store, const struct stat *st)
 {
     for (unsigned i = 0; i < store->folders_count; i++)
@@ -93,33 +95,64 @@ static bool read_line(const char *folder, const char *line, size_t length,
     return made > 0 && (size_t)made < WEIR__GIT_PATH_MAX;
 }
 
+static const char *why_unusable(int error, bool is_path, bool is_too_deep)
+{
+    return !is_path                     ? "its path is too long"
+           : is_too_deep                ? "it is nested deeper than is followed"
+           : error == -WEIR_E_OVERFLOW  ? "there are more than are followed"
+           : error == -WEIR_E_NOT_FOUND ? "it is not there"
+                                        : weir_error_text(error);
+}
+
+/* The first few are told one by one. */
+static int add_unusable(struct weir__git_store *store, const char *line, size_t length,
+                        const char *why)
+{
+    char path[WEIR__GIT_FLAW_PATH];
+    if (store->folders_unusable++ >= UNUSABLE_NAMED)
+        return 0;
+    return weir__git_store_add_flaw(store,
+                                    "the folder '%s', which it borrows from, cannot be used: %s",
+                                    weir__text_clip(path, sizeof(path), line, length), why);
+}
+
+/* 0, NoMemory. */
+static int read_line_of(struct weir__git_store *store, const char *folder, const char *line,
+                        size_t length, bool is_too_deep)
+{
+    char path[WEIR__GIT_PATH_MAX];
+    if (length == 0 || line[0] == '#')
+        return 0;
+    bool is_path = length < WEIR__GIT_PATH_MAX && read_line(folder, line, length, path);
+    int added = !is_path || is_too_deep ? -WEIR_E_OVERFLOW : add(store, path);
+    if (added >= 0 || added == -WEIR_E_NO_MEMORY)
+        return added < 0 ? added : 0;
+    return add_unusable(store, line, length, why_unusable(added, is_path, is_too_deep));
+}
+
+/* What cannot be read is a flaw: the objects that are there are scanned all the same. */
 static int read_alternates(struct weir__git_store *store, unsigned folder, bool is_too_deep)
 {
     struct weir__buffer text;
-    char path[WEIR__GIT_PATH_MAX];
+    char path[WEIR__GIT_FLAW_PATH];
+    const char *own = store->folders[folder].path;
     int result = weir__git_read_file(store->folders[folder].fd, "info/alternates", &text);
-    if (result == -WEIR_E_NOT_FOUND) {
-        weir__buffer_fini(&text);
-        return 0;
-    }
     const char *at = weir__buffer_text(&text), *end = at + weir__buffer_length(&text);
     while (result == 0 && at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t length = newline ? (size_t)(newline - at) : (size_t)(end - at);
-        bool is_path =
-            length < WEIR__GIT_PATH_MAX && read_line(store->folders[folder].path, at, length, path);
-        bool is_blank = length == 0 || at[0] == '#';
-        int added = is_blank ? 0 : !is_path || is_too_deep ? -WEIR_E_OVERFLOW : add(store, path);
-        if (added == -WEIR_E_NO_MEMORY)
-            result = added;
-        else if (added < 0 && store->folders_unusable++ == 0)
-            snprintf(store->unusable, sizeof(store->unusable), "%.*s",
-                     (int)(length < sizeof(store->unusable) ? length : sizeof(store->unusable)),
-                     at);
+        result = read_line_of(store, own, at, length, is_too_deep);
         at += length + 1;
     }
     weir__buffer_fini(&text);
-    return result;
+    if (result == 0 || result == -WEIR_E_NOT_FOUND)
+        return 0;
+    if (result == -WEIR_E_NO_MEMORY || result == -WEIR_E_NO_DESCRIPTORS)
+        return result;
+    return weir__git_store_add_flaw(
+        store, "what it borrows is not known: cannot read '%s/info/alternates': %s",
+        weir__text_clip(path, sizeof(path), own, SIZE_MAX),
+        result == -WEIR_E_TOO_LARGE ? "it is larger than 1 MiB" : weir_error_text(result));
 }
 
 int weir__git_store_folders(struct weir__git_store *store)
@@ -134,6 +167,10 @@ int weir__git_store_folders(struct weir__git_store *store)
         for (; first < until && result >= 0; first++)
             result = read_alternates(store, first, level >= WEIR__GIT_ALTERNATES_DEEP);
     }
+    if (result >= 0 && store->folders_unusable > UNUSABLE_NAMED)
+        result = weir__git_store_add_flaw(
+            store, "%u more of the folders that it borrows from cannot be used",
+            store->folders_unusable - UNUSABLE_NAMED);
     if (result < 0)
         return weir__git_store_fail(store, -result, "cannot read '%s/objects': %s",
                                     WEIR__CLIPPED(store->commondir), weir_error_text(result));

@@ -404,6 +404,7 @@ static int ask_midx(struct weir__git_store *store, struct weir__git_folder *fold
 static int locate_once(struct weir__git_store *store, const struct weir__git_id *id, bool is_again,
                        struct weir__git_place *ret_place)
 {
+    char hex[WEIR__GIT_HEX_SIZE];
     int result;
     for (unsigned i = 0; i < store->folders_count; i++) {
         result = ask_midx(store, &store->folders[i], id, is_again, ret_place);
@@ -424,7 +425,11 @@ static int locate_once(struct weir__git_store *store, const struct weir__git_id 
                                           WEIR__CLIPPED(store->folders[i].path), id->bytes[0],
                                           weir_error_text(now)); /* it may be there */
     }
-    return result == -WEIR_E_NOT_FOUND && store->has_unknown ? -WEIR_E_CORRUPT : result;
+    if (result != -WEIR_E_NOT_FOUND || !store->has_unknown)
+        return result;
+    return weir__git_store_fail(store, WEIR_E_CORRUPT,
+                                "object '%s' is not found, and may be where nothing can be read",
+                                weir__git_id_hex(id, store->id_size, hex));
 }
 
 int weir__git_store_locate(struct weir__git_store *store, const struct weir__git_id *id,

@@ -12,6 +12,8 @@
 #include "store_cache.h"
 
 #define WEIR__GIT_FOLDERS_MAX (1 + WEIR__GIT_ALTERNATES_MAX)
+/* Of a path in a flaw: two folders with one beginning have two lines. */
+#define WEIR__GIT_FLAW_PATH 200u
 
 struct weir__git_folder { /* objects/, of the repository or of an alternate */
     int fd;
@@ -78,7 +80,7 @@ struct weir__git_store {
     struct weir__git_folder folders[WEIR__GIT_FOLDERS_MAX];
     unsigned folders_count;
     unsigned folders_unusable;
-    char unusable[128]; /* the first of them */
+    struct weir__buffer flaws; /* of these and others: lines, each ended with NUL */
     bool is_shallow, is_partial;
     bool has_wrong_midx;
     struct weir__git_list list;
@@ -89,8 +91,9 @@ struct weir__git_store {
     struct weir__git_known *known;
     size_t known_count;
     bool is_known_tried;         /* to be made, since the packs were listed */
-    bool has_unknown;            /* packs that could not be listed, or an index that could not be
-                                    read: nobody knows what is in there */
+    bool has_unknown;            /* packs that could not be listed, an index that could not be
+                                    read, or something borrowed that could not be used: nobody
+                                    knows what is in there */
     uint32_t last_row;           /* where the last object was found */
     struct weir__git_set places; /* where others were, with a row each */
     bool has_new_places;         /* that nobody has said */
@@ -113,6 +116,10 @@ struct weir__git_place {
 /* Writes the problem and returns the negative code. */
 __attribute__((format(printf, 3, 4))) int weir__git_store_fail(struct weir__git_store *store,
                                                                int code, const char *format, ...);
+
+/* A line more of what cannot be read; nobody knows what is there. NoMemory. */
+__attribute__((format(printf, 2, 3))) WEIR_MUST_USE int
+weir__git_store_add_flaw(struct weir__git_store *store, const char *format, ...);
 
 /* The whole of a small file in an open folder, ended by a NUL that does not count; at most 1 MiB.
  * The buffer is initialised in any case. */

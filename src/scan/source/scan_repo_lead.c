@@ -52,12 +52,6 @@ static void tell_facts(struct weir__scan_repo *repo)
     char text[WEIR__SCAN_WHY_MAX];
     weir__scan_repo_flaws(repo->w, repo, repo->store);
     weir__git_store_facts(repo->store, &facts);
-    if (facts.alternates_unusable > 0) {
-        snprintf(text, sizeof(text),
-                 "%u of the object folders that it borrows from cannot be used ('%.120s')",
-                 facts.alternates_unusable, facts.alternate);
-        weir__scan_repo_problem(repo, text);
-    }
     if (facts.packs_unread > 0) {
         snprintf(text, sizeof(text), "%" PRIu32 " packs are more than can be listed: repack it",
                  facts.packs_unread);
