@@ -159,6 +159,20 @@ hides 'a lender' 'chmod 0 ../../lender/.git' 'chmod 755 ../../lender/.git' \
 hides 'a lender that is gone' 'mv ../../lender ../../moved' 'mv ../../moved ../../lender' \
     "$borrowed" "*: the folder '*/lender/.git/objects', which it borrows from, cannot be used: it is not there"
 
+# --- the repository itself ---
+
+hides 'the folder .git' 'chmod 0 .' 'chmod 755 "$dir/tree/r/.git"' '' "*cannot look into '*/r/.git': $denied"
+hides 'a folder .git that may be listed' 'chmod 444 .' 'chmod 755 "$dir/tree/r/.git"' \
+    '' "*cannot look into '*/r/.git': $denied"
+hides 'the working tree' 'chmod 0 ..' 'chmod 755 "$dir/tree/r"' '' "*cannot look into '*/r': $denied"
+hides 'the objects' 'chmod 0 objects' 'chmod 755 objects' '' "*cannot read '*/r/.git/objects': $denied"
+what=linked
+hides 'what a file .git names' 'chmod 0 worktrees/linked' 'chmod 755 worktrees/linked' \
+    '' "*cannot look into '*/r/.git/worktrees/linked': $denied"
+hides 'a file .git' 'chmod 0 ../../linked/.git' 'chmod 644 ../../linked/.git' \
+    '' "*cannot read '*/linked/.git': $denied"
+what=
+
 # --- what was hidden and goes ---
 
 # What was in there is missed when it goes, as by a first scan.

@@ -118,33 +118,38 @@ static int read_pointer(struct weir__git_store *store, const char *file, const c
     return result;
 }
 
-static mode_t kind_of(const char *folder, const char *name)
+/* 0: it is not there, or nobody may know, which is the store's problem then. */
+static mode_t kind_of(struct weir__git_store *store, const char *folder, const char *name)
 {
     struct stat st;
-    char path[WEIR__GIT_PATH_MAX];
+    char path[WEIR__GIT_PATH_MAX], shown[WEIR__GIT_FLAW_PATH];
     int length = name ? snprintf(path, sizeof(path), "%s/%s", folder, name)
                       : snprintf(path, sizeof(path), "%s", folder);
     if (length < 0 || (size_t)length >= sizeof(path))
         return 0;
     /* HEAD may be a link to a branch that has no commit yet. */
-    if (weir__sys_fstatat(AT_FDCWD, path, &st, 0) < 0 &&
-        weir__sys_fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return 0;
-    return st.st_mode & S_IFMT;
+    if (weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0 ||
+        weir__sys_fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return st.st_mode & S_IFMT;
+    if (errno != ENOENT && errno != ENOTDIR && !store->problem[0])
+        weir__git_store_fail(store, WEIR_E_DENIED, "cannot look into '%s': %s",
+                             weir__text_clip(shown, sizeof(shown), folder, SIZE_MAX),
+                             weir_error_text(weir_error_from_errno(errno)));
+    return 0;
 }
 
-static bool is_gitdir(const char *path)
+static bool is_gitdir(struct weir__git_store *store, const char *path)
 {
-    return kind_of(path, "HEAD") &&
-           (kind_of(path, "objects") == S_IFDIR || kind_of(path, "commondir") == S_IFREG);
+    return kind_of(store, path, "HEAD") && (kind_of(store, path, "objects") == S_IFDIR ||
+                                            kind_of(store, path, "commondir") == S_IFREG);
 }
 
 /* Of a folder that is none. */
-static const char *what_lacks(const char *path)
+static const char *what_lacks(struct weir__git_store *store, const char *path)
 {
-    if (kind_of(path, "HEAD"))
+    if (kind_of(store, path, "HEAD"))
         return "folder 'objects'";
-    return kind_of(path, "objects") == S_IFDIR ? "HEAD" : "HEAD and no objects";
+    return kind_of(store, path, "objects") == S_IFDIR ? "HEAD" : "HEAD and no objects";
 }
 
 static int find_gitdir(struct weir__git_store *store, const char *path, size_t length)
@@ -152,7 +157,7 @@ static int find_gitdir(struct weir__git_store *store, const char *path, size_t l
     char *inner = join(path, length, ".git", 4);
     if (!inner)
         return weir__git_store_fail(store, WEIR_E_TOO_LARGE, "the path is too long");
-    mode_t kind = kind_of(inner, NULL);
+    mode_t kind = kind_of(store, path, ".git");
     int result = 0;
     if (kind == S_IFREG) {
         result = read_pointer(store, inner, path, length, "gitdir: ", &store->gitdir);
@@ -176,7 +181,7 @@ int weir__git_store_find(struct weir__git_store *store, const char *path)
     if (length == 0 || length >= WEIR__GIT_PATH_MAX)
         return weir__git_store_fail(store, WEIR_E_INVALID, "the path is empty or too long");
     int result;
-    if (kind_of(path, NULL) == S_IFREG) {
+    if (kind_of(store, path, NULL) == S_IFREG) {
         const char *slash = strrchr(path, '/');
         result = slash ? read_pointer(store, path, path, (size_t)(slash - path),
                                       "gitdir: ", &store->gitdir)
@@ -186,23 +191,28 @@ int weir__git_store_find(struct weir__git_store *store, const char *path)
     }
     if (result < 0)
         return result;
-    if (!is_gitdir(store->gitdir))
-        return weir__git_store_fail(
-            store, WEIR_E_NOT_FOUND,
-            "'%s' is not a git repository: '%s' has no %s; give the folder that has '.git', or a "
-            "bare repository",
-            WEIR__CLIPPED(path), WEIR__CLIPPED(store->gitdir), what_lacks(store->gitdir));
+    if (!is_gitdir(store, store->gitdir))
+        return store->problem[0]
+                   ? -WEIR_E_DENIED
+                   : weir__git_store_fail(store, WEIR_E_NOT_FOUND,
+                                          "'%s' is not a git repository: '%s' has no %s; give the "
+                                          "folder that has '.git', or a "
+                                          "bare repository",
+                                          WEIR__CLIPPED(path), WEIR__CLIPPED(store->gitdir),
+                                          what_lacks(store, store->gitdir));
     char *file = join(store->gitdir, strlen(store->gitdir), "commondir", 9);
     if (!file)
         return weir__git_store_fail(store, WEIR_E_TOO_LARGE, "the path is too long");
-    if (kind_of(file, NULL) == S_IFREG)
+    if (kind_of(store, file, NULL) == S_IFREG)
         result =
             read_pointer(store, file, store->gitdir, strlen(store->gitdir), "", &store->commondir);
     else if (!(store->commondir = join(NULL, 0, store->gitdir, strlen(store->gitdir))))
         result = weir__git_store_fail(store, WEIR_E_NO_MEMORY, "out of memory");
     weir__base_free(file);
-    if (result == 0 && kind_of(store->commondir, "objects") != S_IFDIR)
-        return weir__git_store_fail(store, WEIR_E_NOT_FOUND, "'%s' has no folder 'objects'",
-                                    WEIR__CLIPPED(store->commondir));
+    if (result == 0 && kind_of(store, store->commondir, "objects") != S_IFDIR)
+        return store->problem[0]
+                   ? -WEIR_E_DENIED
+                   : weir__git_store_fail(store, WEIR_E_NOT_FOUND, "'%s' has no folder 'objects'",
+                                          WEIR__CLIPPED(store->commondir));
     return result;
 }
