@@ -35,6 +35,7 @@ make() {
     leak_in packed
     git commit -qm three
     git repack -adlq
+    git multi-pack-index write 2>/dev/null
     git pack-refs --all
     git commit-graph write --reachable 2>/dev/null
     leak_in loose
@@ -115,7 +116,7 @@ begin_rights
 scan_as
 is 'with all rights' "$status $(summary complete) $(found)" "1 true $all"
 loose=$(git rev-parse :loose) packed=$(git rev-parse :packed)
-commit=$(git rev-parse HEAD)
+commit=$(git rev-parse HEAD) staged=$(git rev-parse :staged) staged_there=$(git -C ../../linked rev-parse :staged-there)
 
 # --- loose objects ---
 
@@ -172,6 +173,35 @@ hides 'what a file .git names' 'chmod 0 worktrees/linked' 'chmod 755 worktrees/l
 hides 'a file .git' 'chmod 0 ../../linked/.git' 'chmod 644 ../../linked/.git' \
     '' "*cannot read '*/linked/.git': $denied"
 what=
+
+# --- names, logs and what is staged: all objects are scanned, and where they come from may be unknown ---
+
+hides 'refs in a file' 'chmod 0 packed-refs' 'chmod 644 packed-refs' "$all" "*: packed-refs: $denied"
+hides 'refs' 'chmod 0 refs' 'chmod 755 refs' "$all" "*: folder 'refs': $denied"
+hides 'branches' 'chmod 0 refs/heads' 'chmod 755 refs/heads' "$all" "*: folder 'refs/heads': $denied"
+hides 'a branch' 'chmod 0 refs/heads/main' 'chmod 644 refs/heads/main' "$all" "*: ref 'refs/heads/main': $denied"
+hides 'logs' 'chmod 0 logs' 'chmod 755 logs' "$all" "*: folder 'logs': $denied"
+hides 'HEAD' 'chmod 0 HEAD' 'chmod 644 HEAD' "$all" "*: ref 'HEAD': $denied"
+hides 'where it ends' 'echo >shallow; chmod 0 shallow' 'rm shallow' "$all" "*: cannot read '*/r/.git/shallow': $denied"
+hides 'the index' 'chmod 0 index' 'chmod 644 index' "blob:$staged $(without staged)" \
+    "*: the index of '*/r/.git': index: $denied"
+for mode in 0 444; do
+    hides "a linked working tree ($mode)" "chmod $mode worktrees/linked" 'chmod 755 worktrees/linked' \
+        "blob:$staged_there $(without staged-there)" "*: folder 'worktrees/linked': $denied"
+done
+hides 'linked working trees' 'chmod 0 worktrees' 'chmod 755 worktrees' \
+    "blob:$staged_there $(without staged-there)" "*: folder 'worktrees': $denied"
+# These only spare time: without them nothing is lost, and nothing is said.
+for file in objects/info/commit-graph objects/pack/multi-pack-index; do
+    begin_rights
+    chmod 0 $file
+    scan_as
+    is "without $file all is found" "$status $(summary complete) $(found)" "1 true $all"
+done
+begin_rights
+chmod 0 index
+scan_as --submodules
+is 'an index that submodules are asked of, too, is told once' "$(gaps | wc -l)" 1
 
 # --- what was hidden and goes ---
 

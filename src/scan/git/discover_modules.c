@@ -356,7 +356,7 @@ static int read_head(struct modules *modules)
 
 /* --- one index --- */
 
-static int read_index(struct modules *modules, int git, const char *worktree)
+static int read_index(struct modules *modules, int git, const char *gitdir, const char *worktree)
 {
     char why[WEIR__GIT_FLAW_MAX] = "";
     modules->worktree_fd = weir__sys_openat(AT_FDCWD, worktree, O_RDONLY | O_DIRECTORY, 0);
@@ -376,7 +376,8 @@ static int read_index(struct modules *modules, int git, const char *worktree)
     /* What the entries said has no reason of the index. */
     if (error == -WEIR_E_NO_MEMORY || !why[0])
         return error;
-    tell_own(modules, "the index of '%s': %s", WEIR__CLIPPED(worktree), why);
+    /* In the words of who looks at what is staged: it is one index. */
+    tell_own(modules, "the index of '%s': %s", WEIR__CLIPPED(gitdir), why);
     return 0;
 }
 
@@ -399,7 +400,7 @@ static int visit(struct modules *modules, const char *gitdir, const char *worktr
         modules->worktree = worktree;
         modules->git = git;
         if (result == 0 && worktree)
-            result = read_index(modules, git, worktree);
+            result = read_index(modules, git, gitdir, worktree);
         else if (result == 0 && modules->is_first && modules->options->head)
             result = read_head(modules);
     }

@@ -360,17 +360,22 @@ static int read_head(struct weir__git_refs *refs, int dir, const char *path, con
 static int read_worktree(struct weir__git_refs *refs, int common_fd, const char *worktree)
 {
     char path[WEIR__GIT_REF_NAME_MAX], name[WEIR__GIT_REF_NAME_MAX];
+    struct stat st;
     snprintf(path, sizeof(path), "worktrees/%s", worktree);
     snprintf(name, sizeof(name), "worktrees/%s/HEAD", worktree);
-    int error = read_head(refs, common_fd, name, name);
-    if (error)
-        return error;
     int dir = weir__sys_openat(common_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (dir < 0) {
+    /* One that may not be looked into is told as a whole, and not file by file. */
+    if (dir < 0 || (weir__sys_fstatat(dir, ".", &st, 0) < 0 && errno == EACCES)) {
         if (errno != ENOENT)
             weir__git_refs_tell(refs, "folder '%s': %s", WEIR__CLIPPED(path),
                                 weir_error_text(weir_error_from_errno(errno)));
+        weir__sys_close(dir);
         return 0;
+    }
+    int error = read_head(refs, common_fd, name, name);
+    if (error) {
+        weir__sys_close(dir);
+        return error;
     }
     snprintf(path, sizeof(path), "worktrees/%s/", worktree);
     error = weir__git_refs_each(refs, dir, path, "refs", take_entry);

@@ -31,18 +31,20 @@ static void tell(const struct worktrees *all, const char *what, const char *name
     all->problem(all->problem_arg, text);
 }
 
-/* Of the folder `name` of an open one. */
+/* Of the folder `name` of an open one. What is wrong with a linked one is told in the words of who
+ * reads its refs: it is one thing. */
 static int give(struct worktrees *all, int dir, const char *name, int flags)
 {
     struct stat st;
+    const char *what = dir == AT_FDCWD ? "cannot open" : "folder";
     int fd = weir__sys_openat(dir, name, O_RDONLY | O_DIRECTORY | flags, 0);
     if (fd < 0) {
-        tell(all, "cannot open", name, weir_error_from_errno(errno));
+        tell(all, what, name, weir_error_from_errno(errno));
         return 0;
     }
     int result = 0;
-    if (weir__sys_fstat(fd, &st) < 0) {
-        tell(all, "cannot open", name, weir_error_from_errno(errno));
+    if (weir__sys_fstatat(fd, ".", &st, 0) < 0) {
+        tell(all, what, name, weir_error_from_errno(errno));
     } else if (st.st_ino != all->own.st_ino || st.st_dev != all->own.st_dev) {
         all->own = all->own.st_ino == 0 ? st : all->own;
         result = all->fn(all->arg, fd, name);
