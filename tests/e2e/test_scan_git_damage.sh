@@ -151,6 +151,32 @@ for count in 3 40; do
     is "and it is not told" "$(gaps | wc -l)" 1
 done
 
+# --- an index whose pack is gone ---
+
+begin
+leak
+id=$(echo 'nothing leads to this' | git hash-object -w --stdin)
+name=$(echo "$id" | git pack-objects -q .git/objects/pack/pack)
+pack=.git/objects/pack/pack-$name.pack
+cp "$pack" "$dir/whole"
+rm -f "$pack"
+scan
+is 'an index has no pack, and what it lists is loose' "$status $(summary complete)" '1 true'
+git prune-packed
+rm -f ".git/objects/${id:0:2}/${id:2}"
+rm -rf "$XDG_STATE_HOME"
+same 'an index has no pack, and what it lists is nowhere' "*: pack/pack-$name.idx has no pack, and object $id that it lists*"
+is 'and nothing else is told' "$(gaps | wc -l)" 1
+chmod 0 "${pack%.pack}.idx"
+[[ $(id -u) == 0 ]] || same 'it cannot be read' "*: pack/pack-$name.idx has no pack, and cannot be read: permission denied"
+chmod 444 "${pack%.pack}.idx"
+cp "$dir/whole" "$pack"
+scan
+is 'its pack is back' "$status $(summary complete)" '1 true'
+rm -f "$pack" "${pack%.pack}.idx"
+scan
+is 'both are gone, as by git prune' "$status $(summary complete)" '1 true'
+
 # --- what can be unpacked, and is not what the index says ---
 
 begin

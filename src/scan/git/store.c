@@ -146,7 +146,7 @@ void weir__git_store_facts(const struct weir__git_store *store,
         .packs = store->list.rows_count,
         .has_unknown = store->has_unknown,
         .has_wrong_midx = store->has_wrong_midx,
-        .packs_unindexed = store->list.bare_count,
+        .packs_unindexed = store->list.packs.count,
         .packs_unread = store->list.unread,
     };
     for (uint32_t i = 0; i < store->list.rows_count; i++)

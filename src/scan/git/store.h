@@ -141,6 +141,16 @@ WEIR_MUST_USE int weir__git_store_pack_open(struct weir__git_store *store, uint3
  * ret_stem: the first of them. */
 uint32_t weir__git_store_unindexed(const struct weir__git_store *store, const char **ret_stem);
 
+/* Indexes whose pack was not there whenever they were listed. Git puts a pack there before its
+ * index, and removes one of the two a moment before the other. */
+uint32_t weir__git_store_packless(const struct weir__git_store *store);
+/* i < weir__git_store_packless(). The ids that one of them lists; it belongs to the caller, who
+ * closes it. NotFound: it is gone by now, or has a pack. The stem is valid as those of packs are,
+ * and whatever comes of it. */
+WEIR_MUST_USE int weir__git_store_packless_open(const struct weir__git_store *store, uint32_t i,
+                                                const char **ret_stem,
+                                                struct weir__git_pack *ret_ids);
+
 /* Lists the packs anew. When that fails, the old list stays. A folder of packs that may not be
  * read, or is broken, is no failure but a flaw, and has none. */
 WEIR_MUST_USE int weir__git_store_relist(struct weir__git_store *store);

@@ -109,35 +109,34 @@ static int add_row(struct weir__git_list *list, const struct weir__git_row *row)
     return 0;
 }
 
-static int add_bare(struct weir__git_list *list, size_t stem_at, unsigned folder)
+static int add_bare(struct weir__git_bares *bares, size_t stem_at, unsigned folder)
 {
-    int result =
-        grow((void **)&list->bare, &list->bare_room, list->bare_count, sizeof(*list->bare));
+    int result = grow((void **)&bares->list, &bares->room, bares->count, sizeof(*bares->list));
     if (result < 0)
         return result;
-    list->bare[list->bare_count++] = (struct weir__git_bare){stem_at, folder};
+    bares->list[bares->count++] = (struct weir__git_bare){stem_at, folder};
     return 0;
 }
 
-/* Leaves those that the list before this one has, too: others came meanwhile, and their indexes
- * come. Both are in order. */
-static void keep_bare(struct weir__git_list *list, const struct weir__git_list *before)
+/* Leaves those that the list before this one has, too: others came meanwhile, and the other half
+ * of them comes. Both are in order. */
+static void keep_bare(struct weir__git_bares *bares, const char *names,
+                      const struct weir__git_bares *before, const char *names_before)
 {
     uint32_t kept = 0, j = 0;
-    for (uint32_t i = 0; i < list->bare_count; i++) {
-        const struct weir__git_bare *bare = &list->bare[i];
+    for (uint32_t i = 0; i < bares->count; i++) {
+        const struct weir__git_bare *bare = &bares->list[i];
         int order = -1;
-        for (; j < before->bare_count && order < 0; j += order < 0) {
-            const struct weir__git_bare *other = &before->bare[j];
+        for (; j < before->count && order < 0; j += order < 0) {
+            const struct weir__git_bare *other = &before->list[j];
             order = (int)other->folder - (int)bare->folder;
             if (order == 0)
-                order = strcmp(weir__buffer_text(&before->names) + other->stem_at,
-                               weir__buffer_text(&list->names) + bare->stem_at);
+                order = strcmp(names_before + other->stem_at, names + bare->stem_at);
         }
         if (order == 0)
-            list->bare[kept++] = *bare;
+            bares->list[kept++] = *bare;
     }
-    list->bare_count = kept;
+    bares->count = kept;
 }
 
 /* folder: that of packs. Zeros for one that is gone. */
@@ -168,8 +167,8 @@ static bool is_there(const struct weir__git_folder *folder, const char *stem, co
 uint32_t weir__git_store_unindexed(const struct weir__git_store *store, const char **ret_stem)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < store->list.bare_count; i++) {
-        const struct weir__git_bare *bare = &store->list.bare[i];
+    for (uint32_t i = 0; i < store->list.packs.count; i++) {
+        const struct weir__git_bare *bare = &store->list.packs.list[i];
         const struct weir__git_folder *folder = &store->folders[bare->folder];
         const char *stem = weir__buffer_text(&store->list.names) + bare->stem_at;
         if (!is_there(folder, stem, ".pack") || is_there(folder, stem, ".idx"))
@@ -178,6 +177,23 @@ uint32_t weir__git_store_unindexed(const struct weir__git_store *store, const ch
             *ret_stem = stem;
     }
     return count;
+}
+
+uint32_t weir__git_store_packless(const struct weir__git_store *store)
+{
+    return store->list.indexes.count;
+}
+
+int weir__git_store_packless_open(const struct weir__git_store *store, uint32_t i,
+                                  const char **ret_stem, struct weir__git_pack *ret_ids)
+{
+    const struct weir__git_bare *bare = &store->list.indexes.list[i];
+    const struct weir__git_folder *folder = &store->folders[bare->folder];
+    const char *why;
+    *ret_stem = weir__buffer_text(&store->list.names) + bare->stem_at;
+    if (is_there(folder, *ret_stem, ".pack"))
+        return -WEIR_E_NOT_FOUND;
+    return weir__git_pack_open_ids(ret_ids, folder->fd, *ret_stem, store->id_size, &why);
 }
 
 /* Files of one stem stand together: .idx, .pack, .promisor. */
@@ -203,7 +219,9 @@ static int add_rows(struct listing *listing, int folder, unsigned number)
                     &row.pack_inode);
             result = add_row(listing->list, &row);
         } else if (has[SUFFIX_PACK]) {
-            result = add_bare(listing->list, row.stem_at, number);
+            result = add_bare(&listing->list->packs, row.stem_at, number);
+        } else if (has[SUFFIX_IDX]) {
+            result = add_bare(&listing->list->indexes, row.stem_at, number);
         }
         if (result < 0)
             return result;
@@ -252,7 +270,8 @@ void weir__git_list_fini(struct weir__git_list *list)
 {
     weir__buffer_fini(&list->names);
     weir__base_free(list->rows);
-    weir__base_free(list->bare);
+    weir__base_free(list->packs.list);
+    weir__base_free(list->indexes.list);
     *list = (struct weir__git_list){.rows = NULL};
 }
 
@@ -281,8 +300,12 @@ int weir__git_store_relist(struct weir__git_store *store)
         weir__git_list_fini(&list);
         return result;
     }
-    if (store->lists_made > 0)
-        keep_bare(&list, &store->list);
+    if (store->lists_made > 0) {
+        const char *names = weir__buffer_text(&list.names);
+        const char *before = weir__buffer_text(&store->list.names);
+        keep_bare(&list.packs, names, &store->list.packs, before);
+        keep_bare(&list.indexes, names, &store->list.indexes, before);
+    }
     weir__git_store_close_packs(store);
     weir__git_store_forget(store);
     weir__git_list_fini(&store->list);
@@ -315,7 +338,8 @@ bool weir__git_store_is_settled(const struct weir__git_store *store)
         if (store->folders[i].pack_time.tv_sec + SETTLED_S > store->listed_s ||
             store->folders[i].list_error)
             return false;
-    return store->list.bare_count == 0 && !weir__git_store_is_stale(store);
+    return store->list.packs.count == 0 && store->list.indexes.count == 0 &&
+           !weir__git_store_is_stale(store);
 }
 
 /* --- what is listed --- */

@@ -51,9 +51,16 @@ struct weir__git_known { /* a row of the table of lookups, sorted */
     uint32_t idx_at;
 };
 
-struct weir__git_bare { /* a pack without an index, in this list and in all before it */
+struct weir__git_bare { /* a pack without an index, or an index without its pack, in this list
+                           and in all before it */
     size_t stem_at;
     unsigned folder;
+};
+
+struct weir__git_bares { /* in the order of folders and stems */
+    struct weir__git_bare *list;
+    size_t room;
+    uint32_t count;
 };
 
 struct weir__git_list {
@@ -61,9 +68,8 @@ struct weir__git_list {
     struct weir__git_row *rows;
     size_t rows_room;
     uint32_t rows_count;
-    struct weir__git_bare *bare; /* in the order of folders and stems */
-    size_t bare_room;
-    uint32_t bare_count;
+    struct weir__git_bares packs;   /* without an index */
+    struct weir__git_bares indexes; /* without a pack */
     uint32_t unread;
 };
 

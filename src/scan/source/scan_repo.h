@@ -562,6 +562,9 @@ void weir__scan_mentions_flush(struct weir__scan_worker *w, struct weir__scan_re
 WEIR_MUST_USE int weir__scan_missing_find(struct weir__scan_repo *repo);
 /* When origins are known: tells those that a ref leads to. */
 void weir__scan_missing_tell(struct weir__scan_repo *repo);
+/* After the first look: tells indexes without a pack, if something that they list is nowhere, also
+ * what nothing leads to. May wait for a tenth of a second, since git is not done at once. */
+void weir__scan_packless_tell(struct weir__scan_repo *repo);
 /* Tells how many are promised. */
 void weir__scan_promised_tell(struct weir__scan_repo *repo);
 

@@ -268,6 +268,8 @@ int weir__scan_repo_lead(struct weir__scan_repo *repo)
         result = weir__scan_repo_pass_wary(repo);
     tell_unindexed(repo);
     if (result == 0)
+        weir__scan_packless_tell(repo);
+    if (result == 0)
         result = weir__scan_large_trees(repo);
     if (result == 0)
         result = find_out(repo);

@@ -34,7 +34,11 @@
 /* Ids that were named not long ago, by one thread. */
 #define RECENT 2048u /* a power of 2 */
 
-#define KINDS  (WEIR__SUSPECT_BLOB | WEIR__SUSPECT_COMMIT | WEIR__SUSPECT_TAG | WEIR__SUSPECT_TREE)
+/* How long an index may be without its pack. */
+#define PACKLESS_TRIES 5u
+#define PACKLESS_NS    (20 * WEIR_NS_PER_MS)
+
+#define KINDS          (WEIR__SUSPECT_BLOB | WEIR__SUSPECT_COMMIT | WEIR__SUSPECT_TAG | WEIR__SUSPECT_TREE)
 
 struct weir__scan_mentions {
     uint64_t repo; /* its number: what is recent is of this one, and of packs of this kind */
@@ -354,4 +358,76 @@ void weir__scan_promised_tell(struct weir__scan_repo *repo)
              "asked; a clone without --filter has them",
              promised);
     weir__scan_repo_problem(repo, text);
+}
+
+/* --- indexes without a pack --- */
+
+/* Whether one is still there and has none. */
+static bool has_packless(const struct weir__scan_repo *repo)
+{
+    struct weir__git_pack ids;
+    const char *stem;
+    for (uint32_t i = 0; i < weir__git_store_packless(repo->store); i++) {
+        int result = weir__git_store_packless_open(repo->store, i, &stem, &ids);
+        if (result == 0)
+            weir__git_pack_close(&ids);
+        if (result != -WEIR_E_NOT_FOUND)
+            return true;
+    }
+    return false;
+}
+
+/* The first object that it lists and nobody has; false: all are elsewhere. */
+static bool find_lacking(const struct weir__scan_repo *repo, const struct weir__git_pack *ids,
+                         struct weir__git_id *ret_id)
+{
+    for (uint32_t i = 0; i < ids->idx.count; i++) {
+        if ((i & 255) == 0 && weir_cancel_is_fired(&repo->run->stop))
+            return false;
+        if (weir__git_pack_id(ids, i, ret_id) == 0 && is_missing(repo, repo->store, ret_id))
+            return true;
+    }
+    return false;
+}
+
+static void tell_packless(struct weir__scan_repo *repo, uint32_t i)
+{
+    char text[WEIR__SCAN_WHY_MAX], name[WEIR__GIT_PACK_NAME_SIZE], hex[WEIR__GIT_HEX_SIZE];
+    struct weir__git_pack ids;
+    struct weir__git_id id;
+    const char *stem;
+    int result = weir__git_store_packless_open(repo->store, i, &stem, &ids);
+    if (result == -WEIR_E_NOT_FOUND)
+        return;
+    snprintf(name, sizeof(name), "%s", stem); /* packs may be listed anew */
+    if (result < 0) {
+        snprintf(text, sizeof(text), "%.120s.idx has no pack, and cannot be read: %s", name,
+                 weir_error_text(result));
+        weir__scan_repo_problem(repo, text);
+        return;
+    }
+    if (find_lacking(repo, &ids, &id)) {
+        snprintf(text, sizeof(text),
+                 "%.120s.idx has no pack, and object %s that it lists is nowhere: "
+                 "'git fetch --refetch' brings it if the remote has it, else remove the index",
+                 name, weir__git_id_hex(&id, repo->id_size, hex));
+        weir__scan_repo_problem(repo, text);
+    }
+    weir__git_pack_close(&ids);
+}
+
+void weir__scan_packless_tell(struct weir__scan_repo *repo)
+{
+    if (repo->wanted)
+        return; /* what is missing of a part has been told */
+    for (unsigned tries = 0; tries < PACKLESS_TRIES && has_packless(repo); tries++) {
+        struct weir_deadline deadline = weir_deadline_in(PACKLESS_NS, &repo->run->stop);
+        (void)weir_deadline_sleep(&deadline);
+    }
+    /* When packs are listed anew there are fewer of them: then from the first on. */
+    for (uint32_t i = 0, count; i < (count = weir__git_store_packless(repo->store)); i++) {
+        tell_packless(repo, i);
+        if (weir__git_store_packless(repo->store) != count)
+            i = UINT32_MAX;
+    }
 }

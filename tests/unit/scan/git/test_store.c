@@ -541,6 +541,32 @@ TEST(packs_without_an_index)
     weir__git_store_close(store);
 }
 
+TEST(indexes_without_a_pack)
+{
+    struct weir__git_pack ids;
+    const char *stem = "";
+    make("packless", "git config gc.auto 0; git repack -dq; cd .git/objects/pack; "
+                     "cp $(ls *.idx) a.idx; mv $(ls *.pack) ../kept");
+    struct weir__git_store *store = open_store("packless");
+    CHECK_EQ(weir__git_store_packs(store), 0);
+    CHECK_EQ(weir__git_store_packless(store), 2);
+    CHECK(!weir__git_store_is_settled(store));
+    CHECK_EQ(weir__git_store_packless_open(store, 0, &stem, &ids), 0);
+    CHECK_STR(stem, "pack/a");
+    CHECK(ids.idx.count > 0);
+    weir__git_pack_close(&ids);
+    /* The pack of one came; another index came, whose pack has not gone for long. */
+    CHECK(help_run("cd packless/.git/objects/pack && cp a.idx m.idx && "
+                   "mv ../kept $(ls pack-*.idx | sed 's/idx$/pack/')"));
+    CHECK_EQ(weir__git_store_packless_open(store, 1, &stem, &ids), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(weir__git_store_relist(store), 0);
+    CHECK_EQ(weir__git_store_packs(store), 1);
+    CHECK_EQ(weir__git_store_packless(store), 1);
+    CHECK(help_run("rm packless/.git/objects/pack/a.idx"));
+    CHECK_EQ(weir__git_store_packless_open(store, 0, &stem, &ids), -WEIR_E_NOT_FOUND);
+    weir__git_store_close(store);
+}
+
 /* While another process repacks again and again, nothing is lost. */
 TEST(repacked_all_the_time)
 {
