@@ -174,6 +174,22 @@ hides 'a file .git' 'chmod 0 ../../linked/.git' 'chmod 644 ../../linked/.git' \
     '' "*cannot read '*/linked/.git': $denied"
 what=
 
+hides 'the config' 'chmod 0 config' 'chmod 644 config' "$all" \
+    "*: what it says of its format is not known: cannot read '*/r/.git/config': $denied"
+for is_packed in false true; do
+    tree
+    git init -q --object-format=sha256 r
+    cd r
+    leak_in one
+    git commit -qm one
+    ! $is_packed || git repack -adq
+    chmod 0 .git/config
+    ((${#as[@]} == 0)) || chown -R 65534:65534 "$dir/tree"
+    chmod 755 "$dir/tree"
+    scan_as --no-state
+    is "the config, with long ids (packed: $is_packed)" "$status $(summary complete) $(found)" '1 false one'
+done
+
 # --- names, logs and what is staged: all objects are scanned, and where they come from may be unknown ---
 
 hides 'refs in a file' 'chmod 0 packed-refs' 'chmod 644 packed-refs' "$all" "*: packed-refs: $denied"

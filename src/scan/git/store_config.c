@@ -3,11 +3,13 @@
  * Only that file, as git itself does for these: nothing that it includes, nothing of the user's.
  * Extensions count with version 1 of the repository's format; with version 0, git knows three and
  * refuses those that belong to version 1. What is not known is refused: it may change what the
- * objects mean.
+ * objects mean. Where the file may not be read, which git refuses, the names of packs and loose
+ * objects say enough to scan them, and that it was so is told.
  */
 #include "store_part.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <strings.h>
 
 #include "sys.h"
@@ -216,10 +218,60 @@ static int judge(struct weir__git_store *store, const struct found *found)
     return 0;
 }
 
+/* --- without it --- */
+
+struct guess {
+    bool has_promisor;
+    bool is_sha256;
+};
+
+static size_t digits_of(const char *text)
+{
+    return strspn(text, "0123456789abcdef");
+}
+
+static int guess_by_pack(void *arg, const char *name)
+{
+    struct guess *guess = arg;
+    size_t length = strlen(name), prefix = sizeof("pack-") - 1, tail = sizeof(".promisor") - 1;
+    if (strncmp(name, "pack-", prefix) != 0)
+        return 0;
+    guess->is_sha256 |= digits_of(name + prefix) == 2 * (size_t)WEIR__GIT_SHA256_SIZE;
+    guess->has_promisor |= length > tail && strcmp(name + length - tail, ".promisor") == 0;
+    return 0;
+}
+
+static int guess_by_loose(void *arg, const char *name)
+{
+    struct guess *guess = arg;
+    guess->is_sha256 |= digits_of(name) == 2 * (size_t)WEIR__GIT_SHA256_SIZE - 2;
+    return guess->is_sha256;
+}
+
+/* The names of packs and loose objects say how long ids are. */
+static void guess_format(int dir, struct found *found)
+{
+    struct guess guess = {.is_sha256 = false};
+    struct stat st;
+    char fan[sizeof("objects/00")];
+    (void)!weir__git_list_folder(dir, "objects/pack", guess_by_pack, &guess);
+    for (unsigned i = 0; i < 256 && !guess.is_sha256; i++) {
+        snprintf(fan, sizeof(fan), "objects/%02x", i);
+        (void)!weir__git_list_folder(dir, fan, guess_by_loose, &guess);
+    }
+    memcpy(found->version, "1", sizeof("1"));
+    if (guess.is_sha256)
+        memcpy(found->format, "sha256", sizeof("sha256"));
+    if (weir__sys_fstatat(dir, "reftable", &st, 0) == 0)
+        memcpy(found->refs, "reftable", sizeof("reftable"));
+    found->is_partial = guess.has_promisor;
+}
+
 int weir__git_store_config(struct weir__git_store *store)
 {
     struct weir__buffer text;
     struct found found = {.is_partial = false};
+    char path[WEIR__GIT_FLAW_PATH];
     int dir = weir__sys_openat(AT_FDCWD, store->commondir, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return weir__git_store_fail(store, -weir_error_from_errno(errno), "cannot open '%s': %s",
@@ -228,6 +280,15 @@ int weir__git_store_config(struct weir__git_store *store)
     int result = weir__git_read_file(dir, "config", &text);
     if (result == -WEIR_E_NOT_FOUND)
         result = 0; /* as git has it: version 0, and no extension */
+    /* What may not be read is a flaw: the objects are there, and say themselves how they are named.
+     */
+    if (result == -WEIR_E_DENIED) {
+        guess_format(dir, &found);
+        result = weir__git_store_add_flaw(
+            store, "what it says of its format is not known: cannot read '%s/config': %s",
+            weir__text_clip(path, sizeof(path), store->commondir, SIZE_MAX),
+            weir_error_text(-WEIR_E_DENIED));
+    }
     if (result < 0)
         result = weir__git_store_fail(store, -result, "cannot read '%s/config': %s",
                                       WEIR__CLIPPED(store->commondir), weir_error_text(result));
