@@ -219,6 +219,16 @@ chmod 0 index
 scan_as --submodules
 is 'an index that submodules are asked of, too, is told once' "$(gaps | wc -l)" 1
 
+# --- a part of a history ---
+
+for take in 'chmod 0 objects/pack' 'chmod 0 ../../lender/.git/objects' 'chmod 0 objects/pack/*.pack'; do
+    begin_rights
+    eval "$take"
+    scan_as --reachable
+    has_gap "a part of a history ($take)" "*$denied*"
+    is "is not called missing or damaged ($take)" "$(gaps | grep -c 'it is missing\|data are damaged' || true)" 0
+done
+
 # --- what was hidden and goes ---
 
 # What was in there is missed when it goes, as by a first scan.

@@ -45,10 +45,12 @@ typedef int weir__git_get_fn(void *arg, const struct weir__git_id *id,
 #define WEIR__GIT_MISSING      "it is missing"
 #define WEIR__GIT_MISSING_CURE "; 'git fetch --refetch' brings it if the remote has it"
 
-/* Of one that such a function has failed on. */
+/* Of one that such a function has failed on. Corrupt is also said of what is found nowhere while
+ * not all can be looked at. */
 static inline const char *weir__git_get_problem(int error)
 {
     return error == -WEIR_E_NOT_FOUND ? WEIR__GIT_MISSING WEIR__GIT_MISSING_CURE
+           : error == -WEIR_E_CORRUPT ? "it is damaged, or lies where nothing can be read"
                                       : weir_error_text(error);
 }
 
