@@ -177,12 +177,40 @@ static int make(struct weir__git_walking *walk, uint32_t depth)
     return build(walk, depth, true);
 }
 
-/* Objects lie in the index in the order of their ids, so each is a miss of the cache, which takes
- * as long as inflating a small delta. It is seen to while the one before is at work. */
+/* The object that comes after the one at that depth, if that is easy to say: the first that is
+ * built from it, or the next that is built from what it was built from, or one of those. */
+static uint32_t expect(const struct weir__git_walking *walk, uint32_t depth)
+{
+    const struct weir__git_node *node = &walk->nodes[depth];
+    uint32_t i = walk->plan->_child[node->i];
+    if (depth == 0 && i == NONE)
+        return node->i + 1;
+    for (; i == NONE && depth > 0; node--, depth--)
+        i = node->next;
+    return i;
+}
+
+/* Families are scattered over a pack, and objects lie in the index in the order of their ids, so
+ * each look at the plan, the index and the pack is a miss of the cache, and some take as long as
+ * inflating a small delta. They are seen to while the object before is at work: what the plan has
+ * when that is begun, and what that leads to when it has been made. */
+static void fetch_plan(const struct weir__git_plan *plan, uint32_t i)
+{
+    if (i >= plan->count)
+        return;
+    __builtin_prefetch(&plan->_offsets[i]);
+    __builtin_prefetch(&plan->_idx_at[i]);
+    __builtin_prefetch(&plan->_child[i]);
+    __builtin_prefetch(&plan->_next[i]);
+}
+
 static void fetch(const struct weir__git_plan *plan, uint32_t i)
 {
-    if (i < plan->count)
-        weir__git_pack_fetch(plan->pack, weir__git_plan_offset(plan, i), plan->_idx_at[i]);
+    if (i >= plan->count)
+        return;
+    weir__git_pack_fetch(plan->pack, weir__git_plan_offset(plan, i), plan->_idx_at[i]);
+    if (plan->_next[i] != NONE)
+        __builtin_prefetch(&plan->_offsets[plan->_next[i]]);
 }
 
 /* Makes it and hands it out. ret_is_base: it is there for those that are built from it. */
@@ -193,8 +221,8 @@ static int visit(struct weir__git_walking *walk, uint32_t depth, bool *ret_is_ba
     int result = ask(walk);
     if (result < 0)
         return result;
-    uint32_t child = walk->plan->_child[node->i];
-    fetch(walk->plan, child != NONE ? child : depth > 0 ? node->next : node->i + 1);
+    uint32_t after = expect(walk, depth);
+    fetch_plan(walk->plan, after);
     walk->work = walk->size = 0;
     walk->is_too_large = false;
     if (weir__git_plan_is(walk->plan, node->i, WEIR__GIT_PLAN_BROKEN)) {
@@ -204,6 +232,7 @@ static int visit(struct weir__git_walking *walk, uint32_t depth, bool *ret_is_ba
     result = make(walk, depth);
     if (walk->ended < 0)
         return walk->ended;
+    fetch(walk->plan, after);
     if (result == 0) {
         *ret_is_base = true;
         if (is_wanted(walk, node->i))
