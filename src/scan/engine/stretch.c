@@ -78,14 +78,16 @@ struct weir__row weir__row_repeat(struct weir__row a, unsigned least, unsigned m
 /* Grains whose bits are found out at once. */
 #define BATCH 64u
 
-/* Of the grains from this one on, at most BATCH and as far as the text goes. Returns how many. */
-static size_t find_bits(const char *text, size_t length, size_t grain, uint64_t bits[BATCH])
+/* Of the grains from this one on, at most so many, BATCH or less, and as far as the text goes.
+ * Returns how many. */
+static size_t find_bits(const char *text, size_t length, size_t grain, size_t most,
+                        uint64_t bits[BATCH])
 {
     const struct weir__classifier *classifier = weir__classifier();
     size_t at = grain * WEIR__GRAIN, whole = (length - at) / WEIR__GRAIN;
-    if (whole >= BATCH) {
-        classifier->token_bits(text + at, BATCH, bits);
-        return BATCH;
+    if (whole >= most) {
+        classifier->token_bits(text + at, most, bits);
+        return most;
     }
     char last[WEIR__GRAIN] = {0};
     at += whole * WEIR__GRAIN;
@@ -100,6 +102,15 @@ static bool has_lane(uint64_t bits)
 {
     const uint64_t ones = UINT64_C(0x0001000100010001);
     return ((~bits - ones) & bits & ones << 15) != 0;
+}
+
+/* Of which of so many blocks that is so. */
+static uint64_t lanes_of(const uint64_t *bits, size_t count)
+{
+    uint64_t lanes = 0;
+    for (size_t i = 0; i < count; i++)
+        lanes |= (uint64_t)has_lane(bits[i]) << i;
+    return lanes;
 }
 
 /* So many bytes in a row have such a lane in them, wherever they begin. */
@@ -121,16 +132,23 @@ _Static_assert(WEIR__STRETCH_LONG > WEIR__STRETCH_MIN &&
                    WEIR__STRETCH_LONG <= 2 * WEIR__STRETCH_MIN && WEIR__STRETCH_LONG <= 64,
                "a long one is two of the others, and ends in the block behind its beginning");
 
+/* The grains around this one: at most so many that they are in two words. */
 static void mark(struct weir__near *near, enum weir__near_kind kind, size_t grain)
 {
     size_t least = grain > WEIR__GRAINS_AROUND ? grain - WEIR__GRAINS_AROUND : 0;
-    size_t end = grain + WEIR__GRAINS_AROUND + 1;
-    if (least < near->first)
-        least = near->first;
-    for (size_t i = least; i < end; i++)
-        if (i - near->first < near->words * 64)
-            near->grains[kind][(i - near->first) / 64] |= UINT64_C(1) << (i - near->first) % 64;
+    size_t end = grain + WEIR__GRAINS_AROUND + 1, last = near->first + near->words * 64;
+    least = least > near->first ? least : near->first;
+    end = end < last ? end : last;
+    if (least >= end)
+        return;
+    uint64_t row = (UINT64_C(1) << (end - least)) - 1;
+    uint64_t *words = &near->grains[kind][(least - near->first) / 64];
+    unsigned shift = (least - near->first) % 64;
+    words[0] |= row << shift;
+    if (shift + (end - least) > 64)
+        words[1] |= row >> (64 - shift);
 }
+_Static_assert(2 * WEIR__GRAINS_AROUND + 1 < 64, "they are in two words");
 
 /* What ends at one of these places of a grain. */
 static void mark_all(struct weir__near *near, enum weir__near_kind kind, size_t grain,
@@ -158,22 +176,24 @@ void weir__near_find(struct weir__near *near, const char *text, size_t length, s
     size_t end = (until + WEIR__GRAIN - 1) / WEIR__GRAIN + around;
     size_t grains = (length + WEIR__GRAIN - 1) / WEIR__GRAIN;
     uint64_t bits[BATCH], before = 0;
-    size_t first = grain > 0 ? grain - 1 : 0, count = 0;
+    end = end < grains ? end : grains;
     bool had_lane = false;
-    for (size_t i = first; i < end && i < grains; i++) {
-        if (i == first + count) {
-            first = i;
-            count = find_bits(text, length, i, bits);
-        }
-        bool has = has_lane(bits[i - first]);
-        if ((has | had_lane) && i >= grain) {
+    for (size_t first = grain > 0 ? grain - 1 : 0, count; first < end; first += count) {
+        count = find_bits(text, length, first, end - first < BATCH ? end - first : BATCH, bits);
+        uint64_t lanes = lanes_of(bits, count), asked = lanes | lanes << 1 | had_lane;
+        if (count < BATCH)
+            asked &= (UINT64_C(1) << count) - 1;
+        for (; asked; asked &= asked - 1) {
+            size_t i = (unsigned)__builtin_ctzll(asked);
             uint64_t ends[WEIR__NEAR_KINDS];
-            stretch_ends(before, bits[i - first], ends);
-            mark_all(near, WEIR__NEAR_ANY, i, ends[WEIR__NEAR_ANY], WEIR__STRETCH_MIN);
-            mark_all(near, WEIR__NEAR_LONG, i, ends[WEIR__NEAR_LONG], WEIR__STRETCH_LONG);
+            if (first + i < grain)
+                continue; /* it is there for what is behind it */
+            stretch_ends(i > 0 ? bits[i - 1] : before, bits[i], ends);
+            mark_all(near, WEIR__NEAR_ANY, first + i, ends[WEIR__NEAR_ANY], WEIR__STRETCH_MIN);
+            mark_all(near, WEIR__NEAR_LONG, first + i, ends[WEIR__NEAR_LONG], WEIR__STRETCH_LONG);
         }
-        had_lane = has;
-        before = bits[i - first];
+        had_lane = lanes >> (count - 1) & 1;
+        before = bits[count - 1];
     }
 }
 
