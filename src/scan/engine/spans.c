@@ -37,11 +37,11 @@ void weir__spans_clear(struct weir__spans *spans)
     spans->is_short = false;
 }
 
-void weir__spans_add(struct weir__spans *spans, uint64_t from, uint64_t until)
+void weir__spans_add_more(struct weir__spans *spans, uint32_t from, uint32_t until)
 {
     struct weir__span *last = spans->count > 0 ? &spans->items[spans->count - 1] : NULL;
     if (last && from >= last->from && from <= last->until) {
-        last->until = until > last->until ? (uint32_t)until : last->until;
+        last->until = until > last->until ? until : last->until;
         return;
     }
     if (spans->count == spans->capacity &&
@@ -50,17 +50,23 @@ void weir__spans_add(struct weir__spans *spans, uint64_t from, uint64_t until)
         spans->is_short = true;
         return;
     }
-    spans->items[spans->count++] = (struct weir__span){(uint32_t)from, (uint32_t)until};
+    spans->items[spans->count++] = (struct weir__span){from, until};
+}
+
+bool weir__spans_reserve(struct weir__spans *spans, uint32_t count)
+{
+    while (spans->capacity < count && weir__spans_grow((void **)&spans->items, &spans->capacity,
+                                                       sizeof(*spans->items), WEIR__SPANS_MAX))
+        continue;
+    spans->is_short |= spans->capacity < count;
+    return spans->capacity >= count;
 }
 
 void weir__spans_copy(struct weir__spans *to, const struct weir__spans *from)
 {
     weir__spans_clear(to);
-    while (to->capacity < from->count && weir__spans_grow((void **)&to->items, &to->capacity,
-                                                          sizeof(*to->items), WEIR__SPANS_MAX))
-        continue;
+    to->is_short = !weir__spans_reserve(to, from->count) || from->is_short;
     to->count = from->count < to->capacity ? from->count : to->capacity;
-    to->is_short = from->is_short || to->count < from->count;
     if (to->count > 0)
         memcpy(to->items, from->items, to->count * sizeof(*to->items));
 }

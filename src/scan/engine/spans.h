@@ -24,8 +24,18 @@ struct weir__spans {
 
 void weir__spans_fini(struct weir__spans *spans);
 void weir__spans_clear(struct weir__spans *spans);
+void weir__spans_add_more(struct weir__spans *spans, uint32_t from, uint32_t until);
 /* One that begins in the last one, or right behind it, makes that longer. */
-void weir__spans_add(struct weir__spans *spans, uint64_t from, uint64_t until);
+static inline void weir__spans_add(struct weir__spans *spans, uint64_t from, uint64_t until)
+{
+    if (spans->count > 0 && spans->count < spans->capacity &&
+        from > spans->items[spans->count - 1].until)
+        spans->items[spans->count++] = (struct weir__span){(uint32_t)from, (uint32_t)until};
+    else
+        weir__spans_add_more(spans, (uint32_t)from, (uint32_t)until); /* joins, or makes room */
+}
+/* Room for so many in all. False: the list is short, as some of them will not be there. */
+bool weir__spans_reserve(struct weir__spans *spans, uint32_t count);
 /* Makes it the same as another one; what there is no memory for is not there. */
 void weir__spans_copy(struct weir__spans *to, const struct weir__spans *from);
 /* In order, and no two that touch. */

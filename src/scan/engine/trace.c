@@ -118,23 +118,35 @@ static bool find_changes(struct weir__spans *changes, const struct weir__edit *e
     return true;
 }
 
-static void add_around(struct weir__spans *spans, const struct weir__span *change, uint64_t before,
-                       uint64_t behind, size_t length)
+/* Each change with so much before and behind it, those that lie as close as the gap in one. They
+ * are in order, and so is what comes of them: it takes no search, and no branch that nobody could
+ * foresee. The list is empty. */
+static void look_around(struct weir__spans *spans, const struct weir__spans *changes,
+                        uint32_t before, uint32_t behind, uint32_t gap, uint32_t length)
 {
-    weir__spans_add(spans, change->from > before ? change->from - before : 0,
-                    length - change->until > behind ? change->until + behind : length);
+    uint32_t count = 0;
+    if (!weir__spans_reserve(spans, changes->count))
+        return;
+    for (uint32_t i = 0; i < changes->count; i++) {
+        struct weir__span change = changes->items[i];
+        uint32_t from = change.from > before ? change.from - before : 0;
+        uint32_t until = length - change.until > behind ? change.until + behind : length;
+        struct weir__span *last = &spans->items[count > 0 ? count - 1 : 0];
+        bool is_apart = count == 0 || (uint64_t)last->until + gap < from;
+        count += is_apart;
+        spans->items[count - 1] = (struct weir__span){is_apart ? from : last->from, until};
+    }
+    spans->count = count;
 }
 
-static void look_around_changes(struct weir__look_list *look, size_t length,
+static void look_around_changes(struct weir__look_list *look, uint32_t length,
                                 const struct weir__look_widths *widths)
 {
-    for (uint32_t i = 0; i < look->changes.count; i++) {
-        const struct weir__span *change = &look->changes.items[i];
-        add_around(&look->places, change, BESIDE, (uint64_t)widths->pattern + BESIDE, length);
-        add_around(&look->near, change, (uint64_t)widths->near + BESIDE,
-                   (uint64_t)widths->near_reach + WEIR__TRACE_BEHIND + BESIDE, length);
-        add_around(&look->encodings, change, WEIR__SURVEY_NEAR, WEIR__SURVEY_NEAR, length);
-    }
+    look_around(&look->places, &look->changes, BESIDE, widths->pattern + BESIDE,
+                widths->pattern + LOOK_COST, length);
+    look_around(&look->near, &look->changes, widths->near + BESIDE,
+                widths->near_reach + WEIR__TRACE_BEHIND + BESIDE, widths->near + LOOK_COST, length);
+    look_around(&look->encodings, &look->changes, WEIR__SURVEY_NEAR, WEIR__SURVEY_NEAR, 0, length);
 }
 
 /* The first that ends behind this place. Copies are mostly in the order of the base as well, so the
@@ -299,7 +311,7 @@ bool weir__look_find(struct weir__look_list *look, const struct weir__edit *edit
     if (!base->is_known || edit->count > WORK_MAX / items ||
         !find_changes(&look->changes, edit, length))
         return false;
-    look_around_changes(look, length, widths);
+    look_around_changes(look, (uint32_t)length, widths);
     look_at_copied(&look->places, &base->loud, edit);
     look_at_copied(&look->near, &base->loud_near, edit);
     look_at_copied(&look->encodings, &base->loud_runs, edit);
