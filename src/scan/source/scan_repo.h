@@ -603,6 +603,8 @@ bool weir__scan_suspect_take(struct weir__scan_repo *repo, const struct weir__gi
 struct weir__scan_judged;
 /* Accepts NULL. */
 void weir__scan_judged_free(struct weir__scan_judged *judged);
+/* At the end of a shard: what leads to what in trees is known to the repository. Accepts NULL. */
+void weir__scan_judged_flush(struct weir__scan_judged *judged, struct weir__scan_repo *repo);
 /* After the first look: what is staged under a name that may have something in it is suspect. */
 WEIR_MUST_USE int weir__scan_staged_names(struct weir__scan_repo *repo);
 /* Then: a file of each folder whose name may have something in it is suspect. */

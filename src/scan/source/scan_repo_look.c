@@ -90,6 +90,7 @@ uint64_t weir__scan_hand_flush(struct weir__scan_worker *w, struct weir__scan_re
         return 0;
     uint64_t count = w->hand->noted;
     weir__scan_mentions_flush(w, repo, w->hand->mentions);
+    weir__scan_judged_flush(w->hand->judged, repo);
     flush(w->hand, repo);
     w->hand->noted = 0;
     if (w->hand->has_links) {

@@ -8,13 +8,15 @@
  * suspect in its place, since the folder is in its path. Which one that is, the leader finds out.
  * He also looks at the names of what is staged, which may be in no tree.
  *
- * As all trees come by here, what leads to what is noted on the way (git/lineage.h).
+ * As all trees come by here, what leads to what is noted on the way (git/lineage.h), of some trees
+ * at once.
  */
 #include "scan_repo.h"
 
 #include <string.h>
 
 #include "alloc.h"
+#include "git/lineage_later.h"
 
 #include "banned.h"
 
@@ -35,9 +37,10 @@
 struct kept_tree {
     struct weir__git_tree_starts starts;
     uint32_t depth;
-    uint32_t number; /* in the lineage */
+    uint32_t number; /* in the lineage; or its place among those that wait for that */
     size_t length;
     bool is_whole; /* all of it could be read */
+    bool is_later; /* it waits */
 };
 
 struct weir__scan_judged {
@@ -47,6 +50,7 @@ struct weir__scan_judged {
     struct weir__git_tree_part copies[COPIES];
     struct weir__git_lineage_new *added;
     size_t added_count, added_room;
+    struct weir__git_later later;
 };
 
 /* Whoever chooses names cannot choose which of them meet in one place: that costs time alone, since
@@ -124,7 +128,7 @@ static void begin(struct weir__scan_judged *judged, const struct weir__git_objec
     judged->added_count = 0;
     own->depth = object->depth;
     own->length = object->length;
-    own->is_whole = false;
+    own->is_whole = own->is_later = false;
     own->number = WEIR__GIT_SET_NONE;
 }
 
@@ -151,16 +155,46 @@ static bool add(struct weir__scan_judged *judged, const struct weir__git_tree_en
     return true;
 }
 
+void weir__scan_judged_flush(struct weir__scan_judged *judged, struct weir__scan_repo *repo)
+{
+    if (!judged || weir__git_later_is_empty(&judged->later))
+        return;
+    weir_lock_acquire(&repo->lock);
+    weir__git_later_note(&judged->later, &repo->lineage);
+    weir_lock_release(&repo->lock);
+    for (size_t i = 0; i < DEPTHS; i++) {
+        struct kept_tree *kept = &judged->trees[i];
+        if (kept->is_later)
+            kept->number = judged->later.numbers[kept->number];
+        kept->is_later = false;
+    }
+}
+
 /* All of the tree was read. */
 static void note(struct weir__scan_judged *judged, struct weir__scan_repo *repo,
                  const struct weir__git_object *object, const struct kept_tree *base,
                  struct kept_tree *own)
 {
+    struct weir__git_later_tree tree = {.id = object->id,
+                                        .base = base ? base->number : WEIR__GIT_SET_NONE,
+                                        .is_base_later = base && base->is_later,
+                                        .parts = judged->split.parts,
+                                        .parts_count = judged->split.parts_count,
+                                        .entries = judged->added,
+                                        .entries_count = judged->added_count};
     own->is_whole = true;
+    own->is_later = weir__git_later_add(&judged->later, &tree, &own->number);
+    if (own->is_later)
+        return;
+    weir__scan_judged_flush(judged, repo);
+    tree.base = base ? base->number : WEIR__GIT_SET_NONE;
+    tree.is_base_later = false;
+    own->is_later = weir__git_later_add(&judged->later, &tree, &own->number);
+    if (own->is_later)
+        return;
     weir_lock_acquire(&repo->lock);
-    own->number = weir__git_lineage_note(
-        &repo->lineage, &object->id, base ? base->number : WEIR__GIT_SET_NONE, judged->split.parts,
-        judged->split.parts_count, judged->added, judged->added_count);
+    own->number = weir__git_lineage_note(&repo->lineage, &object->id, tree.base, tree.parts,
+                                         tree.parts_count, tree.entries, tree.entries_count);
     weir_lock_release(&repo->lock);
 }
 

@@ -2,6 +2,7 @@
 #include "git_meta_help.h"
 
 #include "lineage.h"
+#include "lineage_later.h"
 
 #define FOLDERS  6u
 #define VERSIONS 120u /* of the root; of each folder there are fewer */
@@ -43,11 +44,13 @@ struct tree {
     struct weir__git_tree_starts starts;
     uint32_t number;
     bool is_noted;
+    bool is_later; /* it waits for that, and the number is its place */
 };
 
 static struct tree *trees;
 static uint32_t trees_count;
 static size_t id_size;
+static struct weir__git_later *later; /* NULL: trees are noted at once */
 
 static void write_tree(struct tree *tree)
 {
@@ -107,6 +110,43 @@ static void check_starts(const struct tree *tree)
     CHECK_EQ(tree->starts.at[count], at);
 }
 
+static void note_later(struct weir__git_lineage *lineage)
+{
+    weir__git_later_note(later, lineage);
+    CHECK(weir__git_later_is_empty(later));
+    for (uint32_t i = 0; i < trees_count; i++) {
+        if (trees[i].is_later)
+            trees[i].number = later->numbers[trees[i].number];
+        trees[i].is_later = false;
+    }
+}
+
+/* What the tree is of is gone when it is noted. */
+static void add_later(struct weir__git_lineage *lineage, struct tree *tree, const struct tree *base,
+                      const struct weir__git_split *split, struct weir__git_lineage_new *added,
+                      unsigned count)
+{
+    struct weir__git_later_tree waits = {.id = tree->id,
+                                         .base = base ? base->number : WEIR__GIT_SET_NONE,
+                                         .is_base_later = base && base->is_later,
+                                         .parts = split->parts,
+                                         .parts_count = split->parts_count,
+                                         .entries = added,
+                                         .entries_count = count};
+    char names[sizeof(tree->bytes)];
+    memcpy(names, tree->bytes, tree->length);
+    for (unsigned i = 0; i < count; i++)
+        added[i].name = names + (added[i].name - tree->bytes);
+    if (!weir__git_later_add(later, &waits, &tree->number)) {
+        note_later(lineage);
+        waits.base = base ? base->number : WEIR__GIT_SET_NONE;
+        waits.is_base_later = false;
+        CHECK(weir__git_later_add(later, &waits, &tree->number));
+    }
+    tree->is_later = true;
+    memset(names, '?', sizeof(names));
+}
+
 static unsigned note(struct weir__git_lineage *lineage, struct tree *tree, const struct tree *base)
 {
     static struct weir__git_tree_part copies[256];
@@ -130,7 +170,9 @@ static unsigned note(struct weir__git_lineage *lineage, struct tree *tree, const
                                            .id = entry.id};
     CHECK_EQ(result, 0);
     check_starts(tree);
-    if (tree->is_noted)
+    if (tree->is_noted && later)
+        add_later(lineage, tree, base, &split, added, count);
+    else if (tree->is_noted)
         tree->number =
             weir__git_lineage_note(lineage, &tree->id, base ? base->number : WEIR__GIT_SET_NONE,
                                    split.parts, split.parts_count, added, count);
@@ -261,6 +303,8 @@ static void check_seed(uint64_t seed, unsigned holes, uint32_t blobs)
     weir__git_lineage_init(&lineage, id_size, 1u << 24);
     weir__git_set_init(&wanted, id_size, 0, 0);
     make_all(&lineage, holes, &added);
+    if (later)
+        note_later(&lineage);
     CHECK(added < 5 * trees_count); /* of the 6 or 12 that a tree has */
     for (uint32_t i = 0; i < blobs; i++) {
         struct weir__git_id id = made_id(3, below(BLOBS), id_size);
@@ -290,6 +334,50 @@ TEST(trees_that_were_not_noted_are_led_to)
     id_size = WEIR__GIT_SHA1_SIZE;
     for (unsigned i = 0; i < 4; i++)
         check_seed(200 + i, 9, 40);
+}
+
+TEST(trees_may_be_noted_later)
+{
+    later = calloc(1, sizeof(*later));
+    id_size = WEIR__GIT_SHA1_SIZE;
+    for (unsigned i = 0; i < 4; i++)
+        check_seed(100 + i, i % 2 ? 9 : 0, 40);
+    free(later);
+    later = NULL;
+}
+
+TEST(more_than_fits_is_not_taken_for_later)
+{
+    struct weir__git_lineage lineage;
+    char name[1000];
+    struct weir__git_lineage_new entry = {.name = name, .name_length = sizeof(name), .length = 40};
+    struct weir__git_later_tree tree = {.entries = &entry, .entries_count = 1};
+    uint32_t place, count = 0;
+    memset(name, 'n', sizeof(name));
+    later = calloc(1, sizeof(*later));
+    trees_count = 0;
+    weir__git_lineage_init(&lineage, WEIR__GIT_SHA1_SIZE, 1u << 20);
+    for (tree.base = WEIR__GIT_SET_NONE; weir__git_later_add(later, &tree, &place); count++) {
+        CHECK_EQ(place, count);
+        tree.id = made_id(7, count + 1, WEIR__GIT_SHA1_SIZE);
+    }
+    CHECK(count > 25 && count < WEIR__GIT_LATER_TREES);
+    note_later(&lineage);
+    for (uint32_t i = 0; i < count; i++)
+        CHECK_EQ(later->numbers[i], i);
+    entry.name_length = 10;
+    for (count = 0; weir__git_later_add(later, &tree, &place); count++)
+        continue;
+    CHECK_EQ(count, WEIR__GIT_LATER_TREES);
+    note_later(&lineage);
+    tree.entries_count = WEIR__GIT_LATER_BYTES / sizeof(entry) + 1;
+    struct weir__git_lineage_new *entries = calloc(tree.entries_count, sizeof(*entries));
+    tree.entries = entries;
+    CHECK(!weir__git_later_add(later, &tree, &place));
+    free(entries);
+    weir__git_lineage_fini(&lineage);
+    free(later);
+    later = NULL;
 }
 
 /* A copy that begins within an entry of the base gives another entry, which is new. */
