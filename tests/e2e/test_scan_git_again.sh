@@ -184,6 +184,28 @@ for i in $(seq 10); do
 done
 is 'members of an archive, by four threads, again and again' "$i $(found --threads=4)" "10 $wanted"
 
+# --- versions of a file, of which what both begin and end with is known ---
+
+begin
+for version in {1..24}; do
+    first=$((version * 7 % 40)) last=$((200 - version * 11 % 60)) digits=$(printf %012d "$version")
+    {
+        ((version % 5 == 0)) || printf 'begin one_%012d\n' $((version / 3))
+        seq "$first" 90
+        ((version % 3 != 0)) || printf 'between two_%s %s' "$digits" ''
+        ((version % 4 == 0)) || base64 <<<"two_9${digits:1} in the middle of it"
+        seq 91 "$last"
+        printf '%.*s' $((version % 18)) "one_7${digits:1}_"
+    } >a
+    commit
+done
+wanted=$(found --full-scan --no-state --config="$dir/rules.toml")
+is 'versions of a file are many findings' "$(($(wc -l <<<"$wanted") > 24))" 1
+agree 'versions of a file' "$wanted" --config="$dir/rules.toml"
+git repack -qadf --depth=3
+rm -rf "$XDG_STATE_HOME"
+agree 'versions of a file, packed' "$wanted" --config="$dir/rules.toml"
+
 # --- what nothing leads to, and what comes and goes ---
 
 same() { # name, wanted; options: as without a state

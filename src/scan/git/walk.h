@@ -47,7 +47,7 @@ struct weir__git_object {
     bool has_base;  /* the object entered at depth - 1 is its base, and delta is how it was made */
     const uint8_t *base;
     size_t base_length;
-    const uint8_t *delta; /* pack_delta.h; has been checked */
+    const uint8_t *delta; /* pack_delta.h; has been checked. NULL: the base is like it, no more */
     size_t delta_length;
     uint64_t offset; /* in the pack */
 };

@@ -139,6 +139,39 @@ static struct weir__git_store *open_store(const struct weir__scan_repo *repo)
     return result < 0 ? NULL : store;
 }
 
+/* The last object that was looked at, which the next one may be a version of: then that is scanned
+ * by what is known of this one. */
+struct last {
+    struct weir__buffer bytes;
+    uint32_t turn, depth;
+    bool is_there;
+};
+
+static void set_base(struct weir__git_object *object, const struct last *last, uint32_t turn)
+{
+    if (!last->is_there || last->turn != turn)
+        return;
+    object->has_base = true;
+    object->depth = last->depth + 1;
+    object->base = (const uint8_t *)weir__buffer_text(&last->bytes);
+    object->base_length = weir__buffer_length(&last->bytes);
+}
+
+/* With a limit of memory there is room for one object. */
+static void keep(struct last *last, const struct weir__scan_worker *w,
+                 const struct weir__git_object *object, struct weir__buffer *bytes, uint32_t turn)
+{
+    struct weir__buffer other = last->bytes;
+    last->is_there = object->type == WEIR__GIT_BLOB && object->length <= WEIR__TEXT_MAX &&
+                     w->run->options->history_bytes == 0;
+    if (!last->is_there)
+        return;
+    last->bytes = *bytes;
+    last->turn = turn;
+    last->depth = object->depth;
+    *bytes = other;
+}
+
 void weir__scan_again_few(struct weir__scan_worker *w, struct weir__scan_repo *repo, uint32_t part,
                           uint32_t parts)
 {
@@ -146,7 +179,9 @@ void weir__scan_again_few(struct weir__scan_worker *w, struct weir__scan_repo *r
     /* The leader waits, and nobody else is at work: what he may build with is theirs as well. */
     bool is_lent = parts == 1;
     struct weir__buffer bytes;
+    struct last last = {.is_there = false};
     weir__buffer_init(&bytes, repo->shard_bytes);
+    weir__buffer_init(&last.bytes, repo->shard_bytes);
     for (uint32_t i = 0; i < weir__git_set_count(&repo->suspects); i++) {
         struct weir__scan_few few = repo->few ? repo->few[i] : (struct weir__scan_few){i, i};
         if (few.turn % parts != part)
@@ -160,10 +195,13 @@ void weir__scan_again_few(struct weir__scan_worker *w, struct weir__scan_repo *r
             continue;
         object.bytes = (const uint8_t *)weir__buffer_text(&bytes);
         object.length = weir__buffer_length(&bytes);
+        set_base(&object, &last, few.turn);
         if (weir__scan_look_second(w, repo, &object) < 0)
             break;
+        keep(&last, w, &object, &bytes, few.turn);
     }
     weir__buffer_fini(&bytes);
+    weir__buffer_fini(&last.bytes);
     if (is_lent)
         return;
     weir__scan_repo_doubt(w, repo, store);

@@ -26,6 +26,9 @@
 /* Steps of a delta; beyond them it is hardly like its base. */
 #define STEPS_MAX 65536u
 
+/* Bytes of two texts that are compared at once. */
+#define COMPARED 64u
+
 /* With a limit of memory a trace that takes more is forgotten: 1.6 MiB are those of all depths. */
 #define TRACE_BYTES (26u << 10)
 
@@ -124,6 +127,23 @@ static void note_seen(struct weir__scan_worker *w, struct weir__scan_repo *repo,
 
 /* --- the first look --- */
 
+static bool add_copy(struct weir__scan_hand *hand, size_t count, size_t to, uint64_t from,
+                     uint64_t length)
+{
+    if (count == hand->copies_room) {
+        size_t room = count ? 2 * count : 256;
+        struct weir__copied *copies =
+            count < STEPS_MAX ? weir__base_realloc(hand->copies, room, sizeof(*copies)) : NULL;
+        if (!copies)
+            return false;
+        hand->copies = copies;
+        hand->copies_room = room;
+    }
+    hand->copies[count] = (struct weir__copied){
+        .to = (uint32_t)to, .from = (uint32_t)from, .length = (uint32_t)length};
+    return true;
+}
+
 /* The steps that copy, and whether a NUL is among the other bytes. False: there are too many, or no
  * memory. */
 static bool read_copies(struct weir__scan_hand *hand, const struct weir__git_object *object,
@@ -136,24 +156,39 @@ static bool read_copies(struct weir__scan_hand *hand, const struct weir__git_obj
     if (weir__git_delta_init(&delta, object->delta, object->delta_length) < 0)
         return false;
     while (weir__git_delta_next(&delta, &step) > 0) {
-        if (step.is_copy) {
-            if (count == hand->copies_room) {
-                size_t room = count ? 2 * count : 256;
-                struct weir__copied *copies =
-                    count < STEPS_MAX ? weir__base_realloc(hand->copies, room, sizeof(*copies))
-                                      : NULL;
-                if (!copies)
-                    return false;
-                hand->copies = copies;
-                hand->copies_room = room;
-            }
-            hand->copies[count++] = (struct weir__copied){
-                .to = (uint32_t)at, .from = (uint32_t)step.from, .length = (uint32_t)step.length};
-        } else {
+        if (!step.is_copy)
             *ret_has_nul = *ret_has_nul || memchr(step.bytes, '\0', step.length);
-        }
+        else if (!add_copy(hand, count++, at, step.from, step.length))
+            return false;
         at += step.length;
     }
+    *ret_count = count;
+    return true;
+}
+
+/* Of one that is like its base, and nobody knows how it was made: what both begin and end with. */
+static bool find_copies(struct weir__scan_hand *hand, const struct weir__git_object *object,
+                        size_t *ret_count, bool *ret_has_nul)
+{
+    const uint8_t *one = object->bytes, *other = object->base;
+    size_t least = object->length < object->base_length ? object->length : object->base_length;
+    size_t begin = 0, end = 0, count = 0;
+    while (least - begin >= COMPARED && memcmp(one + begin, other + begin, COMPARED) == 0)
+        begin += COMPARED;
+    while (begin < least && one[begin] == other[begin])
+        begin++;
+    one += object->length;
+    other += object->base_length;
+    least -= begin;
+    while (least - end >= COMPARED &&
+           memcmp(one - end - COMPARED, other - end - COMPARED, COMPARED) == 0)
+        end += COMPARED;
+    while (end < least && one[-1 - (ptrdiff_t)end] == other[-1 - (ptrdiff_t)end])
+        end++;
+    *ret_has_nul = memchr(object->bytes + begin, '\0', object->length - begin - end) != NULL;
+    if ((begin > 0 && !add_copy(hand, count++, 0, 0, begin)) ||
+        (end > 0 && !add_copy(hand, count++, object->length - end, object->base_length - end, end)))
+        return false;
     *ret_count = count;
     return true;
 }
@@ -187,7 +222,7 @@ static bool find_edit(struct weir__scan_worker *w, const struct weir__git_object
     if (w->run->options->is_full || !object->has_base || base->depth + 1 != object->depth ||
         !base->trace.is_known || !is_same_path(base->path, path) ||
         base->trace.length != object->base_length ||
-        !read_copies(hand, object, &ret_edit->count, ret_has_nul))
+        !(object->delta ? read_copies : find_copies)(hand, object, &ret_edit->count, ret_has_nul))
         return false;
     ret_edit->base = &base->trace;
     ret_edit->copies = hand->copies;
