@@ -14,6 +14,9 @@ __attribute__((malloc, warn_unused_result)) void *weir__base_alloc(size_t count,
 __attribute__((warn_unused_result)) void *weir__base_realloc(void *memory, size_t count,
                                                              size_t size);
 
+/* New memory of so many bytes, which is all zeros, is written to. */
+void weir__base_touch(void *memory, size_t size);
+
 /* Accepts NULL. */
 void weir__base_free(void *memory);
 

@@ -35,6 +35,11 @@ int weir__flanks_new(struct weir__scanner *scanner)
     return 0;
 }
 
+void weir__flanks_touch(struct weir__scanner *scanner)
+{
+    weir__base_touch(scanner->flanks, scanner->engine->anchors_count * sizeof(*scanner->flanks));
+}
+
 void weir__flanks_free(struct weir__scanner *scanner)
 {
     for (uint32_t i = 0; scanner->flanks && i < scanner->engine->anchors_count; i++) {

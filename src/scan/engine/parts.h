@@ -448,8 +448,8 @@ struct weir__scanner {
     uint64_t decode_left;
     bool is_decode_by_size; /* there is more for more bytes */
     struct weir__scan_result result;
-    bool is_open, is_path_allowed;
-    bool is_path_known; /* else the path is "" */
+    bool is_open, is_path_allowed, is_begun; /* some object was */
+    bool is_path_known;                      /* else the path is "" */
     /* its bytes */
     const char *bytes; /* of the segment: the room, or a text that was handed in */
     size_t length, capacity;
@@ -579,6 +579,7 @@ void weir__show(struct weir__scanner *scanner, const struct weir__match *match,
 WEIR_MUST_USE int weir__flanks_new(struct weir__scanner *scanner);
 /* Accepts what was not made. */
 void weir__flanks_free(struct weir__scanner *scanner);
+void weir__flanks_touch(struct weir__scanner *scanner);
 /* Which of the first 64 rules of an anchor, and of those that are wanted, may have a match of which
  * the hit that ends at `to` in the view at hand is the literal: a bit each. */
 uint64_t weir__flank_rules(struct weir__scanner *scanner, uint32_t anchor, size_t to,

@@ -347,6 +347,7 @@ static int copy_commit(struct weir__scanner *scanner, const char *commit)
 int weir__scanner_begin(struct weir__scanner *scanner, const struct weir__object *object)
 {
     scanner->is_open = false;
+    scanner->is_begun = true;
     weir__buffer_truncate(&scanner->path, 0);
     scanner->is_path_known = object->path != NULL;
     if (weir__buffer_puts(&scanner->path, object->path ? object->path : "") < 0 ||

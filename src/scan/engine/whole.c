@@ -9,10 +9,13 @@
 
 #include <weir/error.h>
 
+#include "alloc.h"
 #include "binding.h"
 #include "parts.h"
 
 #include "banned.h"
+
+#define TOUCH_FROM 4096u /* bytes of a text that has more than a few hits */
 
 /* --- what is found out --- */
 
@@ -74,6 +77,19 @@ void weir__text_match(struct weir__scanner *scanner, const struct weir__match *m
 
 /* --- scanning --- */
 
+/* Tables that are asked for each hit and written to then, as long as all of them are zeros. New
+ * memory that is read first is one page of zeros for all of it, and when it is written to, all
+ * threads are stopped for a moment: for each page that takes several times as long as to write to
+ * it at once. */
+static void touch_tables(struct weir__scanner *scanner)
+{
+    const struct weir__engine *engine = scanner->engine;
+    weir__base_touch(scanner->echoes, engine->count * sizeof(*scanner->echoes));
+    weir__base_touch(scanner->idle, engine->anchors_count * sizeof(*scanner->idle));
+    weir__base_touch(scanner->windows, engine->anchors_count * sizeof(*scanner->windows));
+    weir__flanks_touch(scanner);
+}
+
 static int scan(struct weir__scanner *scanner, const struct weir__object *object,
                 const struct weir__text *text, const struct weir__edit *edit)
 {
@@ -130,6 +146,8 @@ int weir__scanner_text(struct weir__scanner *scanner, const struct weir__object 
                        const struct weir__text *text, struct weir__scan_result *ret_result)
 {
     int result = 0;
+    if (!scanner->is_begun && text->length >= TOUCH_FROM)
+        touch_tables(scanner);
     if (text->trace)
         text->trace->is_known = false;
     if (text->length > WEIR__TEXT_MAX)
