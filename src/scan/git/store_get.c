@@ -14,6 +14,11 @@
 
 #include "banned.h"
 
+/* Of a long chain of deltas as many objects are kept at its end, and each of so many before those;
+ * and all that are small. */
+#define KEPT_EACH  8u
+#define KEPT_SMALL (16u << 10)
+
 struct built {
     uint8_t *memory; /* to be freed; NULL: the bytes are borrowed from the cache */
     const uint8_t *bytes;
@@ -277,6 +282,14 @@ static void let_go(struct weir__git_store *store, struct built *built)
     built->memory = NULL;
 }
 
+/* Whether what was built on the way to an object is kept, so many steps before it. New memory takes
+ * as long as a step does, and what is asked for next is mostly close to what was asked for before:
+ * with each eighth one it is eight steps away at most. */
+static bool is_worth_keeping(const struct built *built, size_t left)
+{
+    return built->length < KEPT_SMALL || left < KEPT_EACH || left % KEPT_EACH == 0;
+}
+
 static int build(struct getting *get, struct weir__git_place *place, struct built *ret_built)
 {
     struct built built = {.memory = NULL};
@@ -289,6 +302,8 @@ static int build(struct getting *get, struct weir__git_place *place, struct buil
         struct weir__git_place at = {.row = link.row, .offset = link.offset};
         struct built next = {.memory = NULL};
         result = step_up(get, &at, &built, &next);
+        if (!is_worth_keeping(&built, get->links))
+            built.row = WEIR__GIT_NONE;
         let_go(get->store, &built);
         next.crossed += link.is_crossing;
         built = next;
