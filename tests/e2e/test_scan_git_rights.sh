@@ -167,6 +167,13 @@ hides 'a folder .git that may be listed' 'chmod 444 .' 'chmod 755 "$dir/tree/r/.
     '' "*cannot look into '*/r/.git': $denied"
 hides 'the working tree' 'chmod 0 ..' 'chmod 755 "$dir/tree/r"' '' "*cannot look into '*/r': $denied"
 hides 'the objects' 'chmod 0 objects' 'chmod 755 objects' '' "*cannot read '*/r/.git/objects': $denied"
+hides 'objects that may be listed' 'chmod 444 objects' 'chmod 755 objects' '' "*cannot read '*/r/.git/objects': $denied"
+hides 'objects of a lender that may be listed' 'chmod 444 ../../lender/.git/objects' 'chmod 755 ../../lender/.git/objects' \
+    "$borrowed" "*: the folder '*/lender/.git/objects', which it borrows from, cannot be used: $denied"
+begin_rights
+chmod 111 objects ../../lender/.git/objects
+scan_as
+is 'objects that may be searched are all found' "$status $(summary complete) $(found)" "1 true $all"
 what=linked
 hides 'what a file .git names' 'chmod 0 worktrees/linked' 'chmod 755 worktrees/linked' \
     '' "*cannot look into '*/r/.git/worktrees/linked': $denied"

@@ -30,10 +30,12 @@ static bool is_known(const struct weir__git_store *store, const struct stat *st)
 static int add(struct weir__git_store *store, const char *path)
 {
     struct stat st;
-    int fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+    /* It need not be listed: what is in it has names that are known. */
+    int fd = weir__sys_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
     if (fd < 0)
         return weir_error_from_errno(errno);
-    if (weir__sys_fstat(fd, &st) < 0) {
+    /* But it must be searched, or each folder in it would be told for itself. */
+    if (weir__sys_fstatat(fd, ".", &st, 0) < 0) {
         int result = weir_error_from_errno(errno);
         weir__sys_close(fd);
         return result;
