@@ -40,7 +40,8 @@ int weir__git_loose_is_there(int objects, const struct weir__git_id *id, size_t 
     struct stat st;
     name_of(id, id_size, name);
     if (weir__sys_fstatat(objects, name, &st, 0) < 0)
-        return errno == EACCES ? -WEIR_E_DENIED : -WEIR_E_NOT_FOUND;
+        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? -WEIR_E_NOT_FOUND
+                                                                     : weir_error_from_errno(errno);
     return S_ISREG(st.st_mode) ? 0 : -WEIR_E_NOT_FOUND;
 }
 

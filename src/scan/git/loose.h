@@ -19,7 +19,7 @@ struct weir__git_loose {
     enum weir__git_type type;
 };
 
-/* NotFound; Denied: its folder may not be searched, so nobody knows. */
+/* NotFound; Denied, Io: its folder cannot be searched, so nobody knows. */
 WEIR_MUST_USE int weir__git_loose_is_there(int objects, const struct weir__git_id *id,
                                            size_t id_size);
 
