@@ -231,4 +231,39 @@ finds 'but what was fetched' 1 "tag:v1 $tag||reflog"
 echo noise >.git/refs/tags/v1
 finds 'or a ref that is broken' 1 "tag:v1 $tag||unknown"
 
+# --- what a branch has is told with a commit of that branch, whatever logs and stashes still know ---
+
+at() { GIT_COMMITTER_DATE="$1 +0000" git "${@:2}"; }
+begin
+echo "k = $pat" >s
+git add s
+at 1600000000 commit -qm first
+dead=$(git rev-parse HEAD)
+at 1600000100 commit -q --amend -m second
+id=$(git rev-parse HEAD:s)
+finds 'a commit that was amended' 1 "s $id|$(git rev-parse HEAD)|"
+git reset -q --hard HEAD~
+finds 'when no branch has it, the older one, and how it is reached' 1 "s $id|$dead|reflog"
+begin
+echo "k = $pat" >s
+git add s
+at 1600000000 stash -q
+git stash apply -q
+at 1600000100 commit -qam second
+id=$(git rev-parse HEAD:s)
+finds 'a stash that was committed' 1 "s $id|$(git rev-parse HEAD)|"
+begin
+echo "k = $pat" >s
+git add s
+git commit -qm third
+commit=$(git rev-parse HEAD)
+printf '[extend]\nuseDefault = true\n[allowlist]\ncommits = ["%s"]\n' "$commit" >"$dir/commits.toml"
+finds 'what an allowed commit has is not told as staged' 0 '' --config="$dir/commits.toml"
+git rm -q --cached s
+git commit -qm fourth
+git add s
+cp s t
+git add t
+finds 'what is staged elsewhere is' 1 "t $(git rev-parse :t)||staged" --config="$dir/commits.toml"
+
 finish

@@ -144,7 +144,11 @@ static int mark_staged(struct weir__git_attribute *a, uint32_t number, const cha
                        size_t length, uint32_t place)
 {
     a->found[number].is_staged = true;
-    return weir__found_add(a, number, path, length, place);
+    /* The index has nearly all that the last commit has: that is no look of its own, which what is
+     * said about the commit would not be about. */
+    return weir__found_has(a, number, path, length)
+               ? 0
+               : weir__found_add(a, number, path, length, place);
 }
 
 static int mark_ref(struct weir__git_attribute *a, uint32_t number, const char *ref)

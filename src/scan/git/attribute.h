@@ -6,10 +6,12 @@
  *     weir__git_attribute_result(a, number, &result)
  *
  * A commit brings a blob when its tree has it at a path at which none of its parents has it; what
- * only a merge has is brought by the merge. The first commit is the oldest of these by commit time;
- * of the same second, the one that stands first in the order of the history (parents before
- * children). This is what `git log --all --find-object=ID --reverse` names first, unless clocks
- * went wrong, where git follows its own walk. The paths of a blob are all at which some commit of
+ * only a merge has is brought by the merge. The first commit is the oldest of these by commit time,
+ * of those that a ref leads to if there are such, else of a stash, of notes, of a log; of the same
+ * second, the one that stands first in the order of the history (parents before
+ * children). This is what `git log --exclude=refs/stash --exclude=refs/notes --all
+ * --find-object=ID --reverse` names first, unless clocks went wrong, where git follows its own
+ * walk. The paths of a blob are all at which some commit of
  * the history brought it, which are all at which it ever lay.
  *
  * Looks: whoever scans a blob may find something else at another path, or as part of another
@@ -150,7 +152,7 @@ void weir__git_attribute_extend(struct weir__git_attribute *attribute, const uin
 WEIR_MUST_USE int weir__git_attribute_ref(struct weir__git_attribute *attribute, const char *ref,
                                           const struct weir__git_id *id, enum weir__git_type type);
 
-/* An entry of the index. */
+/* An entry of the index, after the commits: what one of them has there is not staged there. */
 WEIR_MUST_USE int weir__git_attribute_staged(struct weir__git_attribute *attribute,
                                              const struct weir__git_index_entry *entry);
 

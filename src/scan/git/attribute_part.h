@@ -173,6 +173,9 @@ void weir__looks_fini(struct weir__found *found);
 
 /* A path as it is kept; NULL: no memory. */
 char *weir__path_copy(const char *path, size_t length);
+/* Whether a commit that was looked at has brought it there, or a ref or an index has it. */
+bool weir__found_has(const struct weir__git_attribute *a, uint32_t number, const char *path,
+                     size_t length);
 /* A path of a blob. place: of the commit that brought it, or WEIR__GIT_SET_NONE. */
 WEIR_MUST_USE int weir__found_add(struct weir__git_attribute *a, uint32_t number, const char *path,
                                   size_t length, uint32_t place);

@@ -87,6 +87,21 @@ static int count_path(struct weir__git_attribute *a, uint32_t number, uint64_t h
     return 0;
 }
 
+/* Without a mark, of whoever it was. */
+bool weir__found_has(const struct weir__git_attribute *a, uint32_t number, const char *path,
+                     size_t length)
+{
+    const struct weir__counted *counted = &a->counted;
+    if (counted->slots_count == 0 || length >= WEIR__GIT_SHOWN_PATH_MAX)
+        return false;
+    uint64_t hash = hash_of(number, path, length, 0);
+    size_t at = hash & (counted->slots_count - 1);
+    while (counted->slots[at].hash &&
+           (counted->slots[at].hash != hash || counted->slots[at].number != number))
+        at = (at + 1) & (counted->slots_count - 1);
+    return counted->slots[at].hash != 0;
+}
+
 /* --- keeping --- */
 
 char *weir__path_copy(const char *path, size_t length)

@@ -140,7 +140,8 @@ bool weir__git_history_tree(const struct weir__git_history *history, uint32_t nu
 bool weir__git_history_parent(const struct weir__git_history *history, uint32_t number,
                               uint64_t *at, uint32_t *ret_parent);
 
-/* The numbers of the set by commit time, the oldest first; of the same second, parents before their
+/* The numbers of the set: those that a ref leads to, then what only a stash, notes or logs know; of
+ * each by commit time, the oldest first; of the same second, parents before their
  * children, else in an order that depends on the starts alone. Freed by weir__base_free(). NULL
  * when there are none. Takes 40 bytes a commit of the set while it works, which are not counted
  * above. */

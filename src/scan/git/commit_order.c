@@ -1,4 +1,7 @@
-/* commit_order.c - the commits of the set, the oldest first.
+/* commit_order.c - the commits of the set, the oldest first: those that a ref leads to, then what
+ * only stashes, notes and logs know, each by itself, since a commit that was amended or rebased is
+ * older than what has come in its place. Whatever leads to a commit leads to its parents, so that
+ * none of these comes behind it.
  *
  * Times come from many clocks, and many commits have the same second: among those, parents are to
  * stand before their children. So the set is first put in an order of descent, by taking away,
@@ -14,13 +17,15 @@
 
 struct place {
     int64_t time;
-    uint32_t rank;
+    uint32_t kind : 3, rank : 29; /* memory has room for fewer */
     uint32_t number;
 };
 
 static int compare(const void *a, const void *b)
 {
     const struct place *left = a, *right = b;
+    if (left->kind != right->kind)
+        return left->kind < right->kind ? -1 : 1;
     if (left->time != right->time)
         return left->time < right->time ? -1 : 1;
     return left->rank < right->rank ? -1 : left->rank > right->rank;
@@ -59,6 +64,17 @@ static uint32_t descend(const struct weir__git_history *history, uint32_t *child
     return count;
 }
 
+/* The first that is said of it in enum weir__git_start. */
+static uint32_t kind_of(const struct weir__git_history *history, uint32_t number)
+{
+    uint32_t kinds = weir__git_history_kind(history, number), kind = 0;
+    static const unsigned starts[] = {WEIR__GIT_START_REF, WEIR__GIT_START_STASH,
+                                      WEIR__GIT_START_NOTES, WEIR__GIT_START_LOG};
+    while (kind < sizeof(starts) / sizeof(starts[0]) && kinds != starts[kind])
+        kind++;
+    return kind;
+}
+
 int weir__git_history_order(const struct weir__git_history *history, uint32_t **ret_order,
                             uint32_t *ret_count)
 {
@@ -80,7 +96,8 @@ int weir__git_history_order(const struct weir__git_history *history, uint32_t **
     count_children(history, children);
     count = descend(history, children, places);
     for (uint32_t i = 0; i < count; i++) {
-        places[i].rank = count - i;
+        places[i].rank = (count - i) & 0x1fffffff;
+        places[i].kind = kind_of(history, places[i].number) & 7;
         places[i].time = weir__git_history_time(history, places[i].number);
     }
     qsort(places, count, sizeof(*places), compare);
