@@ -265,4 +265,17 @@ git commit -q --allow-empty -m other
 scan
 is 'another one in its place has nothing of it' "$status $(summary complete) $(places)" '0 true '
 
+# --- a pack without an index: what is in it is not missing ---
+
+begin
+leak
+git repack -adq
+idx=$(echo .git/objects/pack/*.idx)
+mv "$idx" "$dir/idx"
+same 'a pack has no index' '*has no index: git index-pack makes one'
+is 'and that is all' "$(gaps | wc -l)" 1
+mv "$dir/idx" "$idx"
+scan
+is 'it has one again' "$status $(summary complete) $(places)" '1 true late.c'
+
 finish

@@ -250,9 +250,13 @@ complete 'a loose object was packed meanwhile'
 begin
 id=$(echo unreachable | git hash-object -w --stdin)
 vanish
+complete 'it is in no pack, and nothing leads to it: it may have been pruned'
+begin
+id=$(git rev-parse HEAD:src/a1.c)
+vanish
 scan
-is 'it is in no pack' "$status $(summary complete)" '3 false'
-has_gap 'which is told' "*object $id: $lacks$cure"
+is 'a branch leads to it' "$status $(summary complete)" '3 false'
+has_gap 'which is told' "*object $id: it is missing: 'src/a1.c' of commit *$cure"
 
 # --- names ---
 

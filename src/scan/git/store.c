@@ -49,6 +49,11 @@ int weir__git_store_add_flaw(struct weir__git_store *store, const char *format, 
     return weir__buffer_append(&store->flaws, text, strlen(text) + 1);
 }
 
+void weir__git_store_doubt(struct weir__git_store *store)
+{
+    store->has_unknown = true;
+}
+
 static int begin(struct weir__git_store *store, const char *path)
 {
     int result = weir__git_store_find(store, path);

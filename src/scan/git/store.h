@@ -101,6 +101,9 @@ void weir__git_store_facts(const struct weir__git_store *store,
 void weir__git_store_each_flaw(const struct weir__git_store *store,
                                void (*fn)(void *arg, const char *text), void *arg);
 
+/* Something of it is there that nobody can look into: what is found nowhere is not missing. */
+void weir__git_store_doubt(struct weir__git_store *store);
+
 /* Of the last call that failed: names the object and the pack, says why. */
 const char *weir__git_store_problem(const struct weir__git_store *store);
 

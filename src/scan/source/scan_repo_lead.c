@@ -81,6 +81,7 @@ static void tell_unindexed(struct weir__scan_repo *repo)
                  " packs, %.120s.pack among them, have no index: git index-pack makes one",
                  count, stem);
     weir__scan_repo_problem(repo, text);
+    weir__git_store_doubt(repo->store);
 }
 
 /* What keeps it from that is told. */

@@ -226,7 +226,7 @@ void weir__scan_mention_gone(struct weir__scan_worker *w, struct weir__scan_repo
                              const struct weir__git_id *id)
 {
     weir_lock_acquire(&repo->lock);
-    int result = put(repo, id, WEIR__SUSPECT_REACHED | WEIR__SUSPECT_LINKED);
+    int result = put(repo, id, 0); /* it may have been pruned: who names it says what it is */
     weir_lock_release(&repo->lock);
     if (result < 0)
         weir__scan_repo_tell(w, repo, id, "cannot read all of the history of",
