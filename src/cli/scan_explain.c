@@ -141,9 +141,10 @@ static void explain_repos(const struct weir__scan_limits *limits)
               limits->sched.submitted - limits->large_jobs, limits->repos_refused, side->held.most,
               limits->leaders);
     weir__log(WEIR__LOG_INFO,
-              "limits: repositories: %" PRIu64 " small ones, at most %" PRIu64
-              " others waited at once to leave something to these",
-              limits->small, limits->waited_most);
+              "limits: repositories: %" PRIu64
+              " small ones; others, to leave something to such: %" PRIu64
+              " waited, at most %" PRIu64 " at once",
+              limits->small, limits->waited, limits->waited_most);
     explain_devices("repositories", &side->held);
     explain_bytes("repositories", "scan ring", side->held.ring_most, side->pool.scan_ring_total);
     explain_bytes("repositories", "delta cache", side->held.delta_most,

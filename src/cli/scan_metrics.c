@@ -62,6 +62,7 @@ static const struct family {
       MOST(small, "repositories_small", "Small repositories, which do not wait for large ones."),
       MOST(waiting, "repositories_waiting",
            "Other repositories that wait now, to leave something to small ones."),
+      MOST(waited, "repositories_waited", "Other repositories that waited so, in all."),
       MOST(waited_most, "repositories_waited_most",
            "Other repositories that waited so at once, at most."),
       MOST(repos_refused, "repositories_refused",

@@ -168,13 +168,13 @@ for i in 1 2 3; do
 done
 scan --find-repos=. --threads=2 --device-slots=.=3
 is 'large repositories and small ones' "$(places | wc -l) $(summary complete)" '8 true'
-explained 'small ones are told apart' 'repositories: 3 small ones, at most [0-3] others waited at once to leave something to these'
+explained 'small ones are told apart' 'repositories: 3 small ones; others, to leave something to such: [0-3] waited, at most [0-3] at once'
 explained 'and a slot is left to them' 'repositories: .*: at most [1-3] of 3 slots held, [0-9]+ waited, 0 refused'
 scan --find-repos=. --threads=2 --device-slots=.=1
 is 'with one slot all wait for it' "$(places | wc -l) $(summary complete)" '8 true'
 explained 'one at a time' 'repositories: .*: at most 1 of 1 slots held, [1-9][0-9]* waited, 0 refused'
 scan --find-repos=. --threads=2 --delta-cache=100M
-explained 'with little memory nobody is small' 'repositories: 0 small ones, at most 0 others waited at once to leave something to these'
+explained 'with little memory nobody is small' 'repositories: 0 small ones; others, to leave something to such: 0 waited, at most 0 at once'
 is 'and all are scanned' "$(places | wc -l) $(summary complete)" '8 true'
 # Thousands of loose objects are no small repository.
 git init -q -b main loose
@@ -185,7 +185,7 @@ git commit -qm loose
 cd ..
 rm -rf large? small?
 scan --find-repos=. --threads=2
-explained 'nor is one with many loose objects' 'repositories: 0 small ones, .*'
+explained 'nor is one with many loose objects' 'repositories: 0 small ones; .*'
 
 # --- a repository that can never fit ---
 

@@ -51,7 +51,9 @@ static inline const char *weir__git_get_problem(int error)
 {
     return error == -WEIR_E_NOT_FOUND ? WEIR__GIT_MISSING WEIR__GIT_MISSING_CURE
            : error == -WEIR_E_CORRUPT ? "it is damaged, or lies where nothing can be read"
-                                      : weir_error_text(error);
+           : error == -WEIR_E_TOO_LARGE
+               ? "it takes more memory than there is for it: raise --max-memory, or --delta-cache"
+               : weir_error_text(error);
 }
 
 /* "commit", "tree", "blob", "tag"; "object" for any other number. */

@@ -167,7 +167,7 @@ static int init_limits(struct weir__scan *run)
         run->has_bytes = result == 0;
     }
     struct weir_queue_options queue = {.item_size = sizeof(struct weir__job *),
-                                       .capacity = (uint64_t)run->threads + 1};
+                                       .capacity = run->threads + 1 + weir__scan_line_shards(run)};
     if (result == 0) {
         result = weir_queue_init(&run->jobs, "scan-jobs", &queue);
         run->has_queue = result == 0;

@@ -222,7 +222,7 @@ struct weir__scan_limits {
     uint32_t leaders;                         /* of repositories */
     uint64_t small;                           /* repositories that did not wait for large ones */
     uint64_t waiting;                         /* of the others, now, so that they do not have to */
-    uint64_t waited_most;                     /* at once */
+    uint64_t waited, waited_most;             /* in all, at once */
     uint64_t large; /* repositories with objects that are too large for a shard, and came last */
     uint64_t large_jobs; /* that are in the line once more for these */
     uint64_t large_most; /* that waited at once before they could be in that */

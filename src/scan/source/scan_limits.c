@@ -114,6 +114,7 @@ void weir__scan_read_limits(struct weir__scan *run, struct weir__scan_limits *re
     ret_limits->leaders = weir__scan_line_leaders(repos);
     ret_limits->small = repos->small;
     ret_limits->waiting = repos->heavy.waiting;
+    ret_limits->waited = repos->heavy.waited;
     ret_limits->waited_most = repos->heavy.waiting_most;
     ret_limits->plans_most = repos->plans_most;
     ret_limits->large = repos->large_all;

@@ -169,7 +169,7 @@ struct weir__scan_line {
 struct weir__scan_heavy {
     uint64_t now;
     uint64_t ring_bytes, delta_bytes, spills;
-    uint64_t waiting, waiting_most;
+    uint64_t waiting, waiting_most, waited;
 };
 
 /* Repositories of the run (scan_repo.h). */

@@ -52,7 +52,7 @@ int weir__scan_repos_init(struct weir__scan *run)
     repos->has_states = options->has_state &&
                         weir__git_states_open(&repos->states, secure_getenv("XDG_STATE_HOME"),
                                               secure_getenv("HOME"), 0, repos->why_stateless) == 0;
-    repos->leaders = options->repos_max ? options->repos_max : run->threads + 1;
+    repos->leaders = weir__scan_line_heavy(run);
     repos->live_max = waiting;
     repos->has_small = weir__scan_share_has_small(options, config.delta_cache_bytes);
     const struct weir_sched_options sched = {

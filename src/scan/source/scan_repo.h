@@ -489,8 +489,13 @@ WEIR_MUST_USE int weir__scan_repo_slices(struct weir__scan_repo *repo, uint32_t 
 bool weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shard);
 
 /* --- scan_repo_line.c --- */
+/* Repositories that are not small and may be scanned at once. */
+uint32_t weir__scan_line_heavy(const struct weir__scan *run);
 /* Threads that lead: as many as those that are not small may have, and some for small ones. */
 uint32_t weir__scan_line_leaders(const struct weir__scan_repos *repos);
+/* Shards of all repositories that can be somewhere at once: the queue has room for them, so that
+ * each goes back into it when its turn is over. */
+uint64_t weir__scan_line_shards(const struct weir__scan *run);
 /* Admits the repository, in its turn; it may be over when this returns. True: one for its large
  * objects was refused, and weir__scan_large_next() is to be called. */
 bool weir__scan_line_add(struct weir__scan_repo *repo);
@@ -627,9 +632,10 @@ struct weir__scan_origin {
 };
 /* Finds out where all suspects come from. */
 WEIR_MUST_USE int weir__scan_origins_find(struct weir__scan_repo *repo);
-/* Some of the commits, by a thread that scans. store: of the thread. */
+/* Some of the commits, by a thread that scans. store: of the thread; or NULL, and why it is. */
 void weir__scan_origins_slice(struct weir__scan_worker *w, struct weir__scan_repo *repo,
-                              struct weir__git_store *store, uint32_t from, uint32_t until);
+                              struct weir__git_store *store, int unopened, uint32_t from,
+                              uint32_t until);
 /* Accepts NULL. */
 void weir__scan_origins_free(struct weir__scan_origins *origins);
 /* What was found out about a suspect that is a blob or a commit. suspect: a thread that scans has a

@@ -33,9 +33,21 @@
 #define SPARE_PART       8u
 #define SPARE_SLOTS_FROM 3u
 
+uint32_t weir__scan_line_heavy(const struct weir__scan *run)
+{
+    return run->options->repos_max ? run->options->repos_max : run->threads + 1;
+}
+
 uint32_t weir__scan_line_leaders(const struct weir__scan_repos *repos)
 {
-    return repos->leaders + SMALL_LEADERS;
+    return repos->leaders + (repos->has_small ? SMALL_LEADERS : 0);
+}
+
+uint64_t weir__scan_line_shards(const struct weir__scan *run)
+{
+    if (run->options->history == WEIR__SCAN_NO_HISTORY)
+        return 0;
+    return (uint64_t)run->threads * (weir__scan_line_heavy(run) + SMALL_LEADERS);
 }
 
 /* Where nobody can be small nobody waits for that. */
@@ -162,6 +174,7 @@ static void join(struct weir__scan_repo *repo)
     line->last = repo;
     repo->line = line;
     repos->heavy.waiting++;
+    repos->heavy.waited += waits;
     if (waits && repos->heavy.waiting_most < repos->heavy.waiting)
         repos->heavy.waiting_most = repos->heavy.waiting;
     weir_lock_release(&run->lock);

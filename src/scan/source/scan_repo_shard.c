@@ -398,6 +398,7 @@ struct visit {
     uint32_t next;
     struct weir__git_store *store; /* for bases that are elsewhere; opened when one is asked for */
     char problem[WEIR__GIT_PROBLEM_SIZE]; /* why it was not; empty: it was */
+    int unopened;                         /* likewise; 0: it was */
 };
 
 static int on_enter(void *arg, const struct weir__git_object *object)
@@ -438,8 +439,8 @@ static int on_trouble(void *arg, const struct weir__git_trouble *trouble)
     struct visit *visit = arg;
     char text[WEIR__SCAN_WHY_MAX];
     if (trouble->code == WEIR_E_NOT_FOUND && !visit->shard->pack) {
-        /* It was packed meanwhile: packs are listed afterwards. If it is in none of them, that is
-         * told. */
+        /* It was packed meanwhile: packs are listed afterwards. If it is in none of them, and
+         * something leads to it, that is told. */
         if (!visit->repo->is_second)
             weir__scan_mention_gone(visit->w, visit->repo, &trouble->id);
         return 0;
@@ -506,8 +507,8 @@ static struct weir__git_store *store_of(void *arg)
     weir__scan_share_lookups(is_walking ? &share->each : &share->alone, &options);
     options.has_no_midx = visit->repo->is_midx_told;
     options.is_listed_late = true; /* most shards look for nothing */
-    if (!visit->store && weir__git_store_open(&visit->store, path, &options, visit->problem) < 0)
-        visit->store = NULL;
+    if (!visit->store)
+        visit->unopened = weir__git_store_open(&visit->store, path, &options, visit->problem);
     return visit->store;
 }
 
@@ -585,7 +586,8 @@ bool weir__scan_shard(struct weir__scan_worker *w, struct weir__scan_shard *shar
     if (shard->part == WEIR__PART_FEW) {
         weir__scan_again_few(w, repo, shard->from, shard->until);
     } else if (shard->part == WEIR__PART_SLICE) {
-        weir__scan_origins_slice(w, repo, store_of(&visit), shard->from, shard->until);
+        struct weir__git_store *store = store_of(&visit);
+        weir__scan_origins_slice(w, repo, store, visit.unopened, shard->from, shard->until);
     } else {
         result = weir__scan_hand_begin(w, repo, shard->pack, store_of, &visit);
         if (result == 0)

@@ -34,7 +34,7 @@ static void tell_large(struct weir__scan_trace *trace, const struct weir__git_id
 {
     const struct weir__scan_repo *repo = trace->repo;
     char text[WEIR__SCAN_WHY_MAX], what[WEIR__GIT_HEX_SIZE + 32], hex[WEIR__GIT_HEX_SIZE];
-    snprintf(what, sizeof(what), "tree %s: its bytes", weir__git_id_hex(id, repo->id_size, hex));
+    snprintf(what, sizeof(what), "object %s: its bytes", weir__git_id_hex(id, repo->id_size, hex));
     bool is_leader = trace->store == repo->store;
     weir__scan_share_exceeded(repo, what,
                               is_leader ? repo->share.led.build : repo->share.alone.build, text);
@@ -88,13 +88,14 @@ void weir__scan_trace_problem(void *arg, const char *text)
 }
 
 void weir__scan_origins_slice(struct weir__scan_worker *w, struct weir__scan_repo *repo,
-                              struct weir__git_store *store, uint32_t from, uint32_t until)
+                              struct weir__git_store *store, int unopened, uint32_t from,
+                              uint32_t until)
 {
     struct weir__scan_origins *origins = repo->origins;
     struct weir__scan_trace trace = {.repo = repo, .w = w, .store = store};
     struct weir__git_attribute *fork = NULL;
-    int result = store ? weir__git_attribute_fork(&fork, origins->attribute, &trace, &trace)
-                       : -WEIR_E_NO_MEMORY;
+    int result =
+        store ? weir__git_attribute_fork(&fork, origins->attribute, &trace, &trace) : unopened;
     if (result == 0)
         result = weir__git_attribute_run(fork, from, until);
     weir_lock_acquire(&repo->lock);
