@@ -60,6 +60,17 @@ static int grow_counted(struct weir__counted *counted)
     return 0;
 }
 
+/* Where it is, or would be; there are slots. */
+static struct weir__counted_path *slot_of(const struct weir__counted *counted, uint32_t number,
+                                          uint64_t hash)
+{
+    size_t at = hash & (counted->slots_count - 1);
+    while (counted->slots[at].hash &&
+           (counted->slots[at].hash != hash || counted->slots[at].number != number))
+        at = (at + 1) & (counted->slots_count - 1);
+    return &counted->slots[at];
+}
+
 /* Its slot, NULL when there are too many. */
 static int count_path(struct weir__git_attribute *a, uint32_t number, uint64_t hash, bool is_marked,
                       struct weir__counted_path **ret_slot)
@@ -68,19 +79,16 @@ static int count_path(struct weir__git_attribute *a, uint32_t number, uint64_t h
     int error = grow_counted(counted);
     if (error)
         return error;
-    size_t at = hash & (counted->slots_count - 1);
-    while (counted->slots[at].hash &&
-           (counted->slots[at].hash != hash || counted->slots[at].number != number))
-        at = (at + 1) & (counted->slots_count - 1);
-    *ret_slot = &counted->slots[at];
-    if (counted->slots[at].hash)
+    struct weir__counted_path *slot = slot_of(counted, number, hash);
+    *ret_slot = slot;
+    if (slot->hash)
         return 0;
     if (counted->count == WEIR__GIT_PATHS_COUNTED) {
         a->found[number].has_more = true;
         *ret_slot = NULL;
         return 0;
     }
-    counted->slots[at] = (struct weir__counted_path){
+    *slot = (struct weir__counted_path){
         .hash = hash, .number = number, .look = WEIR__LOOK_UNKNOWN, .is_marked = is_marked};
     counted->count++;
     a->found[number].paths_total += !is_marked;
@@ -94,12 +102,7 @@ bool weir__found_has(const struct weir__git_attribute *a, uint32_t number, const
     const struct weir__counted *counted = &a->counted;
     if (counted->slots_count == 0 || length >= WEIR__GIT_SHOWN_PATH_MAX)
         return false;
-    uint64_t hash = hash_of(number, path, length, 0);
-    size_t at = hash & (counted->slots_count - 1);
-    while (counted->slots[at].hash &&
-           (counted->slots[at].hash != hash || counted->slots[at].number != number))
-        at = (at + 1) & (counted->slots_count - 1);
-    return counted->slots[at].hash != 0;
+    return slot_of(counted, number, hash_of(number, path, length, 0))->hash != 0;
 }
 
 /* --- keeping --- */
