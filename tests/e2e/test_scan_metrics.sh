@@ -82,7 +82,7 @@ mkdir files
 cp r/[123] files
 noise $((9 * MiB)) >noise
 tar -cf files/a.tar noise
-begin --device-slots=.=3 --spill-slots=5 files r
+begin --device-slots=.=3 --spill-slots=5 --threads=2 files r
 has 'files are counted' '^weir_scan_findings_total [1-9]'
 has 'and histories' '^weir_scan_repositories_total 1$'
 has 'what they hold' '^weir_pool_acquired_total\{pool="scan-repos"\} 1$'
@@ -90,6 +90,8 @@ has 'of which limits' '^weir_pool_delta_cache_capacity_bytes\{pool="scan-repos"\
 has 'at most' '^weir_scan_repositories_most 1$'
 has 'and which are small' '^weir_scan_repositories_small 1$'
 has 'and who waits for that' '^weir_scan_repositories_waited_most 0$'
+# Two shards of each of five, and three jobs more: where the line is full no shard gives way to others.
+has 'the line has room for the shards of all that are scanned at once' '^weir_queue_capacity\{queue="scan-jobs"\} 13$'
 has 'and of each disk' '^weir_slots_device_capacity\{slots="scan-repo-disks",device="[0-9:a-z]+"\} 3$'
 has 'so of archives' '^weir_slots_device_capacity\{slots="scan-disks",device="[0-9:a-z]+"\} 3$'
 has 'and who waited for it' '^weir_slots_device_enqueued_total\{slots="scan-disks",device="[0-9:a-z]+"\} 0$'
