@@ -56,6 +56,7 @@ WEIR_BEGIN_DECLS
     X(43, IO, "Io", "an input or output error", 500, 0, 3)                                         \
     X(44, DENIED, "Denied", "permission denied", 403, 0, 3)                                        \
     X(45, INTERNAL, "Internal", "a fault of ours", 500, 0, 3)                                      \
+    X(46, READ_ONLY, "ReadOnly", "it can be read, but not written", 503, 0, 3)                     \
     /* results of a whole run */                                                                   \
     X(60, FINDINGS, "Findings", "findings or differences", 409, 0, 1)                              \
     X(61, INCOMPLETE, "Incomplete", "some items failed", 500, 0, 3)                                \

@@ -20,7 +20,11 @@ struct weir__hash {
     uint64_t _state[256];
 };
 
+#define WEIR__HASH_KEY_SIZE 32
+
 void weir__hash_init(struct weir__hash *hash);
+/* With a key: who does not have it can neither make nor check the digest. */
+void weir__hash_init_keyed(struct weir__hash *hash, const unsigned char key[WEIR__HASH_KEY_SIZE]);
 void weir__hash_update(struct weir__hash *hash, const void *bytes, size_t count);
 /* May be followed by further updates: it is the digest of what came so far. */
 void weir__hash_final(const struct weir__hash *hash, unsigned char digest[WEIR__HASH_SIZE]);

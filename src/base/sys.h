@@ -147,6 +147,11 @@ static inline ssize_t weir__sys_pwrite(int fd, const void *bytes, size_t count, 
     return WEIR__SYS(ssize_t, pwrite(fd, bytes, count, at));
 }
 
+static inline ssize_t weir__sys_pwritev(int fd, const struct iovec *parts, int count, off_t at)
+{
+    return WEIR__SYS(ssize_t, pwritev(fd, parts, count, at));
+}
+
 static inline ssize_t weir__sys_copy_range(int in, off_t *in_at, int out, off_t *out_at,
                                            size_t count)
 {

@@ -1,0 +1,560 @@
+/* commit.c - the thread that writes: all that waits, at once, and made to last together.
+ *
+ * A batch is what the queue holds. Each write is judged against what is there (tails, index, and
+ * what this batch has written before it), which nobody else changes, so that the judgement holds.
+ * What has to be written is gathered into runs that fit into the active segment; a run is one
+ * gathered write and one sync. Then its records are shown to readers, and then its writes are done.
+ *
+ *     batch --judge--> run --write, sync--> tail --> done()
+ *               |        |
+ *               |        +-- full: footer, next segment (before the run)
+ *               +-- nothing to write: done with the run, since it may rest on a record in it
+ *
+ * Failures. No room: what was begun is cut off again, and the writes of the run are told so; the
+ * segment is as before. Anything else: the segment is abandoned where it is (its records count, it
+ * has no footer, nobody writes to it any more), and the next run begins another one. A sync that
+ * failed is not repeated: what it was to make last may be gone from memory already, and a second
+ * one would say that all is well.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "require.h"
+#include "store_part.h"
+#include "sys.h"
+
+#include "banned.h"
+
+/* How long a full segment waits for the index to take an older one. */
+#define INDEX_PATIENCE_NS (10 * WEIR_NS_PER_S)
+
+/* A write of the batch that has a record. */
+struct planned {
+    struct weir__store_write *write;
+    struct weir__entry record, meaning;
+    unsigned char head[WEIR__RECORD_HEAD];
+};
+
+struct weir__store_run {
+    struct planned planned[WEIR__STORE_BATCH];
+    size_t count;
+    uint32_t end; /* of the segment, behind the run */
+    /* Done with the run, without a record of their own. */
+    struct weir__store_write *idle[WEIR__STORE_BATCH];
+    size_t idle_count;
+    struct iovec parts[3 * WEIR__STORE_BATCH];
+};
+
+static const unsigned char zeros[WEIR__RECORD_ALIGN];
+
+struct weir__store_run *weir__store_run_new(void)
+{
+    return weir__base_alloc(1, sizeof(struct weir__store_run));
+}
+
+static uint32_t wall_s(void)
+{
+    int64_t now = weir_wall_s();
+    return now < 0 || now > UINT32_MAX ? 0 : (uint32_t)now;
+}
+
+static void finish(struct weir__store_write *write, int result)
+{
+    write->result = result;
+    weir_permit_release(&write->_permit);
+    write->done(write);
+}
+
+/* --- segments --- */
+
+static int create_file(struct weir__store *store, uint32_t id, struct weir__disk_file *ret_file)
+{
+    char name[WEIR__SEGMENT_NAME];
+    weir__segment_name(id, name);
+    if (store->segments_folder >= 0)
+        return weir__disk_create(ret_file, store->segments_folder, name);
+    int fd = memfd_create(name, MFD_CLOEXEC);
+    if (fd < 0)
+        return weir_error_from_errno(errno);
+    *ret_file = (struct weir__disk_file){.fd = fd};
+    snprintf(ret_file->name, sizeof(ret_file->name), "%s", name);
+    return 0;
+}
+
+static int make_last(struct weir__store *store, const struct weir__disk_file *file)
+{
+    int error = weir__disk_sync(file);
+    if (!error && store->segments_folder >= 0)
+        error = weir__disk_sync_names(store->segments_folder);
+    return error;
+}
+
+/* With the segment in the list and pinned, its tail the active one. */
+static int show_segment(struct weir__store *store, const struct weir__disk_file *file, uint32_t id,
+                        uint32_t end, struct weir__tail *tail)
+{
+    struct weir__segment_facts facts = {.id = id, .size = end};
+    int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+    int error = fd < 0 ? weir_error_from_errno(errno) : 0;
+    if (!error)
+        error = weir__segments_add(&store->segments, &facts, fd, store->segments_folder < 0);
+    if (error) {
+        weir__sys_close(fd);
+        return error;
+    }
+    error = weir__segments_pin(&store->segments, id, &store->writer.pin);
+    if (error)
+        return error;
+    tail->end = end;
+    weir_lock_acquire(&store->lock);
+    store->active = tail;
+    weir_lock_release(&store->lock);
+    return 0;
+}
+
+int weir__store_begin_segment(struct weir__store *store)
+{
+    struct weir__writer *writer = &store->writer;
+    struct weir__disk_file file = {.fd = -1};
+    struct weir__tail *tail = NULL;
+    uint32_t id = writer->next_id, end = 0;
+    if (id == UINT32_MAX)
+        return -WEIR_E_NO_SPACE;
+    int error = weir__tail_new(&tail, id);
+    if (!error)
+        error = create_file(store, id, &file);
+    if (!error) {
+        writer->next_id++;
+        error = weir__segment_begin(&file, id, &store->identity, writer->next_sequence, &end);
+        if (!error)
+            error = make_last(store, &file);
+        if (!error)
+            error = show_segment(store, &file, id, end, tail);
+        if (error && store->segments_folder >= 0)
+            (void)!weir__disk_remove(store->segments_folder, file.name);
+    }
+    if (error) {
+        weir__sys_close(file.fd);
+        weir__tail_free(tail);
+        return error;
+    }
+    writer->file = file;
+    writer->id = id;
+    writer->end = end;
+    return 0;
+}
+
+/* The active tail goes to the index; there is no active segment any more. */
+static void retire(struct weir__store *store, bool is_sealed)
+{
+    struct weir__writer *writer = &store->writer;
+    struct weir__tail *tail = store->active;
+    weir__sys_close(writer->file.fd);
+    writer->file.fd = -1;
+    tail->is_sealed = is_sealed;
+    tail->end = writer->end;
+    weir_lock_acquire(&store->lock);
+    WEIR__REQUIRE(store->waiting_count < WEIR__STORE_TAILS, "store", "tails", "too many wait");
+    store->waiting[store->waiting_count++] = tail;
+    store->active = NULL;
+    weir_lock_release(&store->lock);
+    weir__segments_unpin(&store->segments, writer->pin);
+    writer->pin = NULL;
+    int error = weir_queue_try_send(&store->tails, &tail);
+    WEIR__REQUIRE(!error, "queue", "tails", "it has room for all that may wait");
+}
+
+/* A place in the line for the index. Its permit goes home when the index has the tail. */
+static int take_turn(struct weir__store *store, struct weir_crew_self *self)
+{
+    struct weir_permit permit = WEIR_PERMIT_NONE;
+    struct weir_deadline deadline = weir_deadline_in(INDEX_PATIENCE_NS, self ? self->abort : NULL);
+    int error = weir_budget_acquire(&store->unindexed, 1, &permit, &deadline);
+    weir_lock_acquire(&store->lock);
+    if (error == -WEIR_E_TIMEOUT)
+        error = store->index_is_failing ? -WEIR_E_NO_SPACE : -WEIR_E_BUSY;
+    weir_lock_release(&store->lock);
+    if (!error)
+        weir_permit_move(&store->active->turn, &permit);
+    return error;
+}
+
+/* Ends the active segment, if there is one. An error: it is still the active one. */
+static int seal(struct weir__store *store, struct weir_crew_self *self)
+{
+    struct weir__writer *writer = &store->writer;
+    if (writer->file.fd < 0)
+        return 0;
+    int error = take_turn(store, self);
+    if (error)
+        return error;
+    error = weir__segment_seal(&writer->file, writer->id, &store->identity.key,
+                               store->active->records, store->active->count, writer->end);
+    /* Without its footer it is scanned when the store is opened: nothing is lost by that. */
+    if (error)
+        (void)!weir__disk_cut(&writer->file, writer->end);
+    retire(store, error == 0);
+    return 0;
+}
+
+/* Nobody writes to it any more. Where the index has no place for another tail, there is no other
+ * way than to wait for one. */
+static void abandon(struct weir__store *store, struct weir_crew_self *self)
+{
+    while (take_turn(store, self))
+        if (weir_cancel_is_fired(self->abort))
+            return;
+    retire(store, false);
+}
+
+/* --- judging --- */
+
+static int known_of(struct weir__store *store, const struct weir__address *address,
+                    struct weir__entry *ret_entry)
+{
+    if (weir__map_get(&store->writer.batch, address, ret_entry))
+        return 0;
+    return weir__store_lookup(store, address, ret_entry, NULL);
+}
+
+static bool is_same_place(const struct weir__entry *a, const struct weir__entry *b)
+{
+    return a->place.segment == b->place.segment && a->place.offset == b->place.offset;
+}
+
+static enum weir__record_type type_of(const struct weir__store_write *write)
+{
+    if (write->_kind == WEIR__WRITE_MOVE)
+        return write->_from.type;
+    if (write->_kind == WEIR__WRITE_BAD)
+        return WEIR__RECORD_BAD;
+    static const enum weir__record_type types[] = {
+        [WEIR__STORE_PUT] = WEIR__RECORD_CHUNK,
+        [WEIR__STORE_DELETE] = WEIR__RECORD_DELETED,
+        [WEIR__STORE_TOUCH] = WEIR__RECORD_TOUCHED,
+    };
+    return types[write->action];
+}
+
+/* Whether the write has to be written: WEIR__STORE_PRESENT, NotFound or another error if not. */
+static int judge(struct weir__store *store, const struct weir__store_write *write,
+                 struct weir__entry *ret_known)
+{
+    int error = known_of(store, &write->address, ret_known);
+    bool is_there = !error && ret_known->type == WEIR__RECORD_CHUNK;
+    if (error && error != -WEIR_E_NOT_FOUND)
+        return error;
+    if (write->_kind == WEIR__WRITE_MOVE && write->_from.type == WEIR__RECORD_TOUCHED)
+        return is_there && ret_known->time_s == write->_from.time_s ? 0 : -WEIR_E_NOT_FOUND;
+    if (write->_kind != WEIR__WRITE_PLAIN)
+        return !error && is_same_place(ret_known, &write->_from) ? 0 : -WEIR_E_NOT_FOUND;
+    if (write->action == WEIR__STORE_PUT)
+        return is_there ? WEIR__STORE_PRESENT : 0;
+    return is_there ? 0 : -WEIR_E_NOT_FOUND;
+}
+
+static void plan(struct weir__store *store, struct weir__store_run *run,
+                 struct weir__store_write *write, const struct weir__entry *known)
+{
+    struct weir__writer *writer = &store->writer;
+    struct planned *planned = &run->planned[run->count++];
+    bool is_move = write->_kind == WEIR__WRITE_MOVE;
+    bool is_touch = type_of(write) == WEIR__RECORD_TOUCHED;
+    planned->write = write;
+    planned->record = (struct weir__entry){
+        .address = write->address,
+        .sequence = is_move ? write->_from.sequence : writer->next_sequence++,
+        .place = {writer->id, run->end},
+        .size = WEIR__RECORD_HEAD + write->length,
+        .time_s = is_move && !is_touch ? known->time_s : wall_s(),
+        .type = type_of(write),
+    };
+    if (is_move && is_touch)
+        planned->record.time_s = write->_from.time_s;
+    planned->meaning = planned->record;
+    if (is_touch) {
+        planned->meaning = *known;
+        planned->meaning.time_s = planned->record.time_s;
+    }
+    struct weir__record record = {planned->record.type, planned->record.sequence,
+                                  planned->record.size, planned->record.time_s, write->address};
+    weir__record_encode(&record, &store->identity.key, planned->record.place, planned->head);
+    run->end += weir__record_span(record.size);
+    weir__map_set(&writer->batch, &planned->meaning);
+}
+
+/* --- a run --- */
+
+static int gather(struct weir__store_run *run)
+{
+    int count = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct planned *planned = &run->planned[i];
+        uint32_t size = planned->record.size, padding = weir__record_span(size) - size;
+        run->parts[count++] = (struct iovec){(void *)(uintptr_t)planned->head, WEIR__RECORD_HEAD};
+        if (planned->write->length > 0)
+            run->parts[count++] =
+                (struct iovec){(void *)(uintptr_t)planned->write->bytes, planned->write->length};
+        if (padding > 0)
+            run->parts[count++] = (struct iovec){(void *)(uintptr_t)zeros, padding};
+    }
+    return count;
+}
+
+static void note_state(struct weir__store *store, int error)
+{
+    weir_lock_acquire(&store->lock);
+    store->is_full = error == -WEIR_E_NO_SPACE;
+    store->is_failing = error == -WEIR_E_IO;
+    weir_lock_release(&store->lock);
+    if (error == -WEIR_E_NO_SPACE)
+        weir_counter_add(&store->counts.writes_no_space, 1);
+    else if (error)
+        weir_counter_add(&store->counts.writes_failed, 1);
+}
+
+/* Writes the run and makes it last. After an error the segment is as it was, or abandoned. */
+static int write_run(struct weir__store *store, struct weir_crew_self *self,
+                     struct weir__store_run *run)
+{
+    struct weir__writer *writer = &store->writer;
+    int error = weir__disk_write(&writer->file, run->parts, gather(run), writer->end);
+    bool is_sound = error == -WEIR_E_NO_SPACE;
+    if (!error && (error = weir__disk_sync(&writer->file))) {
+        weir_counter_add(&store->counts.syncs_failed, 1);
+        is_sound = false;
+    }
+    if (!error)
+        return 0;
+    if (!is_sound || weir__disk_cut(&writer->file, writer->end))
+        abandon(store, self);
+    return error;
+}
+
+static void show_run(struct weir__store *store, const struct weir__store_run *run)
+{
+    weir_lock_acquire(&store->lock);
+    for (size_t i = 0; i < run->count; i++)
+        weir__tail_add(store->active, &run->planned[i].record, &run->planned[i].meaning);
+    store->writer.end = run->end;
+    store->active->end = run->end;
+    weir_lock_release(&store->lock);
+    for (size_t i = 0; i < run->count; i++)
+        if (run->planned[i].record.type == WEIR__RECORD_DELETED ||
+            run->planned[i].record.type == WEIR__RECORD_BAD)
+            weir__hot_forget(&store->hot, &run->planned[i].record.address);
+}
+
+static void count_done(struct weir__store *store, const struct planned *planned)
+{
+    struct weir__store_counts *counts = &store->counts;
+    if (planned->write->_kind != WEIR__WRITE_PLAIN)
+        return;
+    if (planned->record.type == WEIR__RECORD_CHUNK) {
+        weir_counter_add(&counts->puts, 1);
+        weir_counter_add(&counts->put_bytes, planned->write->length);
+    } else {
+        weir_counter_add(
+            planned->record.type == WEIR__RECORD_DELETED ? &counts->deletes : &counts->touches, 1);
+    }
+}
+
+/* What rests on a run that failed has failed with it. */
+static void end_run(struct weir__store *store, struct weir_crew_self *self,
+                    struct weir__store_run *run)
+{
+    int error = run->count > 0 ? write_run(store, self, run) : 0;
+    if (run->count > 0)
+        note_state(store, error);
+    if (!error && run->count > 0) {
+        weir_counter_add(&store->counts.commits, 1);
+        show_run(store, run);
+    }
+    for (size_t i = 0; i < run->count; i++) {
+        struct weir__store_write *write = run->planned[i].write;
+        write->sequence = run->planned[i].record.sequence;
+        if (!error)
+            count_done(store, &run->planned[i]);
+        finish(write, error);
+    }
+    for (size_t i = 0; i < run->idle_count; i++) {
+        struct weir__store_write *write = run->idle[i];
+        int result = write->result;
+        if (error && result == WEIR__STORE_PRESENT &&
+            weir__map_get(&store->writer.batch, &write->address, &write->_from))
+            result = error;
+        if (result == WEIR__STORE_PRESENT)
+            weir_counter_add(&store->counts.puts_present, 1);
+        finish(write, result);
+    }
+    run->count = run->idle_count = 0;
+    run->end = store->writer.end;
+    /* What it wrote is found in the tail now, or nowhere. */
+    weir__map_clear(&store->writer.batch);
+}
+
+/* Of a store in memory: for another segment. */
+static bool has_memory(struct weir__store *store)
+{
+    struct weir__segments_stats stats;
+    if (store->segments_folder >= 0)
+        return true;
+    weir__segments_read(&store->segments, &stats);
+    return (stats.count + 1) * store->options.segment_bytes <= store->options.memory_max;
+}
+
+/* An active segment with room for the write, the run before it ended if it must be. */
+static int find_room(struct weir__store *store, struct weir_crew_self *self,
+                     struct weir__store_run *run, uint32_t size)
+{
+    struct weir__writer *writer = &store->writer;
+    uint64_t end = (uint64_t)run->end + weir__record_span(size);
+    int error = 0;
+    if (writer->file.fd >= 0 && (end > store->options.segment_bytes ||
+                                 store->active->count + run->count >= WEIR__SEGMENT_COUNT)) {
+        end_run(store, self, run);
+        error = seal(store, self);
+    }
+    if (!error && writer->file.fd < 0) {
+        if (run->count > 0 || run->idle_count > 0)
+            end_run(store, self, run);
+        error = has_memory(store) ? weir__store_begin_segment(store) : -WEIR_E_NO_SPACE;
+        run->end = writer->end;
+    }
+    if (!error)
+        error = weir__tail_reserve(store->active, run->count + 1);
+    return error;
+}
+
+static void take_write(struct weir__store *store, struct weir_crew_self *self,
+                       struct weir__store_run *run, struct weir__store_write *write)
+{
+    struct weir__entry known = {.sequence = 0};
+    int result;
+    if (write->_kind == WEIR__WRITE_SEAL) {
+        end_run(store, self, run);
+        finish(write, store->active && store->active->count > 0 ? seal(store, self) : 0);
+        return;
+    }
+    result = judge(store, write, &known);
+    if (result == 0)
+        result = find_room(store, self, run, WEIR__RECORD_HEAD + write->length);
+    else if (result == WEIR__STORE_PRESENT || result == -WEIR_E_NOT_FOUND) {
+        write->result = result;
+        run->idle[run->idle_count++] = write;
+        return;
+    }
+    if (result) {
+        note_state(store, result);
+        finish(write, result);
+        return;
+    }
+    plan(store, run, write, &known);
+}
+
+static void commit(struct weir__store *store, struct weir_crew_self *self,
+                   struct weir__store_run *run, struct weir__store_write **batch, size_t count)
+{
+    run->count = run->idle_count = 0;
+    run->end = store->writer.end;
+    for (size_t i = 0; i < count; i++)
+        take_write(store, self, run, batch[i]);
+    end_run(store, self, run);
+}
+
+/* --- for who can wait --- */
+
+/* A write with all that it needs, which outlives a caller that gives up. */
+struct waited {
+    struct weir__store_write write;
+    struct weir__store *store;
+    struct weir_budget gate; /* open when it is done */
+    struct weir_permit shut;
+    bool is_abandoned; /* guarded by the store's lock */
+    unsigned char bytes[];
+};
+
+static void waited_free(struct waited *waited)
+{
+    weir_budget_fini(&waited->gate);
+    weir__base_free(waited);
+}
+
+static void waited_done(struct weir__store_write *write)
+{
+    struct waited *waited = write->arg;
+    struct weir__store *store = waited->store;
+    weir_lock_acquire(&store->lock);
+    bool is_abandoned = waited->is_abandoned;
+    weir_permit_release(&waited->shut);
+    weir_lock_release(&store->lock);
+    if (is_abandoned)
+        waited_free(waited);
+}
+
+static int waited_new(struct waited **ret_waited, struct weir__store *store,
+                      const struct weir__store_write *write)
+{
+    struct waited *waited = weir__base_alloc(1, sizeof(*waited) + write->length);
+    if (!waited)
+        return -WEIR_E_NO_MEMORY;
+    waited->store = store;
+    waited->write = *write;
+    waited->write.bytes = waited->bytes;
+    waited->write.done = waited_done;
+    waited->write.arg = waited;
+    if (write->length > 0)
+        memcpy(waited->bytes, write->bytes, write->length);
+    int error = weir_budget_init(&waited->gate, "store-write", 1);
+    if (!error)
+        error = weir_budget_try(&waited->gate, 1, &waited->shut);
+    WEIR__REQUIRE(!error, "budget", "store-write", "a new one has room");
+    *ret_waited = waited;
+    return 0;
+}
+
+int weir__store_write_and_wait(struct weir__store *store, struct weir__store_write *write,
+                               const struct weir_deadline *deadline)
+{
+    struct waited *waited;
+    struct weir_permit open = WEIR_PERMIT_NONE;
+    int error = waited_new(&waited, store, write);
+    if (error)
+        return error;
+    error = weir__store_submit(store, &waited->write);
+    if (error) {
+        weir_permit_release(&waited->shut);
+        waited_free(waited);
+        return error;
+    }
+    error = weir_budget_acquire(&waited->gate, 1, &open, deadline);
+    if (error) {
+        weir_lock_acquire(&store->lock);
+        waited->is_abandoned = weir_budget_try(&waited->gate, 1, &open) != 0;
+        weir_lock_release(&store->lock);
+        if (!weir_permit_is_held(&open))
+            return error;
+    }
+    write->result = waited->write.result;
+    write->sequence = waited->write.sequence;
+    weir_permit_release(&open);
+    waited_free(waited);
+    return write->result;
+}
+
+int weir__store_commit_main(struct weir_crew_self *self, void *arg)
+{
+    struct weir__store *store = arg;
+    struct weir__store_write *batch[WEIR__STORE_BATCH];
+    struct weir_deadline deadline = weir_deadline_until(self->abort);
+    size_t count;
+    while (weir_queue_recv_many(&store->writes, batch, WEIR__STORE_BATCH, &count, &deadline) == 0)
+        commit(store, self, store->run, batch, count);
+    weir_queue_close(&store->tails);
+    return 0;
+}

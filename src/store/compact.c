@@ -1,0 +1,294 @@
+/* compact.c - moves what counts out of segments in which much does not, and removes them.
+ *
+ * A record is moved by being written once more, with its sequence, to the active segment, by the
+ * thread that writes: it does so only if the record still counts then. When all have been moved,
+ * and last, the segment goes: first from the index, then its file. A crash in between leaves both,
+ * and the later copy counts.
+ *
+ * What is moved of a segment: chunks that count; deletions and bad marks that count and have
+ * something older to hide in another segment; touches that are what makes their chunk young. A
+ * chunk that is found damaged is not moved but put into quarantine.
+ */
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "store_part.h"
+#include "sys.h"
+
+#include "banned.h"
+
+#define MOVES_MAX  64u        /* under way at once */
+#define MOVES_ROOM (4u << 20) /* bytes of these */
+#define REST_NS    (2 * WEIR_NS_PER_S)
+
+struct moves;
+
+struct move {
+    struct weir__store_write write;
+    struct moves *moves;
+    struct weir_permit permit;
+};
+
+struct moves {
+    struct weir__store *store;
+    struct weir_budget gate; /* all of it is home when none is under way */
+    struct weir__store_reader reader;
+    unsigned char *room;
+    size_t used, count;
+    int error; /* written by the thread that writes, while a permit is out */
+    struct move list[MOVES_MAX];
+};
+
+static void move_done(struct weir__store_write *write)
+{
+    struct move *move = write->arg;
+    struct moves *moves = move->moves;
+    if (write->result < 0 && write->result != -WEIR_E_NOT_FOUND)
+        moves->error = write->result;
+    weir_counter_add(&moves->store->counts.moved_bytes,
+                     write->result == 0 ? WEIR__RECORD_HEAD + write->length : 0);
+    weir_permit_release(&move->permit);
+}
+
+/* Until all that were handed in are done. */
+static int moves_wait(struct moves *moves, const struct weir_deadline *deadline)
+{
+    struct weir_permit all = WEIR_PERMIT_NONE;
+    /* They are ours until they are done, so nothing but that ends this wait; the thread that writes
+     * ends all of them, whatever happens. */
+    struct weir_deadline patient = weir_deadline_in(WEIR_CREW_TIME_MAX_NS, NULL);
+    int error = weir_budget_acquire(&moves->gate, MOVES_MAX, &all, &patient);
+    if (error)
+        return error;
+    weir_permit_release(&all);
+    moves->used = moves->count = 0;
+    error = moves->error;
+    return error ? error : weir_deadline_check(deadline);
+}
+
+static int moves_add(struct moves *moves, const struct weir__entry *entry,
+                     const unsigned char *bytes, uint32_t length,
+                     const struct weir_deadline *deadline)
+{
+    int error = 0;
+    if (moves->count == MOVES_MAX || moves->used + length > MOVES_ROOM)
+        error = moves_wait(moves, deadline);
+    if (error)
+        return error;
+    struct move *move = &moves->list[moves->count];
+    *move = (struct move){
+        .moves = moves,
+        .write = {.address = entry->address,
+                  .bytes = moves->room + moves->used,
+                  .length = length,
+                  .done = move_done,
+                  .arg = move,
+                  ._from = *entry,
+                  ._kind = WEIR__WRITE_MOVE},
+    };
+    if (length > 0)
+        memcpy(moves->room + moves->used, bytes, length);
+    error = weir_budget_try(&moves->gate, 1, &move->permit);
+    if (!error)
+        error = weir__store_submit(moves->store, &move->write);
+    if (error) {
+        weir_permit_release(&move->permit);
+        return error;
+    }
+    moves->used += length;
+    moves->count++;
+    return 0;
+}
+
+/* A full line for writes is waited for: others come first. */
+static int moves_add_patiently(struct moves *moves, const struct weir__entry *entry,
+                               const unsigned char *bytes, uint32_t length,
+                               const struct weir_deadline *deadline)
+{
+    int error;
+    while ((error = moves_add(moves, entry, bytes, length, deadline)) == -WEIR_E_BUSY) {
+        struct weir_deadline soon = weir_deadline_in(10 * WEIR_NS_PER_MS, deadline->cancel);
+        if (weir_deadline_sleep(&soon) == -WEIR_E_CANCELED)
+            return -WEIR_E_CANCELED;
+        if ((error = weir_deadline_check(deadline)))
+            return error;
+    }
+    return error;
+}
+
+static int move_chunk(struct moves *moves, struct weir__segment *segment,
+                      const struct weir__entry *record, const struct weir_deadline *deadline)
+{
+    struct weir__store *store = moves->store;
+    int error = weir__store_load(store, segment, record, true, &moves->reader);
+    if (error == -WEIR_E_CORRUPT || error == -WEIR_E_MISMATCH) {
+        weir__store_quarantine(store, record, "compaction found it damaged");
+        return 0;
+    }
+    if (error)
+        return error;
+    return moves_add_patiently(moves, record, moves->reader._bytes + WEIR__RECORD_HEAD,
+                               weir__entry_length(record), deadline);
+}
+
+static int move_record(struct moves *moves, struct weir__segment *segment,
+                       const struct weir__entry *record, const struct weir_deadline *deadline)
+{
+    struct weir__store *store = moves->store;
+    struct weir__entry known;
+    bool has_older = false;
+    int error = weir_rate_acquire(&store->compact_rate, weir__record_span(record->size),
+                                  WEIR_RATE_LOW, deadline);
+    if (!error)
+        error = weir__store_lookup(store, &record->address, &known, NULL);
+    if (error)
+        return error == -WEIR_E_NOT_FOUND ? 0 : error;
+    bool counts =
+        known.place.segment == record->place.segment && known.place.offset == record->place.offset;
+    switch (record->type) {
+    case WEIR__RECORD_CHUNK:
+        return counts ? move_chunk(moves, segment, record, deadline) : 0;
+    case WEIR__RECORD_TOUCHED:
+        if (known.type == WEIR__RECORD_CHUNK && known.time_s == record->time_s &&
+            known.place.segment != record->place.segment)
+            return moves_add_patiently(moves, record, NULL, 0, deadline);
+        return 0;
+    default:
+        if (counts)
+            error = weir__index_has_older(store->index, &record->address, record->place.segment,
+                                          &has_older);
+        if (error || !has_older)
+            return error;
+        return moves_add_patiently(moves, record, NULL, 0, deadline);
+    }
+}
+
+/* Nothing of it counts any more. */
+static int remove_segment(struct weir__store *store, uint32_t id,
+                          const struct weir__segment_content *content)
+{
+    char name[WEIR__SEGMENT_NAME];
+    int error = weir__index_drop(store->index, id, content->records, content->count);
+    if (error)
+        return error;
+    (void)!weir__segments_remove(&store->segments, id);
+    weir__segment_name(id, name);
+    if (store->segments_folder >= 0) {
+        error = weir__disk_remove(store->segments_folder, name);
+        if (!error)
+            error = weir__disk_sync_names(store->segments_folder);
+    }
+    weir_counter_add(&store->counts.compacted_segments, 1);
+    weir_counter_add(&store->counts.compacted_bytes, content->file_size);
+    return error;
+}
+
+static int empty_segment(struct moves *moves, struct weir__segment *segment,
+                         const struct weir__segment_content *content,
+                         const struct weir_deadline *deadline)
+{
+    int error = 0;
+    for (size_t i = 0; !error && i < content->count; i++)
+        error = move_record(moves, segment, &content->records[i], deadline);
+    int waited = moves_wait(moves, deadline);
+    return error ? error : waited;
+}
+
+static int moves_new(struct moves **ret_moves, struct weir__store *store)
+{
+    struct moves *moves = weir__base_alloc(1, sizeof(*moves));
+    if (!moves)
+        return -WEIR_E_NO_MEMORY;
+    moves->store = store;
+    moves->room = weir__base_alloc(1, MOVES_ROOM);
+    int error = moves->room ? weir__store_reader_init(&moves->reader) : -WEIR_E_NO_MEMORY;
+    if (!error)
+        error = weir_budget_init(&moves->gate, "store-moves", MOVES_MAX);
+    if (error) {
+        weir__store_reader_fini(&moves->reader);
+        weir__base_free(moves->room);
+        weir__base_free(moves);
+        return error;
+    }
+    *ret_moves = moves;
+    return 0;
+}
+
+static void moves_free(struct moves *moves)
+{
+    weir_budget_fini(&moves->gate);
+    weir__store_reader_fini(&moves->reader);
+    weir__base_free(moves->room);
+    weir__base_free(moves);
+}
+
+static int compact_segment(struct weir__store *store, uint32_t id,
+                           const struct weir_deadline *deadline)
+{
+    struct weir__segment_content content;
+    struct weir__segment *segment;
+    struct moves *moves;
+    int error = weir__segments_pin(&store->segments, id, &segment);
+    if (error)
+        return error;
+    error = weir__segment_load(&content, segment->fd, id, &store->identity.key);
+    if (!error) {
+        error = moves_new(&moves, store);
+        if (!error) {
+            error = empty_segment(moves, segment, &content, deadline);
+            moves_free(moves);
+        }
+        if (!error)
+            error = remove_segment(store, id, &content);
+        weir__segment_forget(&content);
+    }
+    weir__segments_unpin(&store->segments, segment);
+    return error;
+}
+
+/* The one with the largest part of dead bytes, of those that the index has. */
+static bool choose(struct weir__store *store, uint32_t percent, uint32_t *ret_id)
+{
+    struct weir__segment_facts facts, best = {.id = 0, .bytes = 1};
+    for (uint32_t id = 0; weir__segments_next(&store->segments, id, &facts); id = facts.id)
+        if (facts.bytes > 0 && facts.dead > 0 && facts.dead * 100 >= facts.bytes * percent &&
+            facts.dead * best.bytes > best.dead * facts.bytes)
+            best = facts;
+    *ret_id = best.id;
+    return best.id != 0;
+}
+
+int weir__store_compact(struct weir__store *store, uint32_t percent,
+                        const struct weir_deadline *deadline)
+{
+    uint32_t id;
+    if (store->is_read_only)
+        return -WEIR_E_READ_ONLY;
+    if (!choose(store, percent, &id))
+        return -WEIR_E_NOT_FOUND;
+    struct weir_permit permit = WEIR_PERMIT_NONE;
+    int error = weir_budget_acquire(&store->compacting, 1, &permit, deadline);
+    if (error)
+        return error;
+    error = choose(store, percent, &id) ? compact_segment(store, id, deadline) : 0;
+    weir_permit_release(&permit);
+    return error;
+}
+
+int weir__store_compact_main(struct weir_crew_self *self, void *arg)
+{
+    struct weir__store *store = arg;
+    struct weir_deadline until_stop = weir_deadline_until(self->stop);
+    while (!weir_cancel_is_fired(self->stop)) {
+        weir_lock_acquire(&store->lock);
+        uint32_t percent = store->compact_percent;
+        weir_lock_release(&store->lock);
+        if (weir__store_compact(store, percent, &until_stop) == 0)
+            continue;
+        struct weir_deadline rest = weir_deadline_in(REST_NS, self->stop);
+        weir_deadline_sleep(&rest);
+    }
+    return 0;
+}

@@ -1,0 +1,228 @@
+/* find.c - where a chunk is, and whether its bytes are those of its address. */
+#include <errno.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "store_part.h"
+#include "sys.h"
+#include "temporary.h"
+
+#include "banned.h"
+
+/* A segment may be compacted between the lookup and the pin; the next lookup finds where the chunk
+ * went. Each time another one has to be moved for that, so this is enough. */
+#define TRIES 8
+
+int weir__store_lookup(struct weir__store *store, const struct weir__address *address,
+                       struct weir__entry *ret_entry, bool *ret_is_tail)
+{
+    bool is_found = false;
+    weir_lock_acquire(&store->lock);
+    if (store->active)
+        is_found = weir__tail_get(store->active, address, ret_entry);
+    for (size_t i = store->waiting_count; !is_found && i-- > 0;)
+        is_found = weir__tail_get(store->waiting[i], address, ret_entry);
+    weir_lock_release(&store->lock);
+    if (ret_is_tail)
+        *ret_is_tail = is_found;
+    return is_found ? 0 : weir__index_get(store->index, address, ret_entry);
+}
+
+int weir__store_reader_init(struct weir__store_reader *reader)
+{
+    reader->_bytes = weir__base_alloc(1, WEIR__RECORD_HEAD + WEIR__CHUNK_MAX);
+    return reader->_bytes ? 0 : -WEIR_E_NO_MEMORY;
+}
+
+void weir__store_reader_fini(struct weir__store_reader *reader)
+{
+    weir__base_free(reader->_bytes);
+    reader->_bytes = NULL;
+}
+
+static bool is_entry(const struct weir__record *record, const struct weir__entry *entry)
+{
+    return record->type == entry->type && record->sequence == entry->sequence &&
+           record->size == entry->size && weir__address_is_equal(&record->address, &entry->address);
+}
+
+int weir__store_load(struct weir__store *store, struct weir__segment *segment,
+                     const struct weir__entry *entry, bool with_bytes,
+                     struct weir__store_reader *reader)
+{
+    struct weir__record record;
+    struct weir__address address;
+    size_t count = with_bytes ? entry->size : WEIR__RECORD_HEAD;
+    if (entry->size > WEIR__RECORD_HEAD + WEIR__CHUNK_MAX)
+        return -WEIR_E_CORRUPT;
+    int error = weir__whole_pread(segment->fd, reader->_bytes, count, entry->place.offset);
+    if (!error)
+        error = weir__record_decode(&record, reader->_bytes, &store->identity.key, entry->place);
+    if (error == -WEIR_E_CORRUPT || (!error && !is_entry(&record, entry)))
+        error = -WEIR_E_MISMATCH;
+    if (error || !with_bytes)
+        return error;
+    weir__address_of(reader->_bytes + WEIR__RECORD_HEAD, weir__entry_length(entry), &address);
+    weir_counter_add(&store->counts.verified, 1);
+    return weir__address_is_equal(&address, &entry->address) ? 0 : -WEIR_E_CORRUPT;
+}
+
+static void fill_in(struct weir__chunk *chunk, const struct weir__entry *entry,
+                    struct weir__segment *segment, bool is_verified)
+{
+    *chunk = (struct weir__chunk){
+        .fd = segment->fd,
+        .offset = (uint64_t)entry->place.offset + WEIR__RECORD_HEAD,
+        .length = weir__entry_length(entry),
+        .time_s = entry->time_s,
+        .sequence = entry->sequence,
+        .is_verified = is_verified,
+        ._segment = segment,
+    };
+}
+
+static enum weir__store_verify policy_of(struct weir__store *store)
+{
+    weir_lock_acquire(&store->lock);
+    enum weir__store_verify verify = store->verify;
+    weir_lock_release(&store->lock);
+    return verify;
+}
+
+/* What counts for the address, and its segment pinned. */
+static int find_and_pin(struct weir__store *store, const struct weir__address *address,
+                        struct weir__entry *ret_entry, bool *ret_is_tail,
+                        struct weir__segment **ret_segment)
+{
+    int error = 0;
+    for (int i = 0; i < TRIES; i++) {
+        error = weir__store_lookup(store, address, ret_entry, ret_is_tail);
+        if (!error && ret_entry->type != WEIR__RECORD_CHUNK)
+            error = -WEIR_E_NOT_FOUND;
+        if (error)
+            return error;
+        error = weir__segments_pin(&store->segments, ret_entry->place.segment, ret_segment);
+        if (error != -WEIR_E_NOT_FOUND)
+            return error;
+    }
+    /* The index knows it, and its segment is not there. */
+    weir__store_doubt_index(store);
+    return -WEIR_E_IO;
+}
+
+void weir__store_doubt_index(struct weir__store *store)
+{
+    weir_lock_acquire(&store->lock);
+    store->index_is_broken = store->is_unclean = true;
+    weir_lock_release(&store->lock);
+}
+
+/* Whether the segment itself says that this record is at this place. */
+static bool is_listed(struct weir__store *store, struct weir__segment *segment,
+                      const struct weir__entry *entry)
+{
+    struct weir__segment_content content;
+    bool is_there = false;
+    if (weir__segment_load(&content, segment->fd, segment->id, &store->identity.key))
+        return false;
+    for (size_t i = 0; i < content.count && !is_there; i++)
+        is_there = content.records[i].place.offset == entry->place.offset &&
+                   weir__address_is_equal(&content.records[i].address, &entry->address);
+    weir__segment_forget(&content);
+    return is_there;
+}
+
+/* A head that is not that of the entry: damaged, or the index leads to a wrong place. Only the
+ * former says anything about the chunk. */
+static int judge_head(struct weir__store *store, struct weir__segment *segment,
+                      const struct weir__entry *entry, bool is_tail)
+{
+    if (is_tail || is_listed(store, segment, entry))
+        return -WEIR_E_CORRUPT;
+    weir__store_doubt_index(store);
+    return -WEIR_E_IO;
+}
+
+static int get(struct weir__store *store, struct weir__store_reader *reader,
+               const struct weir__address *address, bool with_bytes, struct weir__chunk *ret_chunk)
+{
+    struct weir__segment *segment;
+    struct weir__entry entry;
+    bool is_tail;
+    uint64_t epoch = weir__hot_epoch(&store->hot, address);
+    int error = find_and_pin(store, address, &entry, &is_tail, &segment);
+    if (error)
+        return error;
+    weir_counter_add(&store->counts.gets_cold, 1);
+    error = weir__store_load(store, segment, &entry, with_bytes, reader);
+    if (error == -WEIR_E_MISMATCH)
+        error = judge_head(store, segment, &entry, is_tail);
+    if (error) {
+        weir__segments_unpin(&store->segments, segment);
+        if (error == -WEIR_E_CORRUPT)
+            weir__store_quarantine(store, &entry, "its bytes are not those of its address");
+        return error;
+    }
+    weir__hot_add(&store->hot, &entry, epoch);
+    fill_in(ret_chunk, &entry, segment, with_bytes);
+    return 0;
+}
+
+int weir__store_get_now(struct weir__store *store, const struct weir__address *address,
+                        struct weir__chunk *ret_chunk)
+{
+    struct weir__segment *segment;
+    struct weir__entry entry;
+    enum weir__store_verify verify = policy_of(store);
+    if (verify == WEIR__STORE_VERIFY_ALWAYS || !weir__hot_get(&store->hot, address, &entry))
+        return -WEIR_E_BUSY;
+    if (weir__segments_pin_open(&store->segments, entry.place.segment, &segment))
+        return -WEIR_E_BUSY;
+    fill_in(ret_chunk, &entry, segment, verify == WEIR__STORE_VERIFY_FIRST);
+    return 0;
+}
+
+int weir__store_get(struct weir__store *store, struct weir__store_reader *reader,
+                    const struct weir__address *address, struct weir__chunk *ret_chunk)
+{
+    if (weir__store_get_now(store, address, ret_chunk) == 0)
+        return 0;
+    return get(store, reader, address, policy_of(store) != WEIR__STORE_VERIFY_SCRUB, ret_chunk);
+}
+
+int weir__store_read_chunk(struct weir__store *store, struct weir__store_reader *reader,
+                           const struct weir__address *address, const unsigned char **ret_bytes,
+                           uint32_t *ret_length)
+{
+    struct weir__chunk chunk;
+    int error = get(store, reader, address, true, &chunk);
+    if (error)
+        return error;
+    *ret_bytes = reader->_bytes + WEIR__RECORD_HEAD;
+    *ret_length = chunk.length;
+    weir__chunk_release(store, &chunk);
+    return 0;
+}
+
+int weir__store_find(struct weir__store *store, const struct weir__address *address,
+                     uint32_t *ret_length, uint32_t *ret_time_s)
+{
+    struct weir__entry entry;
+    int error = weir__store_lookup(store, address, &entry, NULL);
+    if (!error && entry.type != WEIR__RECORD_CHUNK)
+        error = -WEIR_E_NOT_FOUND;
+    if (error)
+        return error;
+    *ret_length = weir__entry_length(&entry);
+    *ret_time_s = entry.time_s;
+    return 0;
+}
+
+void weir__chunk_release(struct weir__store *store, struct weir__chunk *chunk)
+{
+    if (chunk->_segment)
+        weir__segments_unpin(&store->segments, chunk->_segment);
+    *chunk = (struct weir__chunk){.fd = -1};
+}

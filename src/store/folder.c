@@ -1,0 +1,343 @@
+/* folder.c - the folder of a store: who has it, whose it is, and how it was left.
+ *
+ *     lock         locked by the process that has the store
+ *     store        its id and its key (64 bytes), which each segment has as well
+ *     mark         how it was left: cleanly or not, and the digest of the index
+ *     scrub        when all was last looked at
+ *     segments/    the segments
+ *     index/       the index, which can be removed at any time that the store is closed
+ *     quarantine/  what was found damaged
+ *     keys/        those of capabilities, which are not the store's
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "log.h"
+#include "store_part.h"
+#include "sys.h"
+
+#include "banned.h"
+
+static const char lock_name[] = "lock";
+static const char identity_name[] = "store";
+static const char mark_name[] = "mark";
+static const char segments_name[] = "segments";
+static const char index_file[] = "index/data.mdb";
+
+static _Thread_local char why[WEIR__STORE_WHY_MAX];
+
+const char *weir__store_why(void)
+{
+    return why;
+}
+
+int weir__store_fail(int error, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof(why), format, args);
+    va_end(args);
+    return error;
+}
+
+static int fail_by_errno(const char *what)
+{
+    int error = weir_error_from_errno(errno);
+    return weir__store_fail(error, "%s: %s", what, weir__log_reason(errno));
+}
+
+/* --- the folder and its lock --- */
+
+/* The name of a folder that was just made is to last: what lies in it is lost with it. */
+static int sync_parent(const char *path)
+{
+    char parent[4096] = ".";
+    const char *slash = strrchr(path, '/');
+    if (slash)
+        snprintf(parent, sizeof(parent), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    int fd = weir__sys_openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0);
+    int error = fd < 0 ? weir_error_from_errno(errno) : weir__disk_sync_names(fd);
+    weir__sys_close(fd);
+    return error;
+}
+
+/* The folder, and those above it that are missing. */
+static int make_folders(const char *path)
+{
+    char part[4096];
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof(part))
+        return weir__store_fail(-WEIR_E_INVALID, "its name is %s", length ? "too long" : "empty");
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        if (weir__sys_mkdirat(AT_FDCWD, part, 0700) == 0) {
+            if (sync_parent(part))
+                return fail_by_errno("cannot make it");
+        } else if (errno != EEXIST && errno != EROFS && errno != EACCES) {
+            return fail_by_errno("cannot make it");
+        }
+    }
+    return 0;
+}
+
+static int open_lock(struct weir__store *store)
+{
+    int flags = O_NOFOLLOW | (store->is_read_only ? O_RDONLY : O_RDWR | O_CREAT);
+    store->lock_fd = weir__sys_openat(store->folder, lock_name, flags, 0600);
+    if (store->lock_fd < 0 && (errno == EACCES || errno == EROFS || errno == EPERM)) {
+        store->is_read_only = true;
+        store->lock_fd = weir__sys_openat(store->folder, lock_name, O_RDONLY | O_NOFOLLOW, 0);
+    }
+    if (store->lock_fd < 0)
+        return errno == ENOENT ? weir__store_fail(-WEIR_E_NOT_FOUND, "it holds no store")
+                               : fail_by_errno("cannot open its lock");
+    if (weir__sys_flock(store->lock_fd, (store->is_read_only ? LOCK_SH : LOCK_EX) | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK ? weir__store_fail(-WEIR_E_BUSY, "another process has it open")
+                                    : fail_by_errno("cannot lock it");
+    return 0;
+}
+
+/* Read-only folders are found by trying: rights, mounts and immutable flags all tell the same. */
+static int can_write(struct weir__store *store)
+{
+    static const char probe[] = "probe";
+    struct weir__disk_file file;
+    if (store->is_read_only)
+        return 0;
+    int error = weir__disk_create(&file, store->folder, probe);
+    if (error == -WEIR_E_EXISTS)
+        error = weir__disk_open(&file, store->folder, probe);
+    if (error == -WEIR_E_DENIED) {
+        store->is_read_only = true;
+        return 0;
+    }
+    /* A full disk is no reason not to open. */
+    if (error)
+        return error == -WEIR_E_NO_SPACE ? 0 : fail_by_errno("cannot write in it");
+    weir__sys_close(file.fd);
+    return weir__disk_remove(store->folder, probe) ? fail_by_errno("cannot write in it") : 0;
+}
+
+static int open_folders(struct weir__store *store)
+{
+    int error = store->is_read_only ? 0 : make_folders(store->folder_name);
+    if (error)
+        return error;
+    store->folder = weir__sys_openat(AT_FDCWD, store->folder_name, O_RDONLY | O_DIRECTORY, 0);
+    if (store->folder < 0)
+        return fail_by_errno("cannot open it");
+    error = open_lock(store);
+    return error ? error : can_write(store);
+}
+
+/* --- identity --- */
+
+struct search {
+    struct weir__store *store;
+    struct weir__identity identity;
+    bool is_found;
+    bool has_segments;
+};
+
+static int search_one(void *arg, const char *name)
+{
+    struct search *search = arg;
+    uint32_t id = weir__segment_id(name);
+    if (id == 0 || search->is_found)
+        return 0;
+    search->has_segments = true;
+    int fd = weir__sys_openat(search->store->segments_folder, name, O_RDONLY | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return 0;
+    search->is_found = weir__segment_identity(&search->identity, fd, id) == 0;
+    weir__sys_close(fd);
+    return 0;
+}
+
+/* What may be there before there is a store. */
+static int is_foreign(void *arg, const char *name)
+{
+    static const char *const known[] = {"lock",       "keys",       "segments",  "index",
+                                        "lost+found", "quarantine", "weir.toml", "store",
+                                        "store.new",  "probe"};
+    struct search *search = arg;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(name, known[i]) == 0)
+            return 0;
+    search->is_found = true;
+    return weir__store_fail(-WEIR_E_INVALID,
+                            "it is not empty and holds no store ('%s' is there): name an empty "
+                            "folder",
+                            name);
+}
+
+static int save_identity(struct weir__store *store)
+{
+    unsigned char bytes[WEIR__IDENTITY_SIZE];
+    weir__identity_encode(&store->identity, bytes);
+    return weir__disk_replace(store->folder, identity_name, bytes, sizeof(bytes))
+               ? fail_by_errno("cannot write its identity")
+               : 0;
+}
+
+static int make_identity(struct weir__store *store)
+{
+    struct weir__identity *identity = &store->identity;
+    if (getrandom(identity->id, sizeof(identity->id), 0) != sizeof(identity->id) ||
+        getrandom(identity->key.bytes, sizeof(identity->key.bytes), 0) !=
+            sizeof(identity->key.bytes))
+        return fail_by_errno("no random numbers");
+    return store->folder >= 0 ? save_identity(store) : 0;
+}
+
+static int find_identity(struct weir__store *store, struct weir__store_report *report)
+{
+    unsigned char bytes[WEIR__IDENTITY_SIZE];
+    struct search search = {.store = store};
+    size_t length = 0;
+    int error = weir__disk_read(store->folder, identity_name, bytes, sizeof(bytes), &length);
+    if (!error && length == sizeof(bytes) && weir__identity_decode(&store->identity, bytes) == 0)
+        return 0;
+    bool is_missing = error == -WEIR_E_NOT_FOUND;
+    if (error && !is_missing)
+        return fail_by_errno("cannot read its identity");
+    if (store->segments_folder >= 0)
+        error = weir__disk_each(store->segments_folder, search_one, &search);
+    else
+        error = 0;
+    if (error)
+        return weir__store_fail(error, "cannot list its segments");
+    if (search.is_found) {
+        store->identity = search.identity;
+        report->identity_was_repaired = true;
+        return store->is_read_only ? 0 : save_identity(store);
+    }
+    if (search.has_segments)
+        return weir__store_fail(-WEIR_E_CORRUPT,
+                                "its identity is lost and no segment has a whole beginning");
+    if (store->is_read_only)
+        return weir__store_fail(-WEIR_E_NOT_FOUND, "it holds no store and cannot be written");
+    error = weir__disk_each(store->folder, is_foreign, &search);
+    if (error)
+        return search.is_found ? error : weir__store_fail(error, "cannot list it");
+    report->is_new = true;
+    return make_identity(store);
+}
+
+int weir__store_folder_open(struct weir__store *store, struct weir__store_report *report)
+{
+    if (!store->folder_name) {
+        report->is_new = true;
+        return make_identity(store);
+    }
+    int error = open_folders(store);
+    if (error)
+        return error;
+    store->segments_folder =
+        weir__sys_openat(store->folder, segments_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    error = find_identity(store, report);
+    if (error || store->segments_folder >= 0)
+        return error;
+    if (weir__sys_mkdirat(store->folder, segments_name, 0700) < 0)
+        return fail_by_errno("cannot make its folder 'segments'");
+    store->segments_folder =
+        weir__sys_openat(store->folder, segments_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (store->segments_folder < 0 || weir__disk_sync_names(store->folder))
+        return fail_by_errno("cannot open its folder 'segments'");
+    return 0;
+}
+
+void weir__store_folder_close(struct weir__store *store)
+{
+    weir__sys_close_at(&store->segments_folder);
+    weir__sys_close_at(&store->folder);
+    weir__sys_close_at(&store->lock_fd);
+}
+
+/* --- the mark --- */
+
+static const unsigned char mark_magic[8] = "weirmrk1";
+
+enum { MARK_CLEAN = 8, MARK_ID = 12, MARK_SEQUENCE = 16, MARK_DIGEST = 24, MARK_SUM = 56 };
+enum { MARK_SIZE = 64 };
+
+static void mark_sum(const unsigned char bytes[MARK_SIZE], unsigned char sum[MARK_SIZE - MARK_SUM])
+{
+    unsigned char digest[WEIR__HASH_SIZE];
+    struct weir__hash hash;
+    weir__hash_init(&hash);
+    weir__hash_update(&hash, bytes, MARK_SUM);
+    weir__hash_final(&hash, digest);
+    memcpy(sum, digest, MARK_SIZE - MARK_SUM);
+}
+
+void weir__store_mark_read(struct weir__store *store, struct weir__store_mark *ret_mark)
+{
+    unsigned char bytes[MARK_SIZE], sum[MARK_SIZE - MARK_SUM];
+    size_t length = 0;
+    *ret_mark = (struct weir__store_mark){.is_clean = false};
+    if (weir__disk_read(store->folder, mark_name, bytes, sizeof(bytes), &length) ||
+        length != sizeof(bytes) || memcmp(bytes, mark_magic, sizeof(mark_magic)) != 0)
+        return;
+    mark_sum(bytes, sum);
+    if (memcmp(sum, bytes + MARK_SUM, sizeof(sum)) != 0)
+        return;
+    ret_mark->is_clean = bytes[MARK_CLEAN] == 1;
+    memcpy(&ret_mark->next_id, bytes + MARK_ID, sizeof(ret_mark->next_id));
+    memcpy(&ret_mark->next_sequence, bytes + MARK_SEQUENCE, sizeof(ret_mark->next_sequence));
+    memcpy(ret_mark->index_digest, bytes + MARK_DIGEST, sizeof(ret_mark->index_digest));
+}
+
+int weir__store_mark_write(struct weir__store *store, const struct weir__store_mark *mark)
+{
+    unsigned char bytes[MARK_SIZE] = {0};
+    memcpy(bytes, mark_magic, sizeof(mark_magic));
+    bytes[MARK_CLEAN] = mark->is_clean;
+    memcpy(bytes + MARK_ID, &mark->next_id, sizeof(mark->next_id));
+    memcpy(bytes + MARK_SEQUENCE, &mark->next_sequence, sizeof(mark->next_sequence));
+    memcpy(bytes + MARK_DIGEST, mark->index_digest, sizeof(mark->index_digest));
+    mark_sum(bytes, bytes + MARK_SUM);
+    return weir__disk_replace(store->folder, mark_name, bytes, sizeof(bytes));
+}
+
+int weir__store_mark_remove(struct weir__store *store)
+{
+    int error = weir__disk_remove(store->folder, mark_name);
+    if (error == -WEIR_E_NOT_FOUND)
+        return 0;
+    return error ? error : weir__disk_sync_names(store->folder);
+}
+
+#define PIECE (1u << 20)
+
+int weir__store_index_digest(struct weir__store *store, unsigned char digest[WEIR__HASH_SIZE])
+{
+    struct weir__hash hash;
+    unsigned char *piece = weir__base_alloc(1, PIECE);
+    int fd = weir__sys_openat(store->folder, index_file, O_RDONLY | O_NOFOLLOW, 0);
+    int error = fd < 0 ? weir_error_from_errno(errno) : piece ? 0 : -WEIR_E_NO_MEMORY;
+    ssize_t got = 1;
+    weir__hash_init(&hash);
+    while (!error && got > 0) {
+        got = weir__sys_read(fd, piece, PIECE);
+        if (got < 0)
+            error = weir_error_from_errno(errno);
+        else
+            weir__hash_update(&hash, piece, (size_t)got);
+    }
+    weir__base_free(piece);
+    weir__sys_close(fd);
+    if (!error)
+        weir__hash_final(&hash, digest);
+    return error;
+}

@@ -1,0 +1,152 @@
+/* index_lmdb.h - what the files of the index in a folder share; nobody else includes this.
+ *
+ * Ownership: the index owns its environment and its transactions; keys and values point into the
+ * caller's memory or into the map.
+ */
+#ifndef WEIR_STORE_INDEX_LMDB_H
+#define WEIR_STORE_INDEX_LMDB_H
+
+#include <lmdb.h>
+#include <string.h>
+
+#include <weir/error.h>
+#include <weir/lock.h>
+
+#include "index_part.h"
+#include "mapped.h"
+
+enum { KEY_DEAD = WEIR__ADDRESS_SIZE + 8, VALUE_LIVE = 28, VALUE_ABOUT = 20, VALUE_FACTS = 40 };
+
+struct weir__lmdb_reader {
+    struct weir__lmdb_reader *next;
+    MDB_txn *txn;
+};
+
+struct weir__lmdb {
+    struct weir__index index; /* first */
+    MDB_env *env;
+    MDB_dbi live, dead, segments, about;
+    struct weir__mapped map; /* where lookups may fail */
+    struct weir_lock lock;   /* guards what follows */
+    struct weir__lmdb_reader *idle;
+    bool is_broken; /* a page was lost */
+};
+
+static inline struct weir__lmdb *weir__lmdb_of(struct weir__index *index)
+{
+    return (struct weir__lmdb *)index;
+}
+
+/* An error of LMDB as one of ours. */
+int weir__lmdb_error(int rc);
+
+/* --- index_lmdb_read.c --- */
+int weir__lmdb_get(struct weir__index *index, const struct weir__address *address,
+                   struct weir__entry *ret_entry);
+int weir__lmdb_has_older(struct weir__index *index, const struct weir__address *address,
+                         uint32_t segment, bool *ret_has);
+int weir__lmdb_segments(struct weir__index *index,
+                        int (*fn)(void *arg, const struct weir__segment_facts *), void *arg);
+int weir__lmdb_walk(struct weir__index *index, const struct weir__address *from,
+                    int (*fn)(void *arg, const struct weir__entry *entry), void *arg);
+int weir__lmdb_read(struct weir__index *index, struct weir__index_stats *ret_stats);
+
+/* --- keys and values --- */
+
+static inline void weir__put_be32(unsigned char *at, uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (unsigned char)(value >> (24 - 8 * i));
+}
+
+static inline uint32_t weir__get_be32(const unsigned char *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static inline void weir__put_be64(unsigned char *at, uint64_t value)
+{
+    weir__put_be32(at, (uint32_t)(value >> 32));
+    weir__put_be32(at + 4, (uint32_t)value);
+}
+
+static inline uint64_t weir__get_be64(const unsigned char *at)
+{
+    return (uint64_t)weir__get_be32(at) << 32 | weir__get_be32(at + 4);
+}
+
+static inline MDB_val weir__lmdb_key(const struct weir__address *address)
+{
+    return (MDB_val){WEIR__ADDRESS_SIZE, (void *)(uintptr_t)address->bytes};
+}
+
+static inline void weir__live_put(const struct weir__entry *entry, unsigned char value[VALUE_LIVE])
+{
+    memset(value, 0, VALUE_LIVE);
+    weir__put_be32(value, entry->place.segment);
+    weir__put_be32(value + 4, entry->place.offset);
+    weir__put_be32(value + 8, entry->size);
+    weir__put_be32(value + 12, entry->time_s);
+    weir__put_be64(value + 16, entry->sequence);
+    value[24] = (unsigned char)entry->type;
+}
+
+static inline int weir__live_get(const MDB_val *key, const MDB_val *value,
+                                 struct weir__entry *ret_entry)
+{
+    const unsigned char *at = value->mv_data;
+    if (key->mv_size != WEIR__ADDRESS_SIZE || value->mv_size != VALUE_LIVE)
+        return -WEIR_E_CORRUPT;
+    struct weir__entry entry = {
+        .place = {weir__get_be32(at), weir__get_be32(at + 4)},
+        .size = weir__get_be32(at + 8),
+        .time_s = weir__get_be32(at + 12),
+        .sequence = weir__get_be64(at + 16),
+        .type = (enum weir__record_type)at[24],
+    };
+    if (entry.place.segment == 0 || entry.place.offset == 0 || entry.size < WEIR__RECORD_HEAD ||
+        entry.sequence == 0 || at[24] < WEIR__RECORD_CHUNK || at[24] > WEIR__RECORD_BAD)
+        return -WEIR_E_CORRUPT;
+    memcpy(entry.address.bytes, key->mv_data, WEIR__ADDRESS_SIZE);
+    *ret_entry = entry;
+    return 0;
+}
+
+static inline void weir__dead_put(const struct weir__entry *entry, unsigned char key[KEY_DEAD])
+{
+    memcpy(key, entry->address.bytes, WEIR__ADDRESS_SIZE);
+    weir__put_be32(key + WEIR__ADDRESS_SIZE, entry->place.segment);
+    weir__put_be32(key + WEIR__ADDRESS_SIZE + 4, entry->place.offset);
+}
+
+static inline void weir__facts_put(const struct weir__segment_facts *facts,
+                                   unsigned char value[VALUE_FACTS])
+{
+    weir__put_be32(value, facts->size);
+    weir__put_be32(value + 4, facts->records);
+    weir__put_be32(value + 8, facts->is_sealed);
+    weir__put_be32(value + 12, 0);
+    weir__put_be64(value + 16, facts->bytes);
+    weir__put_be64(value + 24, facts->dead);
+    weir__put_be64(value + 32, facts->sequence_max);
+}
+
+static inline int weir__facts_get(const MDB_val *key, const MDB_val *value,
+                                  struct weir__segment_facts *ret)
+{
+    const unsigned char *at = value->mv_data;
+    if (key->mv_size != 4 || value->mv_size != VALUE_FACTS)
+        return -WEIR_E_CORRUPT;
+    *ret = (struct weir__segment_facts){
+        .id = weir__get_be32(key->mv_data),
+        .size = weir__get_be32(at),
+        .records = weir__get_be32(at + 4),
+        .is_sealed = weir__get_be32(at + 8),
+        .bytes = weir__get_be64(at + 16),
+        .dead = weir__get_be64(at + 24),
+        .sequence_max = weir__get_be64(at + 32),
+    };
+    return ret->id == 0 || ret->size == 0 ? -WEIR_E_CORRUPT : 0;
+}
+
+#endif

@@ -1,0 +1,47 @@
+/* index_part.h - what the two kinds of index have in common; nobody else includes this.
+ *
+ * Ownership: an index begins with its struct weir__index, by which its functions find the rest.
+ */
+#ifndef WEIR_STORE_INDEX_PART_H
+#define WEIR_STORE_INDEX_PART_H
+
+#include "index.h"
+
+typedef void weir__index_changed(void *arg, const struct weir__segment_facts *facts);
+
+struct weir__index_kind {
+    void (*end)(struct weir__index *index);
+    int (*get)(struct weir__index *index, const struct weir__address *address,
+               struct weir__entry *ret_entry);
+    int (*apply)(struct weir__index *index, const struct weir__segment_facts *facts,
+                 const struct weir__entry *records, size_t count, weir__index_changed *changed,
+                 void *arg);
+    int (*drop)(struct weir__index *index, uint32_t segment, const struct weir__entry *records,
+                size_t count);
+    int (*has_older)(struct weir__index *index, const struct weir__address *address,
+                     uint32_t segment, bool *ret_has);
+    int (*segments)(struct weir__index *index,
+                    int (*fn)(void *arg, const struct weir__segment_facts *), void *arg);
+    int (*walk)(struct weir__index *index, const struct weir__address *from,
+                int (*fn)(void *arg, const struct weir__entry *entry), void *arg);
+    int (*sync)(struct weir__index *index);
+    int (*read)(struct weir__index *index, struct weir__index_stats *ret_stats);
+};
+
+struct weir__index {
+    const struct weir__index_kind *kind;
+};
+
+/* What a record does to what is known of its address. */
+enum weir__index_effect {
+    WEIR__INDEX_COUNTS,  /* it counts from now on; what did before is dead */
+    WEIR__INDEX_DEAD,    /* it is older */
+    WEIR__INDEX_RENEWS,  /* the time of what counts is now its own */
+    WEIR__INDEX_NOTHING, /* it is what counts already, or a touch of nothing */
+};
+
+/* known: what counts so far, or NULL. */
+enum weir__index_effect weir__index_effect(const struct weir__entry *record,
+                                           const struct weir__entry *known);
+
+#endif

@@ -1,0 +1,115 @@
+/* quarantine.c - damaged records: kept for whoever wants to look at them, told, and counted no
+ * more.
+ *
+ * Nothing is repaired here, and nothing rewritten: a record says that the one before is bad, and
+ * who puts the chunk again makes it good. The copies are for people; there are
+ * WEIR__STORE_QUARANTINE_MAX of them at most.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "store_part.h"
+#include "sys.h"
+#include "temporary.h"
+
+#include "banned.h"
+
+static const char folder_name[] = "quarantine";
+
+#define PIECE (64u << 10)
+
+/* The folder, made if it is not there; -1: there is none. */
+static int open_folder(struct weir__store *store)
+{
+    if (store->folder < 0 || store->is_read_only)
+        return -1;
+    if (weir__sys_mkdirat(store->folder, folder_name, 0700) < 0 && errno != EEXIST)
+        return -1;
+    return weir__sys_openat(store->folder, folder_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+}
+
+static int copy_range(int from, int to, uint64_t at, uint64_t end)
+{
+    unsigned char *piece = weir__base_alloc(1, PIECE);
+    int error = piece ? 0 : -WEIR_E_NO_MEMORY;
+    while (!error && at < end) {
+        size_t wanted = end - at < PIECE ? (size_t)(end - at) : PIECE;
+        ssize_t got = weir__sys_pread(from, piece, wanted, (off_t)at);
+        if (got <= 0)
+            break; /* what can be read is kept */
+        error = weir__whole_write(to, piece, (size_t)got);
+        at += (uint64_t)got;
+    }
+    weir__base_free(piece);
+    return error;
+}
+
+void weir__store_put_aside(struct weir__store *store, int fd, const char *name, uint64_t from,
+                           uint64_t to)
+{
+    int folder = open_folder(store);
+    if (folder < 0)
+        return;
+    /* One more or less does not matter: the count is a limit on what piles up. */
+    if (weir_counter_value(&store->counts.quarantined) < WEIR__STORE_QUARANTINE_MAX) {
+        int out = weir__sys_openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+        if (out >= 0) {
+            weir_counter_add(&store->counts.quarantined, 1);
+            if (copy_range(fd, out, from, to))
+                (void)!weir__sys_unlinkat(folder, name, 0);
+        }
+        weir__sys_close(out);
+    }
+    weir__sys_close(folder);
+}
+
+static void verdict_done(struct weir__store_write *write)
+{
+    weir__base_free(write->arg);
+}
+
+/* Without memory or room in the line it is found again by the next who reads it. */
+static void say_bad(struct weir__store *store, const struct weir__entry *entry)
+{
+    struct weir__store_write *verdict = weir__base_alloc(1, sizeof(*verdict));
+    if (!verdict)
+        return;
+    *verdict = (struct weir__store_write){
+        .address = entry->address,
+        .done = verdict_done,
+        .arg = verdict,
+        ._from = *entry,
+        ._kind = WEIR__WRITE_BAD,
+    };
+    if (weir__store_submit(store, verdict))
+        weir__base_free(verdict);
+}
+
+void weir__store_tell(struct weir__store *store, const struct weir__address *address,
+                      const char *what)
+{
+    weir_counter_add(&store->counts.damaged, 1);
+    if (store->damage_fn)
+        store->damage_fn(store->damage_arg, address, what);
+}
+
+void weir__store_quarantine(struct weir__store *store, const struct weir__entry *entry,
+                            const char *what)
+{
+    struct weir__segment *segment;
+    char name[WEIR__ADDRESS_TEXT + 32], address[WEIR__ADDRESS_TEXT];
+    weir__hot_forget(&store->hot, &entry->address);
+    weir__address_print(&entry->address, address);
+    snprintf(name, sizeof(name), "%s.%016llx", address + 3, (unsigned long long)entry->sequence);
+    if (weir__segments_pin(&store->segments, entry->place.segment, &segment) == 0) {
+        weir__store_put_aside(store, segment->fd, name, entry->place.offset,
+                              (uint64_t)entry->place.offset + entry->size);
+        weir__segments_unpin(&store->segments, segment);
+    }
+    weir__store_tell(store, &entry->address, what);
+    say_bad(store, entry);
+}

@@ -1,0 +1,374 @@
+/* recover.c - what a folder holds: its segments, and the index over them.
+ *
+ * The index is used as it is only if the store was closed cleanly and the file is, byte by byte,
+ * what it was then. Otherwise it is made anew: the footers of sealed segments say what is in them,
+ * and those without one are scanned. So the index can be lost, cut or changed, and nothing is
+ * missed.
+ *
+ * A segment that a crash left without its footer is scanned; what stands behind its last whole
+ * record is put aside and cut off. What was whole is made to last before anybody is told of it,
+ * since nobody may have waited for that before. The newest segment is written further if it has
+ * room.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "log.h"
+#include "store_part.h"
+#include "sys.h"
+
+#include "banned.h"
+
+static const char index_name[] = "index";
+
+struct found {
+    struct weir__store *store;
+    struct weir__store_report *report;
+    uint32_t *ids;
+    size_t count, room;
+    size_t known; /* of these, that the index knows */
+};
+
+/* --- which segments there are --- */
+
+static int note_name(void *arg, const char *name)
+{
+    struct found *found = arg;
+    uint32_t id = weir__segment_id(name);
+    if (id == 0)
+        return 0;
+    if (found->count == found->room) {
+        size_t room = found->room ? 2 * found->room : 256;
+        uint32_t *ids = weir__base_realloc(found->ids, room, sizeof(*ids));
+        if (!ids)
+            return -WEIR_E_NO_MEMORY;
+        found->ids = ids;
+        found->room = room;
+    }
+    found->ids[found->count++] = id;
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t *left = a, *right = b;
+    return *left < *right ? -1 : *left > *right;
+}
+
+static bool has_id(const struct found *found, uint32_t id)
+{
+    return found->count > 0 &&
+           bsearch(&id, found->ids, found->count, sizeof(*found->ids), by_number) != NULL;
+}
+
+/* --- the index --- */
+
+static int index_path(struct weir__store *store, char path[PATH_MAX])
+{
+    int length = snprintf(path, PATH_MAX, "/proc/self/fd/%d/%s", store->folder, index_name);
+    return length < PATH_MAX ? 0 : -WEIR_E_INVALID;
+}
+
+static int open_index(struct weir__store *store)
+{
+    char path[PATH_MAX];
+    int error = index_path(store, path);
+    if (!error && !store->is_read_only && weir__sys_mkdirat(store->folder, index_name, 0700) < 0 &&
+        errno != EEXIST)
+        error = weir_error_from_errno(errno);
+    return error ? error
+                 : weir__index_open(&store->index, path, store->identity.id, store->is_read_only);
+}
+
+/* Why the index that is there cannot be used; NULL: it can. */
+static const char *doubt(struct weir__store *store, const struct weir__store_mark *mark)
+{
+    unsigned char digest[WEIR__HASH_SIZE];
+    if (!mark->is_clean)
+        return "the store was not closed as it should be";
+    if (weir__store_index_digest(store, digest))
+        return "it is not there, or cannot be read";
+    if (memcmp(digest, mark->index_digest, sizeof(digest)) != 0)
+        return "its file is not what it was";
+    return NULL;
+}
+
+static int check_known(void *arg, const struct weir__segment_facts *facts)
+{
+    struct found *found = arg;
+    if (!has_id(found, facts->id))
+        return -WEIR_E_CORRUPT;
+    found->known++;
+    if (facts->sequence_max >= found->store->writer.next_sequence)
+        found->store->writer.next_sequence = facts->sequence_max + 1;
+    return weir__segments_add(&found->store->segments, facts, -1, false);
+}
+
+static int drop_known(struct weir__store *store)
+{
+    struct weir__segment_facts facts;
+    while (weir__segments_next(&store->segments, 0, &facts)) {
+        int error = weir__segments_remove(&store->segments, facts.id);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+/* The index with all that it knows of the segments that are there. */
+static int use_index(struct found *found)
+{
+    int error = open_index(found->store);
+    if (!error)
+        error = weir__index_segments(found->store->index, check_known, found);
+    if (!error)
+        return 0;
+    weir__index_free(found->store->index);
+    found->store->index = NULL;
+    found->known = 0;
+    int dropped = drop_known(found->store);
+    return dropped ? dropped : error;
+}
+
+static int start_index(struct found *found, const struct weir__store_mark *mark)
+{
+    struct weir__store *store = found->store;
+    const char *why = doubt(store, mark);
+    if (!why && use_index(found) == 0)
+        return 0;
+    found->report->index_was_rebuilt = found->count > 0;
+    found->report->index_why = why ? why : "it cannot be read, or misses segments";
+    /* One that cannot be written has its place in memory. */
+    if (store->is_read_only)
+        return weir__index_new(&store->index, SIZE_MAX / 256);
+    int error = weir__index_remove(store->folder, index_name);
+    if (!error)
+        error = open_index(store);
+    if (error != -WEIR_E_NO_SPACE)
+        return error;
+    /* A full disk is no reason not to read what it holds. */
+    found->report->index_why = "there is no room for it on the disk: it is kept in memory";
+    return weir__index_new(&store->index, SIZE_MAX / 256);
+}
+
+/* --- segments --- */
+
+/* A file that is no segment of this store goes out of the way, whole. */
+static int put_file_aside(struct weir__store *store, uint32_t id)
+{
+    char name[WEIR__SEGMENT_NAME], aside[WEIR__SEGMENT_NAME + 8];
+    weir__segment_name(id, name);
+    snprintf(aside, sizeof(aside), "%s.bad", name);
+    if (weir__sys_renameat2(store->segments_folder, name, store->segments_folder, aside, 0) < 0)
+        return weir_error_from_errno(errno);
+    return weir__disk_sync_names(store->segments_folder);
+}
+
+/* What a crash has left behind the last record. */
+static int cut_tail(struct weir__store *store, struct weir__disk_file *file,
+                    const struct weir__segment_content *content)
+{
+    char name[WEIR__DISK_NAME_MAX + 16];
+    if (content->file_size <= content->end)
+        return 0;
+    if (content->torn_bytes > 0) {
+        snprintf(name, sizeof(name), "%s.%08x", file->name, content->end);
+        weir__store_put_aside(store, file->fd, name, content->end, content->file_size);
+    }
+    return weir__disk_cut(file, content->end);
+}
+
+/* The newest segment, to be written further. */
+static int resume(struct weir__store *store, uint32_t id, struct weir__disk_file *file,
+                  const struct weir__segment_content *content)
+{
+    struct weir__segment_facts facts = {.id = id, .size = content->end};
+    struct weir__tail *tail;
+    int fd, error = weir__tail_new(&tail, id);
+    if (!error)
+        error = weir__tail_reserve(tail, content->count);
+    for (size_t i = 0; !error && i < content->count; i++) {
+        const struct weir__entry *record = &content->records[i];
+        struct weir__entry known = *record;
+        if (record->type == WEIR__RECORD_TOUCHED) {
+            /* Of a chunk that is gone: it means nothing, and the chunk's own record stands. */
+            if (!weir__tail_get(tail, &record->address, &known) &&
+                weir__index_get(store->index, &record->address, &known))
+                known = (struct weir__entry){.type = WEIR__RECORD_DELETED,
+                                             .address = record->address,
+                                             .sequence = record->sequence,
+                                             .place = record->place,
+                                             .size = record->size};
+            if (known.type == WEIR__RECORD_CHUNK && known.time_s < record->time_s)
+                known.time_s = record->time_s;
+        }
+        weir__tail_add(tail, record, &known);
+    }
+    if (!error && (fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0)) < 0)
+        error = weir_error_from_errno(errno);
+    if (!error && (error = weir__segments_add(&store->segments, &facts, fd, false)))
+        weir__sys_close(fd);
+    if (!error)
+        error = weir__segments_pin(&store->segments, id, &store->writer.pin);
+    if (error) {
+        weir__tail_free(tail);
+        return error;
+    }
+    tail->end = content->end;
+    store->active = tail;
+    store->writer.file = *file;
+    file->fd = -1;
+    store->writer.id = id;
+    store->writer.end = content->end;
+    return 0;
+}
+
+static bool has_room(struct weir__store *store, const struct weir__segment_content *content)
+{
+    return !store->is_read_only && !content->is_sealed &&
+           content->end < store->options.segment_bytes && content->count < WEIR__SEGMENT_COUNT;
+}
+
+static void note_content(struct found *found, const struct weir__segment_content *content)
+{
+    struct weir__writer *writer = &found->store->writer;
+    found->report->torn_bytes += content->torn_bytes;
+    found->report->bad_records += content->bad_records;
+    if (content->sequence_max >= writer->next_sequence)
+        writer->next_sequence = content->sequence_max + 1;
+}
+
+/* A segment whose records are whole: into the index, or as the active one. */
+static int take_in(struct found *found, uint32_t id, struct weir__disk_file *file,
+                   const struct weir__segment_content *content)
+{
+    struct weir__store *store = found->store;
+    bool is_newest = id == found->ids[found->count - 1];
+    int error = 0;
+    if (!content->is_sealed && !store->is_read_only) {
+        error = cut_tail(store, file, content);
+        if (!error)
+            error = weir__disk_sync(file);
+    }
+    if (error)
+        return error;
+    if (is_newest && has_room(store, content))
+        return resume(store, id, file, content);
+    struct weir__segment_facts facts = {.id = id, .size = content->end};
+    error = weir__segments_add(&store->segments, &facts, -1, false);
+    return error ? error
+                 : weir__store_apply(store, id, content->end, content->is_sealed, content->records,
+                                     content->count);
+}
+
+static int open_file(struct weir__store *store, uint32_t id, struct weir__disk_file *ret_file)
+{
+    char name[WEIR__SEGMENT_NAME];
+    weir__segment_name(id, name);
+    if (!store->is_read_only)
+        return weir__disk_open(ret_file, store->segments_folder, name);
+    int fd = weir__sys_openat(store->segments_folder, name, O_RDONLY | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return weir_error_from_errno(errno);
+    *ret_file = (struct weir__disk_file){.fd = fd};
+    snprintf(ret_file->name, sizeof(ret_file->name), "%s", name);
+    return 0;
+}
+
+static int read_segment(struct found *found, uint32_t id)
+{
+    struct weir__store *store = found->store;
+    struct weir__segment_content content = {.records = NULL};
+    struct weir__disk_file file;
+    int error = open_file(store, id, &file);
+    if (error)
+        return weir__store_fail(error, "cannot open segment %08x: %s", id, weir__log_reason(errno));
+    error = weir__segment_load(&content, file.fd, id, &store->identity.key);
+    if (error == -WEIR_E_CORRUPT) {
+        found->report->bad_segments++;
+        error = store->is_read_only ? 0 : put_file_aside(store, id);
+    } else if (!error && content.end == 0) {
+        /* Its creation was cut short: it never had a record. */
+        error = store->is_read_only ? 0 : weir__disk_remove(store->segments_folder, file.name);
+    } else if (!error) {
+        note_content(found, &content);
+        error = take_in(found, id, &file, &content);
+    }
+    weir__segment_forget(&content);
+    weir__sys_close(file.fd);
+    return error ? weir__store_fail(error, "cannot take in segment %08x: %s", id,
+                                    weir_error_text(error))
+                 : 0;
+}
+
+static int read_segments(struct found *found)
+{
+    struct weir__segment_facts facts;
+    int error = 0;
+    for (size_t i = 0; !error && i < found->count; i++) {
+        bool is_known = weir__segments_next(&found->store->segments, found->ids[i] - 1, &facts) &&
+                        facts.id == found->ids[i];
+        if (!is_known)
+            error = read_segment(found, found->ids[i]);
+    }
+    return error;
+}
+
+static void count_chunks(struct weir__store *store, struct weir__store_report *report)
+{
+    struct weir__index_stats stats;
+    struct weir__segments_stats segments;
+    weir__segments_read(&store->segments, &segments);
+    report->segments = segments.count;
+    if (weir__index_read(store->index, &stats) == 0)
+        report->chunks = stats.entries + (store->active ? store->active->count : 0);
+}
+
+static int recover_folder(struct found *found)
+{
+    struct weir__store *store = found->store;
+    struct weir__store_mark mark;
+    int error = weir__disk_each(store->segments_folder, note_name, found);
+    if (error)
+        return weir__store_fail(error, "cannot list its segments: %s", weir_error_text(error));
+    if (found->count > 0)
+        qsort(found->ids, found->count, sizeof(*found->ids), by_number);
+    weir__store_mark_read(store, &mark);
+    found->report->was_clean = mark.is_clean || found->report->is_new;
+    store->writer.next_sequence = mark.next_sequence > 0 ? mark.next_sequence : 1;
+    store->writer.next_id = mark.next_id > 0 ? mark.next_id : 1;
+    if (found->count > 0 && found->ids[found->count - 1] >= store->writer.next_id)
+        store->writer.next_id = found->ids[found->count - 1] + 1;
+    error = start_index(found, &mark);
+    if (error)
+        return weir__store_fail(error, "cannot make its index: %s", weir_error_text(error));
+    error = read_segments(found);
+    /* From here on a crash is to be seen as one. Taking the mark away needs no room. */
+    if (!error && !store->is_read_only && weir__store_mark_remove(store))
+        error =
+            weir__store_fail(-WEIR_E_IO, "cannot mark it as in use: %s", weir__log_reason(errno));
+    return error;
+}
+
+int weir__store_recover(struct weir__store *store, struct weir__store_report *report)
+{
+    struct found found = {.store = store, .report = report};
+    int error;
+    if (store->segments_folder >= 0) {
+        error = recover_folder(&found);
+    } else {
+        store->writer.next_sequence = store->writer.next_id = 1;
+        error =
+            weir__index_new(&store->index, (size_t)(store->options.memory_max / WEIR__RECORD_HEAD));
+    }
+    weir__base_free(found.ids);
+    if (!error)
+        count_chunks(store, report);
+    return error;
+}

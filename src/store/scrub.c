@@ -1,0 +1,127 @@
+/* scrub.c - walks through all chunks that count, at its own pace, and looks whether they are right.
+ *
+ * Segment by segment, in the order of their ids, those that are in the index: what is written while
+ * it walks comes with the next walk. A walk begins when it is asked for, or when the last one ended
+ * long enough ago, by the wall clock, which is kept in the file `scrub`.
+ */
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "store_part.h"
+
+#include "banned.h"
+
+static const char file_name[] = "scrub";
+
+#define REST_NS (1 * WEIR_NS_PER_S)
+
+static int look_at(struct weir__store *store, struct weir__segment *segment,
+                   const struct weir__entry *record, struct weir__store_reader *reader,
+                   const struct weir_deadline *deadline)
+{
+    struct weir__entry known;
+    if (record->type != WEIR__RECORD_CHUNK ||
+        weir__store_lookup(store, &record->address, &known, NULL) ||
+        known.place.segment != record->place.segment || known.place.offset != record->place.offset)
+        return 0;
+    int error = weir_rate_acquire(&store->scrub_rate, record->size, WEIR_RATE_LOW, deadline);
+    if (error)
+        return error;
+    error = weir__store_load(store, segment, record, true, reader);
+    weir_counter_add(&store->counts.scrubbed_bytes, record->size);
+    if (error == -WEIR_E_CORRUPT || error == -WEIR_E_MISMATCH)
+        weir__store_quarantine(store, record, "the scrubber found it damaged");
+    else if (error)
+        weir__store_tell(store, &record->address, "the scrubber could not read it");
+    return 0;
+}
+
+static int walk_segment(struct weir__store *store, uint32_t id, struct weir__store_reader *reader,
+                        const struct weir_deadline *deadline)
+{
+    struct weir__segment_content content;
+    struct weir__segment *segment;
+    if (weir__segments_pin(&store->segments, id, &segment))
+        return 0; /* it was compacted meanwhile */
+    if (weir__segment_load(&content, segment->fd, id, &store->identity.key) == 0) {
+        int error = 0;
+        for (size_t i = 0; !error && i < content.count; i++)
+            error = look_at(store, segment, &content.records[i], reader, deadline);
+        weir__segment_forget(&content);
+    } else {
+        weir__store_tell(store, NULL, "the scrubber could not read a segment");
+    }
+    weir__segments_unpin(&store->segments, segment);
+    return weir_deadline_check(deadline);
+}
+
+static int walk_all(struct weir__store *store, struct weir__store_reader *reader,
+                    const struct weir_deadline *deadline)
+{
+    struct weir__segment_facts facts;
+    int error = 0;
+    for (uint32_t id = 0; !error && weir__segments_next(&store->segments, id, &facts);
+         id = facts.id) {
+        weir_lock_acquire(&store->lock);
+        store->scrub_segment = facts.id;
+        weir_lock_release(&store->lock);
+        if (facts.bytes > 0)
+            error = walk_segment(store, facts.id, reader, deadline);
+    }
+    return error;
+}
+
+static void remember(struct weir__store *store)
+{
+    int64_t now = weir_wall_s();
+    weir_lock_acquire(&store->lock);
+    store->scrub_ended_s = now;
+    store->scrub_segment = 0;
+    weir_lock_release(&store->lock);
+    weir_counter_add(&store->counts.scrub_walks, 1);
+    /* Lost, it is walked once more. */
+    if (store->folder >= 0)
+        (void)!weir__disk_replace(store->folder, file_name, &now, sizeof(now));
+}
+
+static bool is_due(struct weir__store *store, uint64_t *walked)
+{
+    int64_t now = weir_wall_s();
+    weir_lock_acquire(&store->lock);
+    uint64_t since = now > store->scrub_ended_s ? (uint64_t)(now - store->scrub_ended_s) : 0;
+    bool is_wanted = store->scrub_wanted > *walked;
+    bool is_time = since >= store->scrub_interval_s;
+    if (is_wanted || is_time)
+        *walked = store->scrub_wanted;
+    weir_lock_release(&store->lock);
+    return is_wanted || is_time;
+}
+
+int weir__store_scrub_main(struct weir_crew_self *self, void *arg)
+{
+    struct weir__store *store = arg;
+    struct weir__store_reader reader;
+    struct weir_deadline until_stop = weir_deadline_until(self->stop);
+    uint64_t walked = 0;
+    size_t length;
+    int64_t ended = 0;
+    int error = weir__store_reader_init(&reader);
+    if (error)
+        return error;
+    if (store->folder >= 0 &&
+        weir__disk_read(store->folder, file_name, &ended, sizeof(ended), &length) == 0 &&
+        length == sizeof(ended)) {
+        weir_lock_acquire(&store->lock);
+        store->scrub_ended_s = ended;
+        weir_lock_release(&store->lock);
+    }
+    while (!weir_cancel_is_fired(self->stop)) {
+        if (is_due(store, &walked) && walk_all(store, &reader, &until_stop) == 0)
+            remember(store);
+        struct weir_deadline rest = weir_deadline_in(REST_NS, self->stop);
+        weir_deadline_sleep(&rest);
+    }
+    weir__store_reader_fini(&reader);
+    return 0;
+}

@@ -1,0 +1,447 @@
+/* segment_load.c - footers read and written, segments scanned. */
+#include "segment_load.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <weir/clock.h>
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "sys.h"
+#include "temporary.h"
+
+#include "banned.h"
+
+/* A window over the file, large enough for any record but a footer. */
+#define WINDOW_SIZE (WEIR__RECORD_HEAD + WEIR__CHUNK_MAX + (128u << 10))
+#define FOOTER_MAX  (WEIR__SEGMENT_COUNT * WEIR__ENTRY_SIZE)
+
+struct window {
+    int fd;
+    uint64_t file_size;
+    unsigned char *bytes;
+    uint64_t at; /* of the first byte */
+    size_t length;
+};
+
+static int window_open(struct window *window, int fd)
+{
+    struct stat st;
+    if (weir__sys_fstat(fd, &st) < 0)
+        return weir_error_from_errno(errno);
+    *window = (struct window){.fd = fd, .file_size = (uint64_t)st.st_size};
+    if (window->file_size > WEIR__SEGMENT_MAX)
+        window->file_size = WEIR__SEGMENT_MAX;
+    window->bytes = weir__base_alloc(1, WINDOW_SIZE);
+    return window->bytes ? 0 : -WEIR_E_NO_MEMORY;
+}
+
+static void window_close(struct window *window)
+{
+    weir__base_free(window->bytes);
+}
+
+/* So many bytes at that place; Range where the file ends before. */
+static int window_look(struct window *window, uint64_t at, size_t length,
+                       const unsigned char **ret_bytes)
+{
+    if (at > window->file_size || length > window->file_size - at || length > WINDOW_SIZE)
+        return -WEIR_E_RANGE;
+    if (at < window->at || at + length > window->at + window->length) {
+        uint64_t rest = window->file_size - at;
+        size_t count = rest < WINDOW_SIZE ? (size_t)rest : WINDOW_SIZE;
+        window->length = 0;
+        int error = weir__whole_pread(window->fd, window->bytes, count, at);
+        if (error)
+            return error;
+        window->at = at;
+        window->length = count;
+    }
+    *ret_bytes = window->bytes + (at - window->at);
+    return 0;
+}
+
+/* --- scanning --- */
+
+struct scan {
+    struct window window;
+    uint32_t id;
+    const struct weir__record_key *key;
+    struct weir__segment_content content;
+    size_t room;
+    uint64_t doubtful_records; /* bad since the last record that was not */
+    uint64_t doubtful_bytes;
+    void (*bad)(void *arg, const struct weir__entry *entry);
+    void *arg;
+};
+
+static int keep(struct scan *scan, const struct weir__entry *entry)
+{
+    struct weir__segment_content *content = &scan->content;
+    if (content->count == scan->room) {
+        size_t room = scan->room ? 2 * scan->room : 256;
+        void *records = weir__base_realloc(content->records, room, sizeof(*content->records));
+        if (!records)
+            return -WEIR_E_NO_MEMORY;
+        content->records = records;
+        scan->room = room;
+    }
+    content->records[content->count++] = *entry;
+    content->bad_records += scan->doubtful_records;
+    content->bad_bytes += scan->doubtful_bytes;
+    scan->doubtful_records = scan->doubtful_bytes = 0;
+    if (entry->sequence > content->sequence_max)
+        content->sequence_max = entry->sequence;
+    return 0;
+}
+
+static void count_bad(struct scan *scan, uint64_t bytes)
+{
+    scan->doubtful_records++;
+    scan->doubtful_bytes += bytes;
+}
+
+static bool is_data(enum weir__record_type type)
+{
+    return type <= WEIR__RECORD_BAD;
+}
+
+/* Whether the bytes of the record are those of its address; NULL bytes: the file ends before. */
+static bool is_whole(const struct weir__record *record, const unsigned char *bytes)
+{
+    struct weir__address address;
+    if (record->type != WEIR__RECORD_CHUNK)
+        return true;
+    weir__address_of(bytes + WEIR__RECORD_HEAD, record->size - WEIR__RECORD_HEAD, &address);
+    return weir__address_is_equal(&address, &record->address);
+}
+
+/* A record whose head is right; *ret_next is where the next one begins. */
+static int scan_record(struct scan *scan, const struct weir__record *record, uint64_t at,
+                       uint64_t *ret_next)
+{
+    const unsigned char *bytes = NULL;
+    struct weir__entry entry = {record->address, record->sequence, {scan->id, (uint32_t)at},
+                                record->size,    record->time_s,   record->type};
+    uint64_t next = at + weir__record_span(record->size);
+    int error = 0;
+    *ret_next = next < scan->window.file_size ? next : scan->window.file_size;
+    if (!is_data(record->type))
+        return 0;
+    error = window_look(&scan->window, at, record->size, &bytes);
+    if (error && error != -WEIR_E_RANGE)
+        return error;
+    if (error || !is_whole(record, bytes) || scan->content.count == WEIR__SEGMENT_COUNT) {
+        count_bad(scan, *ret_next - at);
+        if (scan->bad)
+            scan->bad(scan->arg, &entry);
+        return 0;
+    }
+    scan->content.end = (uint32_t)next;
+    return keep(scan, &entry);
+}
+
+/* The next place at which the head of a record stands, or the end of the file. */
+static int find_next(struct scan *scan, uint64_t from, uint64_t *ret_at)
+{
+    const unsigned char *head;
+    struct weir__record record;
+    uint64_t at = from;
+    for (;; at += WEIR__RECORD_ALIGN) {
+        int error = window_look(&scan->window, at, WEIR__RECORD_HEAD, &head);
+        if (error == -WEIR_E_RANGE)
+            at = scan->window.file_size;
+        else if (error)
+            return error;
+        else if (!weir__record_is_begun(head) ||
+                 weir__record_decode(&record, head, scan->key,
+                                     (struct weir__place){scan->id, (uint32_t)at}) ||
+                 record.type == WEIR__RECORD_BEGIN)
+            continue;
+        *ret_at = at;
+        return 0;
+    }
+}
+
+static bool is_zero(const unsigned char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+/* Files grow zeros when the power fails: these are nobody's record. */
+static int stretch_is_zero(struct scan *scan, uint64_t from, uint64_t to, bool *ret_is)
+{
+    const unsigned char *bytes;
+    *ret_is = true;
+    while (from < to && *ret_is) {
+        size_t some = to - from < WEIR__CHUNK_MAX ? (size_t)(to - from) : WEIR__CHUNK_MAX;
+        int error = window_look(&scan->window, from, some, &bytes);
+        if (error)
+            return error;
+        *ret_is = is_zero(bytes, some);
+        from += some;
+    }
+    return 0;
+}
+
+static int scan_from(struct scan *scan, uint64_t at)
+{
+    int error = 0;
+    while (!error && at < scan->window.file_size) {
+        const unsigned char *head;
+        struct weir__record record;
+        uint64_t next;
+        bool is_empty;
+        error = window_look(&scan->window, at, WEIR__RECORD_HEAD, &head);
+        if (!error && weir__record_decode(&record, head, scan->key,
+                                          (struct weir__place){scan->id, (uint32_t)at}) == 0) {
+            error = scan_record(scan, &record, at, &at);
+            continue;
+        }
+        if (error && error != -WEIR_E_RANGE)
+            break;
+        error = find_next(scan, at + WEIR__RECORD_ALIGN, &next);
+        if (!error)
+            error = stretch_is_zero(scan, at, next, &is_empty);
+        if (!error && !is_empty)
+            count_bad(scan, next - at);
+        at = next;
+    }
+    return error;
+}
+
+/* The first record: it says that this is a segment of this store, and where the others begin. */
+static int scan_begin(struct scan *scan, uint64_t *ret_at)
+{
+    const unsigned char *head;
+    struct weir__record record;
+    const uint64_t begin_size = WEIR__RECORD_HEAD + WEIR__IDENTITY_SIZE;
+    int error = window_look(&scan->window, 0, WEIR__RECORD_HEAD, &head);
+    *ret_at = begin_size;
+    if (error && error != -WEIR_E_RANGE)
+        return error;
+    if (!error &&
+        weir__record_decode(&record, head, scan->key, (struct weir__place){scan->id, 0}) == 0 &&
+        record.type == WEIR__RECORD_BEGIN && scan->window.file_size >= begin_size) {
+        scan->content.end = (uint32_t)begin_size;
+        if (record.sequence > scan->content.sequence_max)
+            scan->content.sequence_max = record.sequence;
+    }
+    return 0;
+}
+
+int weir__segment_scan(struct weir__segment_content *ret_content, int fd, uint32_t id,
+                       const struct weir__record_key *key,
+                       void (*bad)(void *arg, const struct weir__entry *entry), void *arg)
+{
+    struct scan scan = {.id = id, .key = key, .bad = bad, .arg = arg};
+    uint64_t at;
+    bool is_empty = true;
+    int error = window_open(&scan.window, fd);
+    if (!error)
+        error = scan_begin(&scan, &at);
+    scan.content.file_size = scan.window.file_size;
+    if (!error)
+        error = scan_from(&scan, at);
+    if (!error && scan.content.end == 0)
+        error = stretch_is_zero(&scan, 0, scan.window.file_size, &is_empty);
+    if (!error && !is_empty)
+        error = -WEIR_E_CORRUPT;
+    scan.content.torn_bytes = scan.doubtful_bytes;
+    window_close(&scan.window);
+    if (error) {
+        weir__segment_forget(&scan.content);
+        return error;
+    }
+    *ret_content = scan.content;
+    return 0;
+}
+
+void weir__segment_forget(struct weir__segment_content *content)
+{
+    weir__base_free(content->records);
+    content->records = NULL;
+    content->count = 0;
+}
+
+/* --- the footer --- */
+
+/* Its place and size, by the last head of the file. */
+static int find_footer(int fd, uint64_t file_size, uint32_t id, const struct weir__record_key *key,
+                       struct weir__record *ret_footer, uint32_t *ret_at)
+{
+    unsigned char head[WEIR__RECORD_HEAD];
+    struct weir__record end;
+    if (file_size < 3 * WEIR__RECORD_HEAD || file_size > WEIR__SEGMENT_MAX)
+        return -WEIR_E_CORRUPT;
+    uint32_t end_at = (uint32_t)file_size - WEIR__RECORD_HEAD;
+    int error = weir__whole_pread(fd, head, sizeof(head), end_at);
+    if (!error)
+        error = weir__record_decode(&end, head, key, (struct weir__place){id, end_at});
+    if (error)
+        return error;
+    if (end.type != WEIR__RECORD_END || end.sequence >= end_at)
+        return -WEIR_E_CORRUPT;
+    uint32_t at = (uint32_t)end.sequence;
+    error = weir__whole_pread(fd, head, sizeof(head), at);
+    if (!error)
+        error = weir__record_decode(ret_footer, head, key, (struct weir__place){id, at});
+    if (error)
+        return error;
+    if (ret_footer->type != WEIR__RECORD_FOOTER ||
+        at + (uint64_t)weir__record_span(ret_footer->size) != end_at ||
+        !weir__address_is_equal(&ret_footer->address, &end.address))
+        return -WEIR_E_CORRUPT;
+    *ret_at = at;
+    return 0;
+}
+
+static int decode_all(struct weir__segment_content *content, const unsigned char *bytes,
+                      uint32_t id)
+{
+    for (size_t i = 0; i < content->count; i++) {
+        struct weir__entry *entry = &content->records[i];
+        int error = weir__entry_decode(entry, bytes + i * WEIR__ENTRY_SIZE, id);
+        if (error)
+            return error;
+        if ((uint64_t)entry->place.offset + weir__record_span(entry->size) > content->end)
+            return -WEIR_E_CORRUPT;
+        if (entry->sequence > content->sequence_max)
+            content->sequence_max = entry->sequence;
+    }
+    return 0;
+}
+
+static int load_footer(struct weir__segment_content *ret_content, int fd, uint64_t file_size,
+                       uint32_t id, const struct weir__record_key *key)
+{
+    struct weir__record footer;
+    struct weir__address address;
+    uint32_t at;
+    int error = find_footer(fd, file_size, id, key, &footer, &at);
+    if (error)
+        return error;
+    size_t length = footer.size - WEIR__RECORD_HEAD;
+    if (length > FOOTER_MAX || length % WEIR__ENTRY_SIZE != 0)
+        return -WEIR_E_CORRUPT;
+    struct weir__segment_content content = {
+        .count = length / WEIR__ENTRY_SIZE, .end = at, .file_size = file_size, .is_sealed = true};
+    unsigned char *bytes = weir__base_alloc(1, length + 1);
+    content.records = weir__base_alloc(content.count + 1, sizeof(*content.records));
+    if (!bytes || !content.records)
+        error = -WEIR_E_NO_MEMORY;
+    if (!error)
+        error = weir__whole_pread(fd, bytes, length, at + WEIR__RECORD_HEAD);
+    if (!error) {
+        weir__address_of(bytes, length, &address);
+        error = weir__address_is_equal(&address, &footer.address) ? 0 : -WEIR_E_CORRUPT;
+    }
+    if (!error)
+        error = decode_all(&content, bytes, id);
+    weir__base_free(bytes);
+    if (error)
+        weir__segment_forget(&content);
+    else
+        *ret_content = content;
+    return error;
+}
+
+int weir__segment_load(struct weir__segment_content *ret_content, int fd, uint32_t id,
+                       const struct weir__record_key *key)
+{
+    struct stat st;
+    if (weir__sys_fstat(fd, &st) < 0)
+        return weir_error_from_errno(errno);
+    int error = load_footer(ret_content, fd, (uint64_t)st.st_size, id, key);
+    if (error == -WEIR_E_CORRUPT)
+        error = weir__segment_scan(ret_content, fd, id, key, NULL, NULL);
+    return error;
+}
+
+int weir__segment_identity(struct weir__identity *ret_identity, int fd, uint32_t id)
+{
+    unsigned char bytes[WEIR__RECORD_HEAD + WEIR__IDENTITY_SIZE];
+    struct weir__identity identity;
+    struct weir__record record;
+    struct stat st;
+    if (weir__sys_fstat(fd, &st) < 0)
+        return weir_error_from_errno(errno);
+    if ((size_t)st.st_size < sizeof(bytes))
+        return -WEIR_E_CORRUPT;
+    int error = weir__whole_pread(fd, bytes, sizeof(bytes), 0);
+    if (!error)
+        error = weir__identity_decode(&identity, bytes + WEIR__RECORD_HEAD);
+    if (!error)
+        error = weir__record_decode(&record, bytes, &identity.key, (struct weir__place){id, 0});
+    if (!error)
+        *ret_identity = identity;
+    return error;
+}
+
+/* --- writing --- */
+
+static uint32_t wall_s(void)
+{
+    int64_t now = weir_wall_s();
+    return now < 0 || now > UINT32_MAX ? 0 : (uint32_t)now;
+}
+
+int weir__segment_begin(const struct weir__disk_file *file, uint32_t id,
+                        const struct weir__identity *identity, uint64_t sequence, uint32_t *ret_end)
+{
+    unsigned char bytes[WEIR__RECORD_HEAD + WEIR__IDENTITY_SIZE];
+    struct weir__record record = {.type = WEIR__RECORD_BEGIN,
+                                  .sequence = sequence,
+                                  .size = sizeof(bytes),
+                                  .time_s = wall_s()};
+    weir__identity_encode(identity, bytes + WEIR__RECORD_HEAD);
+    weir__address_of(bytes + WEIR__RECORD_HEAD, WEIR__IDENTITY_SIZE, &record.address);
+    weir__record_encode(&record, &identity->key, (struct weir__place){id, 0}, bytes);
+    struct iovec part = {bytes, sizeof(bytes)};
+    int error = weir__disk_write(file, &part, 1, 0);
+    if (!error)
+        *ret_end = sizeof(bytes);
+    return error;
+}
+
+int weir__segment_seal(const struct weir__disk_file *file, uint32_t id,
+                       const struct weir__record_key *key, const struct weir__entry *records,
+                       size_t count, uint32_t end)
+{
+    static const unsigned char zeros[WEIR__RECORD_ALIGN];
+    size_t length = count * WEIR__ENTRY_SIZE;
+    unsigned char footer_head[WEIR__RECORD_HEAD], end_head[WEIR__RECORD_HEAD];
+    unsigned char *bytes = weir__base_alloc(1, length + 1);
+    struct weir__record footer = {.type = WEIR__RECORD_FOOTER,
+                                  .sequence = 1,
+                                  .size = (uint32_t)(WEIR__RECORD_HEAD + length),
+                                  .time_s = wall_s()};
+    struct weir__record last = {.type = WEIR__RECORD_END,
+                                .sequence = end,
+                                .size = WEIR__RECORD_HEAD,
+                                .time_s = footer.time_s};
+    if (!bytes)
+        return -WEIR_E_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        weir__entry_encode(&records[i], bytes + i * WEIR__ENTRY_SIZE);
+    weir__address_of(bytes, length, &footer.address);
+    last.address = footer.address;
+    uint32_t span = weir__record_span(footer.size);
+    weir__record_encode(&footer, key, (struct weir__place){id, end}, footer_head);
+    weir__record_encode(&last, key, (struct weir__place){id, end + span}, end_head);
+    struct iovec parts[] = {
+        {footer_head, sizeof(footer_head)},
+        {bytes, length},
+        {(void *)(uintptr_t)zeros, span - footer.size},
+        {end_head, sizeof(end_head)},
+    };
+    int error = weir__disk_write(file, parts, 4, end);
+    if (!error)
+        error = weir__disk_sync(file);
+    weir__base_free(bytes);
+    return error;
+}

@@ -1,0 +1,58 @@
+/* segment_load.h - what a segment holds, as its footer tells, or as a scan finds.
+ *
+ * The footer of a sealed segment is taken at its word: it is under a checked address and a keyed
+ * head. Without one, the segment is scanned: each record whose head and bytes are right counts,
+ * what is not is skipped to the next head that is one. So neither a record that was cut off by a
+ * crash nor one that a disk has damaged hides what stands behind it.
+ *
+ * Limits: WEIR__SEGMENT_COUNT records, and WEIR__SEGMENT_MAX bytes; what lies beyond is not looked
+ * at and counts as bad. Memory: 80 bytes for each record and, for a scan, somewhat more than a
+ * chunk.
+ *
+ * Ownership: the content belongs to the caller, who gives it back with weir__segment_forget().
+ */
+#ifndef WEIR_STORE_SEGMENT_LOAD_H
+#define WEIR_STORE_SEGMENT_LOAD_H
+
+#include "disk.h"
+#include "record.h"
+
+#define WEIR__SEGMENT_MAX (UINT64_C(1) << 30)
+
+struct weir__segment_content {
+    struct weir__entry *records; /* in the order of their places */
+    size_t count;
+    uint32_t end; /* behind the last record that is not the footer; 0: not even its beginning */
+    uint64_t file_size;
+    bool is_sealed;
+    uint64_t bad_records; /* whole heads with wrong bytes, and stretches that are no records */
+    uint64_t bad_bytes;
+    uint64_t torn_bytes; /* the same behind the last record: what a crash leaves */
+    uint64_t sequence_max;
+};
+
+/* From its footer, or else by a scan. Io and what else reading fails with, NoMemory, Corrupt: its
+ * first record is not one of this store, in a file that is not empty and not all zeros. */
+WEIR_MUST_USE int weir__segment_load(struct weir__segment_content *ret_content, int fd, uint32_t id,
+                                     const struct weir__record_key *key);
+/* By a scan, in any case. bad() is told of each chunk whose bytes are not those of its address; may
+ * be NULL. */
+WEIR_MUST_USE int weir__segment_scan(struct weir__segment_content *ret_content, int fd, uint32_t id,
+                                     const struct weir__record_key *key,
+                                     void (*bad)(void *arg, const struct weir__entry *entry),
+                                     void *arg);
+void weir__segment_forget(struct weir__segment_content *content);
+
+/* The identity in the first record; Corrupt: there is none. */
+WEIR_MUST_USE int weir__segment_identity(struct weir__identity *ret_identity, int fd, uint32_t id);
+
+/* Writes the first record of a new segment; its length is *ret_end. */
+WEIR_MUST_USE int weir__segment_begin(const struct weir__disk_file *file, uint32_t id,
+                                      const struct weir__identity *identity, uint64_t sequence,
+                                      uint32_t *ret_end);
+/* Writes footer and end behind these records, and waits until they last. */
+WEIR_MUST_USE int weir__segment_seal(const struct weir__disk_file *file, uint32_t id,
+                                     const struct weir__record_key *key,
+                                     const struct weir__entry *records, size_t count, uint32_t end);
+
+#endif

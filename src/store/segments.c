@@ -1,0 +1,292 @@
+/* segments.c - the list of segments, sorted by id, with their descriptors. */
+#include "segments.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "require.h"
+#include "sys.h"
+
+#include "banned.h"
+
+static const struct weir_lock_class segments_class = {"store-segments", 720};
+
+static const char suffix[] = ".seg";
+
+void weir__segments_init(struct weir__segments *segments, int folder, size_t open_max)
+{
+    *segments = (struct weir__segments){._folder = folder, ._open_max = open_max};
+    weir_lock_init(&segments->_lock, &segments_class);
+}
+
+static void free_segment(struct weir__segment *segment)
+{
+    weir__sys_close(segment->fd);
+    weir__base_free(segment);
+}
+
+void weir__segments_fini(struct weir__segments *segments)
+{
+    for (size_t i = 0; i < segments->_count; i++) {
+        WEIR__REQUIRE(segments->_list[i]->_pins == 0, "segments", "store", "one is still pinned");
+        free_segment(segments->_list[i]);
+    }
+    weir__base_free(segments->_list);
+    segments->_list = NULL;
+    segments->_count = 0;
+    weir_lock_fini(&segments->_lock);
+}
+
+/* --- names --- */
+
+void weir__segment_name(uint32_t id, char name[WEIR__SEGMENT_NAME])
+{
+    snprintf(name, WEIR__SEGMENT_NAME, "%08x%s", id, suffix);
+}
+
+uint32_t weir__segment_id(const char *name)
+{
+    uint32_t id = 0;
+    for (int i = 0; i < 8; i++, name++) {
+        bool is_digit = *name >= '0' && *name <= '9', is_letter = *name >= 'a' && *name <= 'f';
+        if (!is_digit && !is_letter)
+            return 0;
+        id = id << 4 | (uint32_t)(is_digit ? *name - '0' : *name - 'a' + 10);
+    }
+    return strcmp(name, suffix) == 0 ? id : 0;
+}
+
+/* --- the list; with the lock held --- */
+
+/* The place of the first one whose id is not below. */
+static size_t place_of(const struct weir__segments *segments, uint32_t id)
+{
+    size_t low = 0, high = segments->_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (segments->_list[middle]->id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct weir__segment *find(const struct weir__segments *segments, uint32_t id)
+{
+    size_t at = place_of(segments, id);
+    return at < segments->_count && segments->_list[at]->id == id ? segments->_list[at] : NULL;
+}
+
+static void line_leave(struct weir__segments *segments, struct weir__segment *segment)
+{
+    *(segment->_older ? &segment->_older->_newer : &segments->_oldest) = segment->_newer;
+    *(segment->_newer ? &segment->_newer->_older : &segments->_newest) = segment->_older;
+    segment->_older = segment->_newer = NULL;
+    segments->_open--;
+}
+
+static void line_join(struct weir__segments *segments, struct weir__segment *segment)
+{
+    segment->_older = segments->_newest;
+    *(segments->_newest ? &segments->_newest->_newer : &segments->_oldest) = segment;
+    segments->_newest = segment;
+    segments->_open++;
+}
+
+static bool is_in_line(const struct weir__segment *segment)
+{
+    return segment->fd >= 0 && segment->_pins == 0 && !segment->_is_kept && !segment->_is_removed;
+}
+
+/* A descriptor that has to be closed for the limit, or -1. */
+static int surplus(struct weir__segments *segments)
+{
+    struct weir__segment *oldest = segments->_oldest;
+    if (segments->_open <= segments->_open_max)
+        return -1;
+    line_leave(segments, oldest);
+    int fd = oldest->fd;
+    oldest->fd = -1;
+    return fd;
+}
+
+static void pin(struct weir__segments *segments, struct weir__segment *segment)
+{
+    if (is_in_line(segment))
+        line_leave(segments, segment);
+    segment->_pins++;
+}
+
+/* --- calls --- */
+
+static int make_room(struct weir__segments *segments)
+{
+    if (segments->_count < segments->_room)
+        return 0;
+    size_t room = segments->_room ? 2 * segments->_room : 64;
+    struct weir__segment **list = weir__base_realloc(segments->_list, room, sizeof(*list));
+    if (!list)
+        return -WEIR_E_NO_MEMORY;
+    segments->_list = list;
+    segments->_room = room;
+    return 0;
+}
+
+int weir__segments_add(struct weir__segments *segments, const struct weir__segment_facts *facts,
+                       int fd, bool is_kept)
+{
+    struct weir__segment *segment = weir__base_alloc(1, sizeof(*segment));
+    int error = segment ? 0 : -WEIR_E_NO_MEMORY, closed = -1;
+    if (error)
+        return error;
+    *segment =
+        (struct weir__segment){.fd = fd, .id = facts->id, ._is_kept = is_kept, ._facts = *facts};
+    weir_lock_acquire(&segments->_lock);
+    size_t at = place_of(segments, facts->id);
+    if (at < segments->_count && segments->_list[at]->id == facts->id)
+        error = -WEIR_E_EXISTS;
+    else
+        error = make_room(segments);
+    if (!error) {
+        memmove(segments->_list + at + 1, segments->_list + at,
+                (segments->_count - at) * sizeof(*segments->_list));
+        segments->_list[at] = segment;
+        segments->_count++;
+        if (is_in_line(segment))
+            line_join(segments, segment);
+        closed = surplus(segments);
+    }
+    weir_lock_release(&segments->_lock);
+    weir__sys_close(closed);
+    if (error)
+        weir__base_free(segment);
+    return error;
+}
+
+int weir__segments_pin_open(struct weir__segments *segments, uint32_t id,
+                            struct weir__segment **ret_segment)
+{
+    int error = 0;
+    weir_lock_acquire(&segments->_lock);
+    struct weir__segment *segment = find(segments, id);
+    if (!segment)
+        error = -WEIR_E_NOT_FOUND;
+    else if (segment->fd < 0)
+        error = -WEIR_E_BUSY;
+    else
+        pin(segments, segment);
+    weir_lock_release(&segments->_lock);
+    if (!error)
+        *ret_segment = segment;
+    return error;
+}
+
+int weir__segments_pin(struct weir__segments *segments, uint32_t id,
+                       struct weir__segment **ret_segment)
+{
+    char name[WEIR__SEGMENT_NAME];
+    int error = weir__segments_pin_open(segments, id, ret_segment);
+    if (error != -WEIR_E_BUSY)
+        return error;
+    weir__segment_name(id, name);
+    int fd = weir__sys_openat(segments->_folder, name, O_RDONLY | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return weir_error_from_errno(errno);
+    weir_lock_acquire(&segments->_lock);
+    struct weir__segment *segment = find(segments, id);
+    error = segment ? 0 : -WEIR_E_NOT_FOUND;
+    if (segment) {
+        if (segment->fd < 0) {
+            segment->fd = fd;
+            segments->_opened++;
+            segment->_pins++; /* so it does not join the line */
+            fd = -1;
+        } else {
+            pin(segments, segment); /* somebody else was faster */
+        }
+    }
+    weir_lock_release(&segments->_lock);
+    weir__sys_close(fd);
+    if (!error)
+        *ret_segment = segment;
+    return error;
+}
+
+void weir__segments_unpin(struct weir__segments *segments, struct weir__segment *segment)
+{
+    int closed = -1;
+    weir_lock_acquire(&segments->_lock);
+    WEIR__REQUIRE(segment->_pins > 0, "segment", "store", "it is not pinned");
+    segment->_pins--;
+    bool is_last = segment->_is_removed && segment->_pins == 0;
+    if (is_in_line(segment))
+        line_join(segments, segment);
+    closed = surplus(segments);
+    weir_lock_release(&segments->_lock);
+    weir__sys_close(closed);
+    if (is_last)
+        free_segment(segment);
+}
+
+int weir__segments_remove(struct weir__segments *segments, uint32_t id)
+{
+    struct weir__segment *last = NULL;
+    weir_lock_acquire(&segments->_lock);
+    size_t at = place_of(segments, id);
+    bool is_there = at < segments->_count && segments->_list[at]->id == id;
+    if (is_there) {
+        struct weir__segment *segment = segments->_list[at];
+        if (is_in_line(segment))
+            line_leave(segments, segment);
+        segment->_is_removed = true;
+        last = segment->_pins == 0 ? segment : NULL;
+        segments->_count--;
+        memmove(segments->_list + at, segments->_list + at + 1,
+                (segments->_count - at) * sizeof(*segments->_list));
+    }
+    weir_lock_release(&segments->_lock);
+    if (last)
+        free_segment(last);
+    return is_there ? 0 : -WEIR_E_NOT_FOUND;
+}
+
+void weir__segments_update(struct weir__segments *segments, const struct weir__segment_facts *facts)
+{
+    weir_lock_acquire(&segments->_lock);
+    struct weir__segment *segment = find(segments, facts->id);
+    if (segment)
+        segment->_facts = *facts;
+    weir_lock_release(&segments->_lock);
+}
+
+bool weir__segments_next(struct weir__segments *segments, uint32_t id,
+                         struct weir__segment_facts *ret_facts)
+{
+    weir_lock_acquire(&segments->_lock);
+    size_t at = id == UINT32_MAX ? segments->_count : place_of(segments, id + 1);
+    bool is_there = at < segments->_count;
+    if (is_there)
+        *ret_facts = segments->_list[at]->_facts;
+    weir_lock_release(&segments->_lock);
+    return is_there;
+}
+
+void weir__segments_read(struct weir__segments *segments, struct weir__segments_stats *ret_stats)
+{
+    struct weir__segments_stats stats = {0};
+    weir_lock_acquire(&segments->_lock);
+    stats.count = segments->_count;
+    stats.opened = segments->_opened;
+    for (size_t i = 0; i < segments->_count; i++) {
+        stats.open += segments->_list[i]->fd >= 0;
+        stats.bytes += segments->_list[i]->_facts.bytes;
+        stats.dead += segments->_list[i]->_facts.dead;
+    }
+    weir_lock_release(&segments->_lock);
+    *ret_stats = stats;
+}

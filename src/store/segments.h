@@ -1,0 +1,81 @@
+/* segments.h - the segments of a store: which there are, and those that are open.
+ *
+ * A pin keeps a segment's descriptor open and its bytes readable, also after the segment was
+ * removed: compaction takes its name away, and the last who reads it its bytes.
+ *
+ * Limits: open_max descriptors, those that are pinned beyond that included; the one that was let go
+ * of longest ago is closed. Some 100 bytes for each segment.
+ *
+ * The lock is held for a search and a count, never while a file is opened or closed.
+ *
+ * Ownership: a segment belongs to the list, and to whoever pins it as well.
+ */
+#ifndef WEIR_STORE_SEGMENTS_H
+#define WEIR_STORE_SEGMENTS_H
+
+#include <weir/lock.h>
+
+#include "index.h"
+
+#define WEIR__SEGMENT_NAME 16u /* of the file, with NUL */
+
+struct weir__segment {
+    int fd; /* readable while it is pinned */
+    uint32_t id;
+    uint32_t _pins;
+    bool _is_kept;    /* has no name by which it could be opened again */
+    bool _is_removed; /* from the list */
+    struct weir__segment_facts _facts;
+    struct weir__segment *_older, *_newer; /* of those that are open and not pinned */
+};
+
+struct weir__segments {
+    int _folder;
+    size_t _open_max;
+    struct weir_lock _lock;       /* guards what follows */
+    struct weir__segment **_list; /* by id */
+    size_t _count, _room;
+    size_t _open; /* not pinned */
+    struct weir__segment *_oldest, *_newest;
+    uint64_t _opened;
+};
+
+void weir__segments_init(struct weir__segments *segments, int folder, size_t open_max);
+/* Asserts that none is pinned. */
+void weir__segments_fini(struct weir__segments *segments);
+
+void weir__segment_name(uint32_t id, char name[WEIR__SEGMENT_NAME]);
+/* The id that a name stands for; 0: none. */
+uint32_t weir__segment_id(const char *name);
+
+/* Adds one, by rising ids or not. fd: open already, and the list's from now on; -1: not yet.
+ * is_kept: it cannot be opened by its name. Exists, NoMemory. */
+WEIR_MUST_USE int weir__segments_add(struct weir__segments *segments,
+                                     const struct weir__segment_facts *facts, int fd, bool is_kept);
+/* NotFound, or what opening its file failed with. */
+WEIR_MUST_USE int weir__segments_pin(struct weir__segments *segments, uint32_t id,
+                                     struct weir__segment **ret_segment);
+/* The same, but only if it is open: Busy otherwise. Makes no system call. */
+WEIR_MUST_USE int weir__segments_pin_open(struct weir__segments *segments, uint32_t id,
+                                          struct weir__segment **ret_segment);
+void weir__segments_unpin(struct weir__segments *segments, struct weir__segment *segment);
+/* Takes it off the list. NotFound. */
+WEIR_MUST_USE int weir__segments_remove(struct weir__segments *segments, uint32_t id);
+
+/* What became of one; an id that is not there is left alone. */
+void weir__segments_update(struct weir__segments *segments,
+                           const struct weir__segment_facts *facts);
+/* The facts of the first one whose id is above this; false: there is none. */
+bool weir__segments_next(struct weir__segments *segments, uint32_t id,
+                         struct weir__segment_facts *ret_facts);
+
+struct weir__segments_stats {
+    uint64_t count;
+    uint64_t open;   /* pinned ones included */
+    uint64_t opened; /* files, ever */
+    uint64_t bytes;  /* of records */
+    uint64_t dead;   /* of these */
+};
+void weir__segments_read(struct weir__segments *segments, struct weir__segments_stats *ret_stats);
+
+#endif

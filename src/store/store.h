@@ -1,0 +1,230 @@
+/* store.h - chunks of bytes under their addresses, in a folder, and none that was acknowledged is
+ * ever lost.
+ *
+ *     weir__store_open(&store, &options, &report)
+ *     weir__store_put(store, &address, bytes, length, &deadline)
+ *     weir__store_get(store, &reader, &address, &chunk) ... weir__chunk_release(store, &chunk)
+ *     weir__store_close(store)
+ *
+ * Promises
+ * - A write that was answered with 0 or WEIR__STORE_PRESENT lasts: it is on the disk, in a segment
+ *   whose name is as well. One that was not answered, or with an error, is there whole or not at
+ *   all. An error of the disk is never tried again into a success: the segment is left as it is and
+ *   the next write begins another one.
+ * - Writes are taken in their order by one thread, which gathers what waits and makes it last
+ *   together. A reader sees a write when it lasts, and not before.
+ * - What is read is what was written: each hit of the index is checked against the record that it
+ *   leads to, and the bytes against their address as the policy says. What is found damaged is told
+ *   (Corrupt), copied to the folder `quarantine`, and gone until it is put again.
+ * - A disk that is full refuses writes (NoSpace) and nothing else; the next write tries again. A
+ *   folder that cannot be written is opened for reading (ReadOnly for writes). A second process is
+ *   refused (Busy).
+ * - A chunk that is being read stays readable while it is deleted or moved.
+ *
+ * Limits: a chunk has at most WEIR__CHUNK_MAX bytes; pending_bytes and pending_count writes wait at
+ * most, Busy beyond; four threads; memory is that of pending writes, of some 80 bytes for each
+ * record of the newest segments (at most 3 times WEIR__SEGMENT_COUNT), of hot_entries, and of some
+ * 100 bytes for each segment.
+ *
+ * Any number of threads call. What waits takes a deadline.
+ *
+ * Ownership: the store belongs to whoever opened it; bytes of a write are borrowed until it is
+ * done; a chunk pins its segment until it is released.
+ */
+#ifndef WEIR_STORE_STORE_H
+#define WEIR_STORE_STORE_H
+
+#include <weir/budget.h>
+#include <weir/deadline.h>
+
+#include "record.h"
+
+#define WEIR__STORE_SEGMENT_DEFAULT       (64u << 20)
+#define WEIR__STORE_SEGMENT_LEAST         (4u << 20)
+#define WEIR__STORE_SEGMENT_MOST          (1u << 30)
+#define WEIR__STORE_PENDING_BYTES_DEFAULT (UINT64_C(64) << 20)
+#define WEIR__STORE_PENDING_COUNT         4096u
+#define WEIR__STORE_HOT_DEFAULT           65536u
+#define WEIR__STORE_DESCRIPTORS_DEFAULT   512u
+#define WEIR__STORE_QUARANTINE_MAX        1024u /* files; what is found beyond is only counted */
+
+struct weir__store;
+
+enum weir__store_verify {
+    WEIR__STORE_VERIFY_FIRST,  /* when it is read first, and again once it was forgotten */
+    WEIR__STORE_VERIFY_ALWAYS, /* each time */
+    WEIR__STORE_VERIFY_SCRUB   /* by who walks through all, not by who reads */
+};
+
+/* A zero stands for the default. */
+struct weir__store_options {
+    const char *folder;     /* NULL: in memory, and nothing of it touches a disk */
+    uint64_t memory_max;    /* bytes of segments in memory; NoSpace beyond */
+    bool is_read_only;      /* asked for; otherwise as the folder allows */
+    bool is_offline;        /* for tools: no thread but the one that writes */
+    uint32_t segment_bytes; /* when a segment is sealed */
+    uint64_t pending_bytes;
+    uint32_t hot_entries;
+    uint32_t descriptors_max;
+    enum weir__store_verify verify;
+    uint32_t compact_percent;  /* of dead bytes, from which on a segment is compacted; 50 */
+    uint64_t compact_per_s;    /* bytes that compaction reads; 64 MiB */
+    uint64_t scrub_per_s;      /* bytes that the scrubber reads; 16 MiB */
+    uint64_t scrub_interval_s; /* from the end of one walk to the next; a week */
+};
+
+/* How the folder was found. */
+struct weir__store_report {
+    bool is_new;
+    bool is_read_only;
+    bool was_clean;         /* it was closed as it should be */
+    bool index_was_rebuilt; /* from the segments */
+    const char *index_why;  /* why it was; NULL: it was not */
+    uint64_t segments;
+    uint64_t chunks;
+    uint64_t torn_bytes;        /* cut off behind the last record */
+    uint64_t bad_records;       /* damaged ones that were skipped */
+    uint64_t bad_segments;      /* files that are none, put aside */
+    bool identity_was_repaired; /* from a segment */
+};
+
+/* Invalid: an option out of bounds, or a folder that holds something else. Busy: somebody has it.
+ * Corrupt: segments of another store. Denied, NoSpace, Io, NoMemory. Why is in
+ * weir__store_why(). */
+WEIR_MUST_USE int weir__store_open(struct weir__store **ret_store,
+                                   const struct weir__store_options *options,
+                                   struct weir__store_report *ret_report);
+/* What was wrong with the folder, for people; of the last open of this thread that failed. */
+const char *weir__store_why(void);
+/* What waits is written, then all threads end. After it the folder is marked as clean, if all went
+ * well. Asserts that no chunk is pinned. Accepts NULL. */
+void weir__store_close(struct weir__store *store);
+
+/* --- writing --- */
+
+#define WEIR__STORE_PRESENT 1
+
+enum weir__store_action {
+    WEIR__STORE_PUT,
+    WEIR__STORE_DELETE,
+    WEIR__STORE_TOUCH /* renews its time */
+};
+
+/* A write that is under way; lives in the caller's memory until done() is called. */
+struct weir__store_write {
+    enum weir__store_action action;
+    struct weir__address address; /* of the bytes: not checked again here */
+    const void *bytes;
+    uint32_t length;
+    /* Called once, by the thread that writes: must not wait. */
+    void (*done)(struct weir__store_write *write);
+    void *arg;
+    /* 0: it lasts. WEIR__STORE_PRESENT: of a put, it is there already, and lasts. NotFound: of a
+     * deletion or touch, there is none. Or why not: NoSpace, Io, Canceled, NoMemory. */
+    int result;
+    uint64_t sequence; /* of what it wrote */
+    struct weir_permit _permit;
+    struct weir__entry _from; /* of a move */
+    int _kind;
+};
+
+/* Hands the write in. Busy: too much waits. ReadOnly, Closed, TooLarge, NoSpace when the index of
+ * what was written cannot be kept. done() is called only if this returns 0. */
+WEIR_MUST_USE int weir__store_submit(struct weir__store *store, struct weir__store_write *write);
+
+/* The same, for who can wait. A wait that was given up may still have written. */
+WEIR_MUST_USE int weir__store_put(struct weir__store *store, const struct weir__address *address,
+                                  const void *bytes, uint32_t length,
+                                  const struct weir_deadline *deadline);
+WEIR_MUST_USE int weir__store_delete(struct weir__store *store, const struct weir__address *address,
+                                     const struct weir_deadline *deadline);
+WEIR_MUST_USE int weir__store_touch(struct weir__store *store, const struct weir__address *address,
+                                    const struct weir_deadline *deadline);
+
+/* --- reading --- */
+
+/* A chunk that was found: its bytes are those from offset on in the file. */
+struct weir__chunk {
+    int fd;
+    uint64_t offset;
+    uint32_t length;
+    uint32_t time_s;
+    uint64_t sequence;
+    bool is_verified; /* its bytes were those of its address when it was read last */
+    struct weir__segment *_segment;
+};
+
+/* Room for one record, for a thread that reads. */
+struct weir__store_reader {
+    unsigned char *_bytes;
+};
+WEIR_MUST_USE int weir__store_reader_init(struct weir__store_reader *reader);
+void weir__store_reader_fini(struct weir__store_reader *reader);
+
+/* Finds the chunk and pins it, verified as the policy says. NotFound, Corrupt, Io, Busy. Reads from
+ * the disk. */
+WEIR_MUST_USE int weir__store_get(struct weir__store *store, struct weir__store_reader *reader,
+                                  const struct weir__address *address,
+                                  struct weir__chunk *ret_chunk);
+/* The same for a chunk that was read and verified not long ago, in an open segment: makes no system
+ * call. Busy: it is not such a one, or the policy wants it verified: ask the other. */
+WEIR_MUST_USE int weir__store_get_now(struct weir__store *store,
+                                      const struct weir__address *address,
+                                      struct weir__chunk *ret_chunk);
+/* Its bytes, verified, whatever the policy. They are the reader's until its next call. */
+WEIR_MUST_USE int weir__store_read_chunk(struct weir__store *store,
+                                         struct weir__store_reader *reader,
+                                         const struct weir__address *address,
+                                         const unsigned char **ret_bytes, uint32_t *ret_length);
+/* Whether it is there, and of what length and time; by the index alone. */
+WEIR_MUST_USE int weir__store_find(struct weir__store *store, const struct weir__address *address,
+                                   uint32_t *ret_length, uint32_t *ret_time_s);
+/* Accepts one that is all zero or was released. */
+void weir__chunk_release(struct weir__store *store, struct weir__chunk *chunk);
+
+/* All chunks in the order of their addresses, from one on (NULL: the first). Those of the newest
+ * segment come at the end of their own. */
+WEIR_MUST_USE int weir__store_walk(struct weir__store *store, const struct weir__address *from,
+                                   int (*fn)(void *arg, const struct weir__address *address,
+                                             uint32_t length, uint32_t time_s),
+                                   void *arg);
+
+/* --- upkeep --- */
+
+/* One step of compaction: the segment with most dead bytes, if they are percent or more of it (0:
+ * any). 0: one was compacted; NotFound: there is none. Waits. */
+WEIR_MUST_USE int weir__store_compact(struct weir__store *store, uint32_t percent,
+                                      const struct weir_deadline *deadline);
+/* The walk of the scrubber begins now. */
+void weir__store_scrub_now(struct weir__store *store);
+/* Seals the newest segment, as if it were full. */
+WEIR_MUST_USE int weir__store_seal(struct weir__store *store, const struct weir_deadline *deadline);
+/* Paces and policy, at run time. Only verify, compact_*, scrub_* are looked at. */
+WEIR_MUST_USE int weir__store_update(struct weir__store *store,
+                                     const struct weir__store_options *options);
+
+/* Told of what was found damaged, by the thread that found it; must not wait. Set once, before it
+ * is used. */
+void weir__store_on_damage(struct weir__store *store,
+                           void (*fn)(void *arg, const struct weir__address *address,
+                                      const char *what),
+                           void *arg);
+
+/* A picture; the counts only grow. */
+struct weir__store_stats {
+    uint64_t segments, descriptors;
+    uint64_t bytes, dead_bytes; /* of sealed segments */
+    uint64_t index_entries, index_bytes;
+    uint64_t tail_records; /* not yet in the index */
+    uint64_t pending_count, pending_bytes;
+    uint64_t puts, puts_present, deletes, touches, put_bytes;
+    uint64_t commits, syncs_failed, writes_failed, writes_no_space;
+    uint64_t gets_hot, gets_cold, verified, damaged, quarantined;
+    uint64_t compacted_segments, compacted_bytes, moved_bytes;
+    uint64_t scrubbed_bytes, scrub_walks;
+    int64_t scrub_ended_s; /* by the wall clock; 0: never */
+    bool is_read_only, is_full, is_failing, index_is_broken;
+};
+void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_stats);
+
+#endif

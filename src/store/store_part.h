@@ -1,0 +1,178 @@
+/* store_part.h - what the files of the store share; nobody else includes this.
+ *
+ *   store.c       life cycle, calls of other rooms, counts
+ *   folder.c      the folder: lock, identity, clean mark
+ *   recover.c     what the folder holds: segments and the index over them
+ *   commit.c      the thread that writes
+ *   indexer.c     the thread that brings the index up to date
+ *   find.c        where a chunk is, and whether its bytes are right
+ *   quarantine.c  what becomes of damaged ones
+ *   compact.c     the thread that moves the living out of segments with many dead
+ *   scrub.c       the thread that walks through all
+ *
+ * Way of a write: submit() -> queue `writes` -> commit thread: written and synced with all that
+ * waits -> into the active tail -> done(). When the segment is full: footer, another segment, and
+ * the tail goes to the queue `tails` -> index thread: into the index -> forgotten.
+ *
+ * Way of a lookup: active tail, tails that wait for the index (newest first), index. A tail leaves
+ * its list after the index has it, so nothing is missed.
+ *
+ * Ownership: all of it belongs to the store.
+ */
+#ifndef WEIR_STORE_STORE_PART_H
+#define WEIR_STORE_STORE_PART_H
+
+#include <weir/crew.h>
+#include <weir/metrics.h>
+#include <weir/queue.h>
+#include <weir/rate.h>
+
+#include "disk.h"
+#include "hot.h"
+#include "index.h"
+#include "segment_load.h"
+#include "segments.h"
+#include "store.h"
+#include "tail.h"
+
+#define WEIR__STORE_TAILS   2u   /* that wait for the index, at most */
+#define WEIR__STORE_BATCH   256u /* writes that are made to last together, at most */
+#define WEIR__STORE_WHY_MAX 256u
+
+/* What the commit thread does besides what others may ask for. */
+enum { WEIR__WRITE_PLAIN, WEIR__WRITE_MOVE, WEIR__WRITE_BAD, WEIR__WRITE_SEAL };
+
+struct weir__store_run;
+
+/* Of the commit thread alone, but for what is said. */
+struct weir__writer {
+    struct weir__disk_file file; /* fd -1: there is no active segment */
+    uint32_t id;
+    uint32_t end;           /* behind what lasts */
+    uint64_t next_sequence; /* set before the thread starts */
+    uint32_t next_id;
+    struct weir__segment *pin;
+    struct weir__map batch; /* what this batch has written, by address */
+};
+
+struct weir__store_counts {
+    struct weir_counter puts, puts_present, deletes, touches, put_bytes;
+    struct weir_counter commits, syncs_failed, writes_failed, writes_no_space;
+    struct weir_counter gets_cold, verified, damaged, quarantined;
+    struct weir_counter compacted_segments, compacted_bytes, moved_bytes;
+    struct weir_counter scrubbed_bytes, scrub_walks;
+};
+
+struct weir__store {
+    struct weir__store_options options; /* with the defaults filled in */
+    char *folder_name;
+    int folder, segments_folder, lock_fd; /* -1 in memory */
+    bool is_read_only;
+    struct weir__identity identity;
+
+    struct weir__segments segments;
+    struct weir__index *index;
+    struct weir__hot hot;
+
+    struct weir_crew *writers, *keepers; /* commit and index; compact and scrub */
+    struct weir_queue writes;            /* struct weir__store_write * */
+    struct weir_queue tails;             /* struct weir__tail * */
+    struct weir_budget pending;          /* bytes */
+    struct weir_budget unindexed;        /* tails */
+    struct weir_budget compacting;       /* one at a time */
+    struct weir_rate compact_rate, scrub_rate;
+    struct weir__writer writer;
+    struct weir__store_run *run; /* of the commit thread */
+
+    struct weir_lock lock; /* guards what follows */
+    struct weir__tail *active;
+    struct weir__tail *waiting[WEIR__STORE_TAILS]; /* for the index, oldest first */
+    size_t waiting_count;
+    bool is_full, is_failing, index_is_failing, index_is_broken;
+    bool is_unclean; /* something went wrong: the index is not to be trusted next time */
+    enum weir__store_verify verify;
+    uint32_t compact_percent;
+    uint64_t scrub_interval_s;
+    uint64_t scrub_wanted;  /* walks asked for */
+    uint32_t scrub_segment; /* where the walk is */
+    int64_t scrub_ended_s;
+
+    void (*damage_fn)(void *arg, const struct weir__address *address, const char *what);
+    void *damage_arg;
+    struct weir__store_counts counts;
+};
+
+/* --- folder.c --- */
+/* Remembers why, for weir__store_why(), and returns the error. */
+__attribute__((format(printf, 2, 3))) int weir__store_fail(int error, const char *format, ...);
+/* Opens or makes the folder and takes its lock; finds or makes the identity. */
+WEIR_MUST_USE int weir__store_folder_open(struct weir__store *store,
+                                          struct weir__store_report *report);
+void weir__store_folder_close(struct weir__store *store);
+
+/* What the folder says of its last user. */
+struct weir__store_mark {
+    bool is_clean;
+    uint64_t next_sequence;
+    uint32_t next_id;
+    unsigned char index_digest[WEIR__HASH_SIZE];
+};
+/* One that is missing or damaged is that of an unclean end. */
+void weir__store_mark_read(struct weir__store *store, struct weir__store_mark *ret_mark);
+WEIR_MUST_USE int weir__store_mark_write(struct weir__store *store,
+                                         const struct weir__store_mark *mark);
+/* Its absence is that of an unclean end. */
+WEIR_MUST_USE int weir__store_mark_remove(struct weir__store *store);
+/* Of the file of the index, as it is on the disk. NotFound. */
+WEIR_MUST_USE int weir__store_index_digest(struct weir__store *store,
+                                           unsigned char digest[WEIR__HASH_SIZE]);
+
+/* --- recover.c --- */
+WEIR_MUST_USE int weir__store_recover(struct weir__store *store, struct weir__store_report *report);
+
+/* --- commit.c --- */
+WEIR_MUST_USE struct weir__store_run *weir__store_run_new(void);
+int weir__store_commit_main(struct weir_crew_self *self, void *arg);
+/* Hands it in and waits for its end. What it needs is copied, so that it may be given up. */
+WEIR_MUST_USE int weir__store_write_and_wait(struct weir__store *store,
+                                             struct weir__store_write *write,
+                                             const struct weir_deadline *deadline);
+/* Makes the active segment; with no thread running, or by the thread that writes. */
+WEIR_MUST_USE int weir__store_begin_segment(struct weir__store *store);
+
+/* --- indexer.c --- */
+int weir__store_index_main(struct weir_crew_self *self, void *arg);
+/* Brings the records into the index, and the facts up to date. */
+WEIR_MUST_USE int weir__store_apply(struct weir__store *store, uint32_t segment, uint32_t size,
+                                    bool is_sealed, const struct weir__entry *records,
+                                    size_t count);
+
+/* --- find.c --- */
+/* What counts for the address: also a deletion. ret_is_tail may be NULL: whether a tail says so,
+ * and not the index. NotFound, Io, Busy. */
+WEIR_MUST_USE int weir__store_lookup(struct weir__store *store, const struct weir__address *address,
+                                     struct weir__entry *ret_entry, bool *ret_is_tail);
+/* The index has told nonsense: it is made anew when the store is opened next. */
+void weir__store_doubt_index(struct weir__store *store);
+/* The record of the entry into the reader's memory, checked: its head (Mismatch: it is that of no
+ * record, or of another one), and if that is wanted its bytes (Corrupt). */
+WEIR_MUST_USE int weir__store_load(struct weir__store *store, struct weir__segment *segment,
+                                   const struct weir__entry *entry, bool with_bytes,
+                                   struct weir__store_reader *reader);
+
+/* --- quarantine.c --- */
+/* What the entry leads to is damaged: it is copied, counted, told, and counts no more. */
+void weir__store_quarantine(struct weir__store *store, const struct weir__entry *entry,
+                            const char *what);
+/* Counts and tells a damage that nothing is done about; of no chunk in particular: NULL. */
+void weir__store_tell(struct weir__store *store, const struct weir__address *address,
+                      const char *what);
+/* Bytes of a segment's file, to be kept for whoever wants to look at them. */
+void weir__store_put_aside(struct weir__store *store, int fd, const char *name, uint64_t from,
+                           uint64_t to);
+
+/* --- compact.c, scrub.c --- */
+int weir__store_compact_main(struct weir_crew_self *self, void *arg);
+int weir__store_scrub_main(struct weir_crew_self *self, void *arg);
+
+#endif

@@ -1,0 +1,72 @@
+/* tail.c - records of a segment, in order and by address. */
+#include "tail.h"
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "require.h"
+
+#include "banned.h"
+
+int weir__tail_new(struct weir__tail **ret_tail, uint32_t segment)
+{
+    struct weir__tail *tail = weir__base_alloc(1, sizeof(*tail));
+    if (!tail)
+        return -WEIR_E_NO_MEMORY;
+    tail->segment = segment;
+    weir__map_init(&tail->_meaning, WEIR__SEGMENT_COUNT);
+    *ret_tail = tail;
+    return 0;
+}
+
+void weir__tail_free(struct weir__tail *tail)
+{
+    if (!tail)
+        return;
+    weir_permit_release(&tail->turn);
+    weir__map_fini(&tail->_meaning);
+    weir__base_free(tail->records);
+    weir__base_free(tail);
+}
+
+int weir__tail_reserve(struct weir__tail *tail, size_t more)
+{
+    if (more > WEIR__SEGMENT_COUNT - tail->count)
+        return -WEIR_E_OVERFLOW;
+    int error = weir__map_reserve(&tail->_meaning, more);
+    if (error || tail->count + more <= tail->_room)
+        return error;
+    size_t room = tail->_room ? tail->_room : 256;
+    while (room < tail->count + more)
+        room *= 2;
+    struct weir__entry *records = weir__base_realloc(tail->records, room, sizeof(*records));
+    if (!records)
+        return -WEIR_E_NO_MEMORY;
+    tail->records = records;
+    tail->_room = room;
+    return 0;
+}
+
+void weir__tail_add(struct weir__tail *tail, const struct weir__entry *record,
+                    const struct weir__entry *meaning)
+{
+    WEIR__REQUIRE(tail->count < tail->_room, "tail", "store", "no room was reserved");
+    tail->records[tail->count++] = *record;
+    weir__map_set(&tail->_meaning, meaning);
+}
+
+bool weir__tail_get(const struct weir__tail *tail, const struct weir__address *address,
+                    struct weir__entry *ret_entry)
+{
+    return weir__map_get(&tail->_meaning, address, ret_entry);
+}
+
+size_t weir__tail_meanings(const struct weir__tail *tail)
+{
+    return weir__map_count(&tail->_meaning);
+}
+
+void weir__tail_copy(const struct weir__tail *tail, struct weir__entry *entries)
+{
+    weir__map_copy(&tail->_meaning, entries);
+}
