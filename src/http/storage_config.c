@@ -1,0 +1,75 @@
+/* storage_config.c - the keys of the storage service. */
+#include "storage_config.h"
+
+#include "banned.h"
+
+#define S       struct weir__storage_config
+#define KIB     (UINT64_C(1) << 10)
+#define MIB     (UINT64_C(1) << 20)
+#define GIB     (UINT64_C(1) << 30)
+#define TIB     (UINT64_C(1) << 40)
+
+#define HOUR_NS (3600 * WEIR_NS_PER_S)
+
+static const char *const verify_words[] = {"first", "always", "scrub", NULL};
+
+static const struct weir__config_key keys[] = {
+    {WEIR__CONFIG_PATH(S, data), .name = "data", .preset = "", .nothing = "none",
+     .help = "folder that everything is kept in",
+     .detail = "It is made if it is not there. The service does not start without it, unless "
+               "amnesia.enabled keeps all in memory."},
+
+    {WEIR__CONFIG_SIZE(S, storage.chunk_size), .name = "storage.chunk_size", .preset = "64KiB",
+     .min = 16 * KIB, .max = MIB, .help = "bytes of an object that are read and sent in one piece"},
+    {WEIR__CONFIG_WORD(S, storage.verify), .name = "storage.verify", .preset = "first",
+     .words = verify_words, .is_live = true, .help = "when bytes are held against their address",
+     .detail = "first does so when an object is read for the first time since the start, always at "
+               "each read, scrub only in the background."},
+    {WEIR__CONFIG_COUNT(S, storage.read_ahead), .name = "storage.read_ahead", .preset = "4",
+     .min = 1, .max = 64, .nothing = "none", .is_live = true,
+     .help = "chunks of a file that are read ahead of its reader"},
+
+    {WEIR__CONFIG_SIZE(S, store.segment_size), .name = "store.segment_size", .preset = "64MiB",
+     .min = 4 * MIB, .max = GIB, .help = "size at which a file of objects is closed"},
+    {WEIR__CONFIG_COUNT(S, store.compact_percent), .name = "store.compact_ratio", .preset = "50",
+     .min = 5, .max = 95, .is_live = true,
+     .help = "percent of a closed file that must be dead before it is written anew"},
+    {WEIR__CONFIG_RATE(S, store.compact_rate), .name = "store.compact_rate", .preset = "20MiB/s",
+     .min = 64 * KIB, .max = 100 * GIB, .nothing = "no limit", .is_live = true,
+     .help = "pace of writing files anew"},
+    {WEIR__CONFIG_RATE(S, store.scrub_rate), .name = "store.scrub_rate", .preset = "10MiB/s",
+     .min = 64 * KIB, .max = 100 * GIB, .nothing = "no limit", .is_live = true,
+     .help = "pace of checking in the background"},
+    {WEIR__CONFIG_DURATION(S, store.scrub_interval_ns), .name = "store.scrub_interval",
+     .preset = "7d", .min = HOUR_NS, .max = 365 * 24 * HOUR_NS, .nothing = "never", .is_live = true,
+     .help = "time from one check of everything to the next"},
+    {WEIR__CONFIG_COUNT(S, store.hot_entries), .name = "store.hot_entries", .preset = "65536",
+     .min = 1024, .max = 1u << 24, .help = "places of objects that are kept in memory"},
+    {WEIR__CONFIG_SIZE(S, store.pending_bytes), .name = "store.pending_bytes", .preset = "64MiB",
+     .min = MIB, .max = 16 * GIB, .help = "bytes that are written and not yet safe on disk",
+     .detail = "Writers wait at this limit."},
+
+    {WEIR__CONFIG_RATE(S, durability.repair_pacing), .name = "durability.repair_pacing",
+     .preset = "50MiB/s", .min = 64 * KIB, .max = 100 * GIB, .is_live = true,
+     .help = "pace of all repairs together"},
+
+    {WEIR__CONFIG_BOOL(S, amnesia.is_enabled), .name = "amnesia.enabled", .preset = "false",
+     .help = "keep everything in memory, and nothing after the end"},
+    {WEIR__CONFIG_SIZE(S, amnesia.max_bytes), .name = "amnesia.max_bytes", .preset = "256MiB",
+     .min = MIB, .max = TIB, .help = "memory for objects when amnesia.enabled is set"},
+    WEIR__CONFIG_END,
+};
+
+const struct weir__config_table weir__storage_table = {
+    .name = "storage",
+    .keys = keys,
+    .values_size = sizeof(struct weir__storage_config),
+};
+
+static const struct weir__config_table *const tables[] = {&weir__service_table,
+                                                          &weir__storage_table, NULL};
+
+const struct weir__config_schema weir__storage_schema = {
+    .tables = tables,
+    .variables = weir__service_variables,
+};

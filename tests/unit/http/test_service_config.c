@@ -1,0 +1,172 @@
+/* The keys of the services: texts of addresses, what must fit together, the names that were
+ * promised. */
+#include "tap.h"
+
+#include "storage_config.h"
+
+#include <stdio.h>
+
+#include <weir/error.h>
+
+#include "address_text.h"
+
+static char told[8192];
+
+static void hear(void *arg, bool is_warning, const char *line)
+{
+    (void)arg, (void)is_warning;
+    size_t used = strlen(told);
+    snprintf(told + used, sizeof(told) - used, "%s\n", line);
+}
+
+static int load(struct weir__config **ret_config, const char *text)
+{
+    told[0] = '\0';
+    struct weir__config_sink sink = {.problem = hear};
+    struct weir__config_sources sources = {.file = "f", .text = text, .text_length = strlen(text)};
+    return weir__config_load(ret_config, &weir__storage_schema, &sources, &sink);
+}
+
+static void refused(const char *text, const char *part)
+{
+    struct weir__config *config = NULL;
+    CHECK_EQ(load(&config, text), -WEIR_E_INVALID);
+    CHECK_HAS(told, part);
+}
+
+static void accepted(const char *text)
+{
+    struct weir__config *config = NULL;
+    if (load(&config, text) != 0)
+        tap_fail(__FILE__, __LINE__, "%s: %s", text, told);
+    weir__config_unref(config);
+}
+
+TEST(the_schema_is_sound)
+{
+    weir__config_check_schema(&weir__storage_schema);
+}
+
+/* Others build on these names and values; a change of them is a change of the product. */
+TEST(promised_keys_and_defaults)
+{
+    static const char *const promised[][2] = {
+        {"server.max_inflight", "1024"}, {"server.max_rps", "0"},
+        {"server.max_conns", "10240"},   {"server.connection_limit_per_ip", "256"},
+        {"read_timeout", "5s"},          {"write_timeout", "5s"},
+        {"idle_timeout", "60s"},         {"drain_deadline", "5s"},
+        {"storage.chunk_size", "64KiB"}, {"durability.repair_pacing", "50MiB/s"},
+        {"queues.work", "512"},          {"queues.repair", "256"},
+        {"queues.events", "1024"},       {"ratelimit.rps_per_ip", "0"},
+        {"quotas.bytes_per_token", "0"}, {"quotas.objects_per_token", "0"},
+    };
+    for (size_t i = 0; i < sizeof(promised) / sizeof(promised[0]); i++) {
+        const struct weir__config_key *key = NULL;
+        for (size_t k = 0; (key = weir__config_key(&weir__storage_schema, k)); k++)
+            if (strcmp(key->name, promised[i][0]) == 0)
+                break;
+        if (!key)
+            tap_fail(__FILE__, __LINE__, "there is no %s", promised[i][0]);
+        CHECK_STR(key->preset, promised[i][1]);
+    }
+}
+
+TEST(values_arrive_in_their_fields)
+{
+    struct weir__config *config = NULL;
+    CHECK_EQ(load(&config, "data = '/d'\nread_timeout = '7s'\n"
+                           "server.connection_limit_per_ip = 9\nserver.unix_mode = '600'\n"
+                           "durability.repair_pacing = '1MiB/s'\nstorage.verify = 'scrub'\n"
+                           "log.level = 'debug'\nstore.compact_ratio = 60\n"),
+             0);
+    const struct weir__service_config *service = weir__config_values(config, &weir__service_table);
+    const struct weir__storage_config *storage = weir__config_values(config, &weir__storage_table);
+    CHECK_EQ(service->read_ns, 7 * WEIR_NS_PER_S);
+    CHECK_EQ(service->write_ns, 5 * WEIR_NS_PER_S);
+    CHECK_EQ(service->server.conns_per_ip, 9);
+    CHECK_EQ(weir__service_unix_mode(service), 0600);
+    CHECK_EQ(service->log.level, 3);
+    CHECK_STR(storage->data, "/d");
+    CHECK_EQ(storage->durability.repair_pacing, 1 << 20);
+    CHECK_EQ(storage->storage.verify, WEIR__STORAGE_VERIFY_SCRUB);
+    CHECK_EQ(storage->store.compact_percent, 60);
+    CHECK_STR(service->listen.items[0], "127.0.0.1:8470");
+    weir__config_unref(config);
+}
+
+TEST(tls_needs_both_files)
+{
+    refused("tls.cert = 'c'\n", "f:1: tls.cert: TLS needs tls.key as well");
+    refused("tls.key = 'k'\n", "f:1: tls.key: TLS needs tls.cert as well");
+    accepted("tls.cert = 'c'\ntls.key = 'k'\n");
+}
+
+TEST(who_can_be_reached_asks_for_tokens)
+{
+    refused("listen = ['127.0.0.1:1', '0.0.0.0:80']\n", "others can reach '0.0.0.0:80'");
+    refused("listen = ['[::]:80']\n", "others can reach '[::]:80'");
+    refused("listen = ['[::]:80']\ntokens.keys = 'k'\ntokens.required = 'never'\n",
+            "others can reach");
+    accepted("listen = ['0.0.0.0:80']\nserver.open = true\n");
+    accepted("listen = ['0.0.0.0:80']\ntokens.keys = 'k'\n");
+    accepted("listen = ['127.9.9.9:80', '[::1]:80', 'unix:/run/weir']\n");
+    refused("tokens.required = 'always'\n", "f:1: tokens.required: tokens need tokens.keys");
+}
+
+TEST(limits_that_hold_each_other)
+{
+    refused("server.max_conns = 100\n",
+            "default: server.connection_limit_per_ip: it is above server.max_conns, which is 100");
+    refused("audit.file = '/a'\n", "nothing is written there without audit.enabled");
+    accepted("audit.enabled = true\naudit.file = '/a'\n");
+    refused("drain_deadline = '61s'\n", "expected 1s to 1m");
+    refused("server.body_max = '2MiB'\n", "expected 1B to 1MiB");
+    refused("server.backlog = 128\n", "expected 4096 to 65535");
+    refused("server.unix_mode = '1777'\n", "expected an octal mode, as 0660");
+    refused("server.unix_mode = '68'\n", "expected an octal mode, as 0660");
+}
+
+static void each(const char *(*check)(const char *), const char *const *texts, bool is_good)
+{
+    for (; *texts; texts++)
+        if ((check(*texts) == NULL) != is_good)
+            tap_fail(__FILE__, __LINE__, "'%s' should be %s", *texts, is_good ? "good" : "bad");
+}
+
+#define EACH(check, is_good, ...) each(check, (const char *const[]){__VA_ARGS__, NULL}, is_good)
+
+TEST(addresses_to_listen_on)
+{
+    char path[200];
+    EACH(weir__address_check, true, "127.0.0.1:0", "0.0.0.0:65535", "[::]:80", "[fe80::1]:1",
+         "unix:weir.sock", "unix:/run/weir.sock");
+    EACH(weir__address_check, false, "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:080",
+         "127.0.0.1:-1", "127.0.0.1:8a", "localhost:80", "::1:80", "[::1]", "[]:80",
+         "[127.0.0.1]:80", ":80", "unix:", "256.0.0.1:1", "1.2.3:4", "[::1:80", " 127.0.0.1:1",
+         "127.0.0.1:999999");
+    snprintf(path, sizeof(path), "unix:%0107d", 0);
+    CHECK(!weir__address_check(path));
+    snprintf(path, sizeof(path), "unix:%0108d", 0);
+    CHECK(weir__address_check(path));
+}
+
+TEST(networks)
+{
+    EACH(weir__network_check, true, "10.0.0.0/8", "0.0.0.0/0", "192.0.2.1", "192.0.2.1/32", "::/0",
+         "fd00::/8", "::1", "::1/128", "192.0.2.128/25");
+    EACH(weir__network_check, false, "10.0.0.0/33", "10.0.0.1/8", "10.0.0.0/", "10.0.0.0/-1",
+         "10.0.0.0/08", "fd00::1/8", "::/129", "example.org", "/8", "192.0.2.129/25", "1.2.3/8");
+}
+
+TEST(hosts_and_origins)
+{
+    EACH(weir__host_check, true, "weir", "weir.example.org", "a-b.c_d", "192.0.2.1", "[::1]");
+    EACH(weir__host_check, false, "weir:80", "-a", "a-", "a..b", ".a", "a.", "a b", "http://a",
+         "[::1", "a/b", "a-.b");
+    EACH(weir__origin_check, true, "http://a", "https://weir.example.org:8443", "http://[::1]:80",
+         "http://[::1]");
+    EACH(weir__origin_check, false, "a", "ftp://a", "http://", "http://a/",
+         "http://a:", "http://a:b", "http://:80", "https://a:70000", "http://u@a", "*", "null");
+}
+
+TAP_MAIN()
