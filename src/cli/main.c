@@ -10,6 +10,7 @@
 /* X(name, one line) */
 #define COMMANDS(X)                                                                                \
     X(completion, "print a completion script for bash, zsh or fish")                               \
+    X(config, "show, explain and check the configuration of a service")                            \
     X(copy, "copy trees faithfully, as cp -a and rsync -a do, inside limits")                      \
     X(demo, "show what weir promises, at work on this machine")                                    \
     X(devices, "show which disk a path lies on, and how many jobs it takes")                       \
