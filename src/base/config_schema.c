@@ -12,7 +12,7 @@
 #include "banned.h"
 
 /* A name this near to a key is a slip of the hand, whatever else has the same last part. */
-#define SLIP_MAX 2
+#define SLIP_MAX 1
 
 /* Where the key is: its table, and its place there. False beyond the last. */
 static bool locate(const struct weir__config_schema *schema, size_t index, size_t *ret_table,

@@ -3,7 +3,7 @@
  *
  * What loads is within its bounds and is shown as a file that loads to the same values; what does
  * not is told, in a bounded number of lines. A reload of it over the defaults leaves what needs a
- * restart alone. */
+ * restart alone. The same bytes choose keys of the sample. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +91,33 @@ static void check_reload(const char *text, size_t length, const char *const *env
     weir__config_unref(fresh);
 }
 
+/* The sample with any of its keys uncommented is the defaults. */
+static void check_sample(const uint8_t *data, size_t size)
+{
+    struct weir__config *config = NULL, *plain = NULL;
+    struct weir__buffer sample, shown, defaults;
+    weir__buffer_init(&sample, WEIR__CONFIG_PRINTED_MAX);
+    weir__buffer_init(&shown, WEIR__CONFIG_PRINTED_MAX);
+    weir__buffer_init(&defaults, WEIR__CONFIG_PRINTED_MAX);
+    HOLDS(weir__config_sample(&sample, &toy_schema) == 0);
+    char *text = strdup(weir__buffer_text(&sample));
+    HOLDS(text);
+    size_t key = 0;
+    for (char *p = text; (p = strstr(p, "\n#")); p += 2)
+        if (p[2] != ' ' && ++key / 8 < size && (data[key / 8] & (1 << key % 8)))
+            p[1] = ' ';
+    HOLDS(load(&config, text, strlen(text), NULL) == 0 && load(&plain, "", 0, NULL) == 0);
+    HOLDS(weir__config_show(&shown, config, false) == 0);
+    HOLDS(weir__config_show(&defaults, plain, false) == 0);
+    HOLDS(strcmp(weir__buffer_text(&shown), weir__buffer_text(&defaults)) == 0);
+    weir__config_unref(plain);
+    weir__config_unref(config);
+    weir__buffer_fini(&defaults);
+    weir__buffer_fini(&shown);
+    weir__buffer_fini(&sample);
+    free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -109,6 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int result = load(&config, copy, length, environment);
     check_told(result);
     HOLDS((result == 0) == (config != NULL));
+    check_sample(data, size);
     if (config) {
         check_values(config);
         check_shown(config, false);

@@ -94,6 +94,14 @@ TEST(values_arrive_in_their_fields)
     weir__config_unref(config);
 }
 
+/* The nearest name, although tls.key has the same last part; and the other way round. */
+TEST(unknown_keys_and_the_nearest)
+{
+    refused("tokens.key = 'x'\n", "unknown key 'tokens.key'; did you mean 'tokens.keys'?");
+    refused("max_conns = 5\n", "unknown key 'max_conns'; did you mean 'server.max_conns'?");
+    refused("server.read_timeout = 5\n", "did you mean 'read_timeout'?");
+}
+
 TEST(tls_needs_both_files)
 {
     refused("tls.cert = 'c'\n", "f:1: tls.cert: TLS needs tls.key as well");
@@ -155,7 +163,8 @@ TEST(networks)
     EACH(weir__network_check, true, "10.0.0.0/8", "0.0.0.0/0", "192.0.2.1", "192.0.2.1/32", "::/0",
          "fd00::/8", "::1", "::1/128", "192.0.2.128/25");
     EACH(weir__network_check, false, "10.0.0.0/33", "10.0.0.1/8", "10.0.0.0/", "10.0.0.0/-1",
-         "10.0.0.0/08", "fd00::1/8", "::/129", "example.org", "/8", "192.0.2.129/25", "1.2.3/8");
+         "10.0.0.0/08", "fd00::1/8", "::/129", "example.org", "/8", "192.0.2.129/25",
+         "192.0.2.128/24", "fd80::/8", "1.2.3/8");
 }
 
 TEST(hosts_and_origins)
