@@ -2,6 +2,7 @@
  * schema. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <weir/error.h>
@@ -161,14 +162,41 @@ static int take_key(const struct reading *r, size_t index, const struct weir__to
     return 0;
 }
 
+/* The entries of a table in the order of their lines, as people read what is told of them. */
+struct place {
+    unsigned line;
+    size_t index;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->line != y->line)
+        return x->line < y->line ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static struct place *order(const struct weir__toml_node *table)
+{
+    size_t count = weir__toml_count(table);
+    struct place *places = weir__base_alloc(count + 1, sizeof(*places));
+    for (size_t i = 0; places && i < count; i++)
+        places[i] = (struct place){weir__toml_line(weir__toml_at(table, i)), i};
+    if (places && count > 1)
+        qsort(places, count, sizeof(*places), compare_places);
+    return places;
+}
+
 static void refuse_unknown(const struct reading *r, const char *name, const char *raw,
                            const struct weir__toml_node *node)
 {
     const struct weir__config_schema *schema = r->judge->config->schema;
     struct weir__config_origin origin = origin_of(r, node);
-    char where[WEIR__CONFIG_LINE_MAX / 2], nearest[WEIR__CONFIG_NAME_MAX + 32];
+    char where[WEIR__CONFIG_LINE_MAX / 2], nearest[WEIR__CONFIG_NAME_MAX + 32] = "";
     weir__config_where(&origin, where, sizeof(where));
-    weir__config_nearest(schema, name, nearest, sizeof(nearest));
+    /* Dear, and of no use when it is only counted. */
+    if (r->judge->problems < WEIR__CONFIG_PROBLEMS_MAX)
+        weir__config_nearest(schema, name, nearest, sizeof(nearest));
     if (strchr(raw, '.'))
         weir__config_tell(r->judge, false, where,
                           "unknown key '\"%s\"': in quotes a dot is a part of the name",
@@ -177,53 +205,62 @@ static void refuse_unknown(const struct reading *r, const char *name, const char
         weir__config_tell(r->judge, false, where, "unknown key '%s'%s", WEIR__TYPED(name), nearest);
 }
 
+static int take_entry(const struct reading *r, const char *section, const char *raw,
+                      const struct weir__toml_node *node)
+{
+    char name[FULL_NAME_MAX];
+    int length = snprintf(name, sizeof(name), "%s.%s", section, raw);
+    bool is_whole = length > 0 && (size_t)length < sizeof(name) && !strchr(raw, '.');
+    size_t index = is_whole ? weir__config_find(r->judge->config->schema, name) : SIZE_MAX;
+    if (index != SIZE_MAX)
+        return take_key(r, index, node);
+    refuse_unknown(r, name, raw, node);
+    return 0;
+}
+
 static int take_section(const struct reading *r, const char *section,
                         const struct weir__toml_node *table)
 {
-    const struct weir__config_schema *schema = r->judge->config->schema;
-    int result = 0;
-    for (size_t i = 0; i < weir__toml_count(table) && result == 0; i++) {
-        const struct weir__toml_node *node = weir__toml_at(table, i);
-        const char *raw = weir__toml_key(table, i);
-        char name[FULL_NAME_MAX];
-        int length = snprintf(name, sizeof(name), "%s.%s", section, raw);
-        size_t index = length > 0 && (size_t)length < sizeof(name) && !strchr(raw, '.')
-                           ? weir__config_find(schema, name)
-                           : SIZE_MAX;
-        if (index == SIZE_MAX)
-            refuse_unknown(r, name, raw, node);
-        else
-            result = take_key(r, index, node);
-    }
+    struct place *places = order(table);
+    int result = places ? 0 : -WEIR_E_NO_MEMORY;
+    for (size_t i = 0; i < weir__toml_count(table) && result == 0; i++)
+        result = take_entry(r, section, weir__toml_key(table, places[i].index),
+                            weir__toml_at(table, places[i].index));
+    weir__base_free(places);
     return result;
+}
+
+static int take_first(const struct reading *r, const char *name, const struct weir__toml_node *node)
+{
+    const struct weir__config_schema *schema = r->judge->config->schema;
+    size_t index = strchr(name, '.') ? SIZE_MAX : weir__config_find(schema, name);
+    bool is_section = weir__config_is_section(schema, name, strlen(name));
+    bool is_table = weir__toml_kind(node) == WEIR__TOML_TABLE;
+    /* Of a section that is not known, each key may be meant for another place. */
+    bool is_searched = is_table && weir__toml_count(node) > 0 && !strchr(name, '.');
+    if (index != SIZE_MAX)
+        return take_key(r, index, node);
+    if ((is_section && is_table) || (!is_section && is_searched))
+        return take_section(r, name, node);
+    if (!is_section) {
+        refuse_unknown(r, name, name, node);
+        return 0;
+    }
+    struct weir__config_origin origin = origin_of(r, node);
+    char where[WEIR__CONFIG_LINE_MAX / 2];
+    weir__config_where(&origin, where, sizeof(where));
+    weir__config_tell(r->judge, false, where, "'%s' is a section: expected [%s]", name, name);
+    return 0;
 }
 
 static int take_root(const struct reading *r, const struct weir__toml_node *root)
 {
-    const struct weir__config_schema *schema = r->judge->config->schema;
-    int result = 0;
-    for (size_t i = 0; i < weir__toml_count(root) && result == 0; i++) {
-        const struct weir__toml_node *node = weir__toml_at(root, i);
-        const char *name = weir__toml_key(root, i);
-        size_t index = strchr(name, '.') ? SIZE_MAX : weir__config_find(schema, name);
-        bool is_section = weir__config_is_section(schema, name, strlen(name));
-        struct weir__config_origin origin = origin_of(r, node);
-        char where[WEIR__CONFIG_LINE_MAX / 2];
-        weir__config_where(&origin, where, sizeof(where));
-        if (is_section && weir__toml_kind(node) == WEIR__TOML_TABLE)
-            result = take_section(r, name, node);
-        else if (is_section)
-            weir__config_tell(r->judge, false, where, "'%s' is a section: expected [%s]", name,
-                              name);
-        else if (index != SIZE_MAX)
-            result = take_key(r, index, node);
-        else if (weir__toml_kind(node) == WEIR__TOML_TABLE && weir__toml_count(node) > 0 &&
-                 !strchr(name, '.'))
-            /* Each of its keys may be meant for another place. */
-            result = take_section(r, name, node);
-        else
-            refuse_unknown(r, name, name, node);
-    }
+    struct place *places = order(root);
+    int result = places ? 0 : -WEIR_E_NO_MEMORY;
+    for (size_t i = 0; i < weir__toml_count(root) && result == 0; i++)
+        result = take_first(r, weir__toml_key(root, places[i].index),
+                            weir__toml_at(root, places[i].index));
+    weir__base_free(places);
     return result;
 }
 

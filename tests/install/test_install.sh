@@ -124,6 +124,8 @@ has_page() {
 }
 check "every public function has a manual page" has_page
 check "man pages of the program are there" test -e "${man%3}1/weir.1"
+check "the sample of a configuration is there, and loads" \
+    "$prefix/bin/weir" config check "$prefix/share/weir/weir.toml"
 check "bash completion is there" test -e "$prefix/share/bash-completion/completions/weir"
 check "zsh completion is there" test -e "$prefix/share/zsh/site-functions/_weir"
 check "fish completion is there" test -e "$prefix/share/fish/vendor_completions.d/weir.fish"

@@ -211,6 +211,22 @@ TEST(every_problem_is_told)
     CHECK_HAS(heard.text, "--set: unknown key 'nam'; did you mean 'name'?");
 }
 
+TEST(problems_come_in_the_order_of_their_lines)
+{
+    struct weir__config *config = NULL;
+    struct weir__config_sources sources = {0};
+    CHECK_EQ(toy_load_all(&config, &heard, &sources,
+                          "zz = 1\nyy = 1\nname = 1\n[server]\nopen = 1\nmax_rps = 'x'\nany = 'y'\n"
+                          "[repair]\npace = 'x'\nlevel = 'x'\n"),
+             -WEIR_E_INVALID);
+    unsigned before = 0, line = 0;
+    for (const char *p = heard.text; *p; p = strchr(p, '\n') + 1, before = line) {
+        CHECK_EQ(sscanf(p, "toy.toml:%u:", &line), 1);
+        CHECK(line > before);
+    }
+    CHECK_EQ(heard.problems, 8);
+}
+
 TEST(problems_beyond_the_limit_are_counted)
 {
     char text[2048] = "";
