@@ -119,6 +119,19 @@ static inline int weir__sys_wait_readable(int fd, int ms)
     return WEIR__SYS(int, poll(&one, 1, ms));
 }
 
+/* The same for a write. Of a pipe it says that PIPE_BUF bytes can be written without waiting. */
+static inline int weir__sys_wait_writable(int fd, int ms)
+{
+    struct pollfd one = {.fd = fd, .events = POLLOUT};
+    return WEIR__SYS(int, poll(&one, 1, ms));
+}
+
+/* The flags that it was opened with, O_APPEND and the like. */
+static inline int weir__sys_get_flags(int fd)
+{
+    return WEIR__SYS(int, fcntl(fd, F_GETFL));
+}
+
 static inline ssize_t weir__sys_pread(int fd, void *bytes, size_t count, off_t at)
 {
     return WEIR__SYS(ssize_t, pread(fd, bytes, count, at));
