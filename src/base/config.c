@@ -128,9 +128,8 @@ __attribute__((format(printf, 4, 0))) static void tell(struct weir__config_judge
                                                        const char *format, va_list args)
 {
     char line[WEIR__CONFIG_LINE_MAX];
-    bool is_told = is_warning || judge->problems < WEIR__CONFIG_PROBLEMS_MAX;
-    judge->problems += !is_warning;
-    if (!is_told || !judge->sink || !judge->sink->problem)
+    size_t *count = is_warning ? &judge->warnings : &judge->problems;
+    if (++*count > WEIR__CONFIG_PROBLEMS_MAX || !judge->sink || !judge->sink->problem)
         return;
     int length = snprintf(line, sizeof(line), "%s: ", where);
     if (length > 0 && (size_t)length < sizeof(line))
@@ -160,13 +159,13 @@ void weir__config_object(struct weir__config_judge *judge, const char *key, cons
     weir__config_tell(judge, false, where, "%s: %s", key, objection);
 }
 
-static void tell_rest(const struct weir__config_judge *judge)
+static void tell_rest(const struct weir__config_judge *judge, bool is_warning, size_t count)
 {
     char line[64];
-    if (judge->problems <= WEIR__CONFIG_PROBLEMS_MAX || !judge->sink || !judge->sink->problem)
+    if (count <= WEIR__CONFIG_PROBLEMS_MAX || !judge->sink || !judge->sink->problem)
         return;
-    snprintf(line, sizeof(line), "and %zu more", judge->problems - WEIR__CONFIG_PROBLEMS_MAX);
-    judge->sink->problem(judge->sink->arg, false, line);
+    snprintf(line, sizeof(line), "and %zu more", count - WEIR__CONFIG_PROBLEMS_MAX);
+    judge->sink->problem(judge->sink->arg, is_warning, line);
 }
 
 /* --- loading --- */
@@ -226,7 +225,8 @@ static int keep_old(struct weir__config_judge *judge, const struct weir__config 
 
 static int end_load(struct weir__config_judge *judge, int result)
 {
-    tell_rest(judge);
+    tell_rest(judge, true, judge->warnings);
+    tell_rest(judge, false, judge->problems);
     return result == 0 && judge->problems > 0 ? -WEIR_E_INVALID : result;
 }
 

@@ -39,8 +39,8 @@
  * - A configuration is loaded as a whole or not at all. It is a snapshot (watch.h): nothing in it
  *   changes, and its strings live as long as it does.
  * - Every problem is told, not only the first, up to WEIR__CONFIG_PROBLEMS_MAX and then how many
- *   more there are. A line names where it stands, the key, what is wrong and what is allowed; of
- *   an unknown key the nearest known one.
+ *   more there are, and warnings likewise. A line names where it stands, the key, what is wrong and
+ *   what is allowed; of an unknown key the nearest known one.
  * - An unknown key in a file, in a flag or in a variable of a known section (WEIR_SERVER_...) is a
  *   problem. Another variable WEIR_... that looks like a key is a warning; other programs, and
  *   weir itself, have such variables as well.

@@ -31,7 +31,7 @@ struct weir__config {
 struct weir__config_judge {
     struct weir__config *config;
     const struct weir__config_sink *sink;
-    size_t problems;
+    size_t problems, warnings;
 };
 
 /* Memory of the configuration, zeroed; NULL when there is none. */

@@ -301,6 +301,22 @@ TEST(variables_of_the_environment)
     weir__config_unref(config);
 }
 
+TEST(warnings_beyond_the_limit_are_counted)
+{
+    static char names[WEIR__CONFIG_PROBLEMS_MAX + 3][32];
+    const char *environment[WEIR__CONFIG_PROBLEMS_MAX + 4] = {NULL};
+    for (int i = 0; i < WEIR__CONFIG_PROBLEMS_MAX + 3; i++) {
+        snprintf(names[i], sizeof(names[i]), "WEIR_LISTEN%c=x", 'A' + i);
+        environment[i] = names[i];
+    }
+    struct weir__config_sources sources = {.environment = environment};
+    struct weir__config *config = NULL;
+    CHECK_EQ(toy_load_all(&config, &heard, &sources, NULL), 0);
+    CHECK_EQ(heard.warnings, WEIR__CONFIG_PROBLEMS_MAX + 1);
+    CHECK_HAS(heard.text, "\nand 3 more\n");
+    weir__config_unref(config);
+}
+
 TEST(a_list_of_too_many_in_a_variable)
 {
     char variable[1024];
