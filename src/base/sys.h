@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -303,6 +304,13 @@ static inline int weir__sys_fdatasync(int fd)
 static inline int weir__sys_syncfs(int fd)
 {
     return WEIR__SYS(int, syncfs(fd));
+}
+
+/* Bytes that nobody can guess; at most 256, which the kernel gives whole or not at all. Waits only
+ * early at boot, until there are any. */
+static inline int weir__sys_random(void *bytes, size_t count)
+{
+    return WEIR__SYS(ssize_t, getrandom(bytes, count, 0)) == (ssize_t)count ? 0 : -1;
 }
 
 static inline ssize_t weir__sys_flistxattr(int fd, char *names, size_t size)

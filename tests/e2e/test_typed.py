@@ -23,7 +23,8 @@ WEIR = os.environ["WEIR"]
 SEED = os.environ.get("WEIR_SEED", "1")
 IS_SLOW = os.environ.get("SANITIZED", "none") != "none"
 EACH = 40 if os.environ.get("WEIR_LONG") else 1 if IS_SLOW else 4  # secrets at each place
-COMMANDS = ["completion", "copy", "demo", "devices", "errors", "help", "man", "rules", "scan", "version"]
+COMMANDS = ["completion", "copy", "demo", "devices", "errors", "help", "man", "rules", "scan", "token",
+            "version"]
 LOWER = "abcdefghijklmnopqrstuvwxyz"
 UPPER = LOWER.upper()
 DIGITS = "0123456789"
@@ -119,6 +120,14 @@ def places():
         yield ["rules", action, "./X"]
         yield ["rules", action, "-c", "X"]
     yield ["rules", "compile", "none/X"]
+    for action in ("narrow", "inspect"):
+        yield ["token", action, "X", "--method=GET"] if action == "narrow" else ["token", action, "X"]
+        yield ["token", action, "--from=X"]
+        yield ["token", action, "--from=none/X"]
+    for option in ("expires", "scope", "method", "path", "client", "body"):
+        yield ["token", "narrow", "a", f"--{option}=X"]
+    for option in ("keys", "data"):
+        yield ["token", "keys", f"--{option}=none/X"]
     for form in ("json", "jsonl", "sarif", "csv", "junit", "github", "gitleaks", "html"):
         yield ["scan", "-f", form, "X"]
     yield ["scan", "-v", "--summary", "X"]
