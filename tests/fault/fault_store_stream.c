@@ -16,6 +16,7 @@
 #include "random_help.h"
 #include "sweep.h"
 #include "sys.h"
+#include "tree_manifest.h"
 
 /* An island, a hole, and some chunks. */
 #define DATA_AT   300000u
@@ -125,6 +126,35 @@ static void levels(void)
     weir__file_writer_fini(&writer);
 }
 
+/* Two nodes of names, written and read. */
+static void trees(void)
+{
+    static struct weir__tree_entry entry;
+    struct weir__tree_writer writer;
+    struct weir__tree_reader reader;
+    struct weir__address root;
+    int result = 0;
+    weir__tree_writer_init(&writer, &memory_sink);
+    for (int i = 0; i < 4100 && result == 0; i++) {
+        char name[16];
+        int length = snprintf(name, sizeof(name), "%08d", i);
+        entry.name = (struct weir__tree_bytes){(const unsigned char *)name, (size_t)length};
+        result = weir__tree_writer_add(&writer, &entry);
+    }
+    if (result == 0)
+        result = weir__tree_writer_finish(&writer, &root);
+    weir__tree_writer_fini(&writer);
+    if (result == 0)
+        result = weir__tree_reader_open(&reader, &memory_source, &root);
+    if (result == 0) {
+        while ((result = weir__tree_reader_next(&reader, &entry)) > 0)
+            CHECK_EQ(entry.name.length, 8);
+        weir__tree_reader_close(&reader);
+    }
+    told += result != 0;
+    CHECK(result == 0 || result == -WEIR_E_NO_MEMORY);
+}
+
 /* Every failure is told: none of these calls may be done without. */
 static void sweep_told(enum weir_fault kind, void (*scenario)(void), long least)
 {
@@ -150,6 +180,11 @@ TEST(allocations_out)
 TEST(allocations_of_levels)
 {
     sweep_told(WEIR_FAULT_ALLOC, levels, 3);
+}
+
+TEST(allocations_of_trees)
+{
+    sweep_told(WEIR_FAULT_ALLOC, trees, 6);
 }
 
 TEST(calls_in)
