@@ -15,8 +15,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -283,6 +286,33 @@ static inline int weir__sys_utimensat(int dir, const char *name, const struct ti
                                       int flags)
 {
     return WEIR__SYS(int, utimensat(dir, name, times, flags));
+}
+
+/* Waits so long at most for one of the events; the one wait of the loops of servers. */
+static inline int weir__sys_epoll_wait(int fd, struct epoll_event *events, int count, int ms)
+{
+    return WEIR__SYS(int, epoll_wait(fd, events, count, ms));
+}
+
+static inline int weir__sys_epoll_ctl(int fd, int operation, int about, struct epoll_event *event)
+{
+    return WEIR__SYS(int, epoll_ctl(fd, operation, about, event));
+}
+
+static inline ssize_t weir__sys_recv(int fd, void *bytes, size_t count, int flags)
+{
+    return WEIR__SYS(ssize_t, recv(fd, bytes, count, flags));
+}
+
+/* Whoever has gone is told by EPIPE, without a signal. */
+static inline ssize_t weir__sys_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    return WEIR__SYS(ssize_t, sendmsg(fd, message, flags | MSG_NOSIGNAL));
+}
+
+static inline ssize_t weir__sys_sendfile(int out, int in, off_t *at, size_t count)
+{
+    return WEIR__SYS(ssize_t, sendfile(out, in, at, count));
 }
 
 static inline int weir__sys_flock(int fd, int operation)

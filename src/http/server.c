@@ -1,0 +1,331 @@
+/* server.c - the server: its parts, its limits, its end.
+ *
+ * Who waits, waits on watches: the loops tell there how many connections are open (while draining)
+ * and how many loops run.
+ */
+#include "server.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "require.h"
+#include "server_part.h"
+
+#include "banned.h"
+
+#define TIME_MAX_NS (86400 * WEIR_NS_PER_S) /* more is a mistake in units */
+
+static const struct weir_lock_class server_class = {"http-server", 655};
+
+/* --- limits --- */
+
+static void fill(uint64_t *value, uint64_t standard)
+{
+    *value = *value ? *value : standard;
+}
+
+static void fill32(uint32_t *value, uint32_t standard)
+{
+    *value = *value ? *value : standard;
+}
+
+static void fill_limits(struct weir__server_limits *limits)
+{
+    fill(&limits->read_ns, 5 * WEIR_NS_PER_S);
+    fill(&limits->write_ns, 5 * WEIR_NS_PER_S);
+    fill(&limits->idle_ns, 60 * WEIR_NS_PER_S);
+    fill(&limits->rate_min, 1024);
+    fill(&limits->rate_grace_ns, 5 * WEIR_NS_PER_S);
+    fill(&limits->body_max, UINT64_C(1) << 20);
+    fill(&limits->body_memory, UINT64_C(256) << 20);
+    fill32(&limits->head_max, 16u << 10);
+    fill32(&limits->headers_max, WEIR__SERVER_HEADERS_MAX);
+    fill32(&limits->url_max, 4u << 10);
+    fill32(&limits->connections_max, 16384);
+    fill32(&limits->per_address_max, WEIR_ADMIT_CAP_DEFAULT);
+}
+
+static const char *check_limits(const struct weir__server_limits *limits)
+{
+    if (limits->read_ns > TIME_MAX_NS || limits->write_ns > TIME_MAX_NS ||
+        limits->idle_ns > TIME_MAX_NS || limits->rate_grace_ns > TIME_MAX_NS)
+        return "times of a server are a day at most";
+    if (limits->head_max < WEIR__SERVER_HEAD_LEAST || limits->head_max > WEIR__SERVER_HEAD_MOST)
+        return "heads of requests have 1024 to 65535 bytes";
+    if (limits->url_max > limits->head_max)
+        return "a URL cannot be longer than a head";
+    if (limits->headers_max > WEIR__SERVER_HEADERS_MAX)
+        return "a request has 64 headers at most";
+    if (limits->body_memory > WEIR_BUDGET_MAX || limits->body_max > limits->body_memory)
+        return "one body must fit into the memory for all";
+    return NULL;
+}
+
+int weir__server_update(struct weir__server *server, const struct weir__server_limits *given)
+{
+    struct weir__server_limits limits = *given;
+    fill_limits(&limits);
+    if (check_limits(&limits))
+        return -WEIR_E_INVALID;
+    int result = weir_budget_resize(&server->bodies, limits.body_memory);
+    if (result == 0)
+        result = weir_admit_set(&server->admit, limits.per_address_max, 0, 0);
+    if (result == 0)
+        result = weir_watch_set(&server->limits, &limits);
+    for (unsigned i = 0; i < server->loops_count; i++)
+        weir__loop_wake(server->loops[i]);
+    return result;
+}
+
+/* --- life cycle --- */
+
+static int make_shared(struct weir__server *server)
+{
+    const struct weir__server_limits *limits = &server->options.limits;
+    const struct weir_admit_options admit = {.cap = limits->per_address_max};
+    const struct weir__progress progress = {0};
+    const uint64_t phase = WEIR__PHASE_SERVING;
+    int result = weir_admit_init(&server->admit, "http-address", &admit);
+    server->has_admit = result == 0;
+    if (result == 0)
+        result = weir_budget_init(&server->bodies, "http-bodies", limits->body_memory);
+    server->has_bodies = result == 0;
+    if (result == 0)
+        result = weir_watch_init(&server->limits, "http-limits", sizeof(*limits), limits);
+    server->has_limits = result == 0;
+    if (result == 0)
+        result = weir_watch_init(&server->phase, "http-phase", sizeof(phase), &phase);
+    server->has_phase = result == 0;
+    if (result == 0)
+        result = weir_watch_init(&server->progress, "http-progress", sizeof(progress), &progress);
+    server->has_progress = result == 0;
+    return result;
+}
+
+static unsigned count_processors(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count < 1                             ? 1
+           : count > (int)WEIR__SERVER_LOOPS_MAX ? WEIR__SERVER_LOOPS_MAX
+                                                 : (unsigned)count;
+}
+
+static const char *check_options(struct weir__server *server)
+{
+    struct weir__server_options *options = &server->options;
+    if (options->loops > WEIR__SERVER_LOOPS_MAX)
+        return "there can be 64 loops at most";
+    if (options->trusted_count > WEIR__SERVER_TRUSTED_MAX)
+        return "there can be 64 trusted networks at most";
+    for (size_t i = 0; i < options->trusted_count; i++)
+        if (weir__network_parse(&server->trusted[i], options->trusted[i]) < 0)
+            return "a trusted network is written 10.0.0.0/8 or fd00::/8";
+    fill_limits(&options->limits);
+    return check_limits(&options->limits);
+}
+
+int weir__server_new(struct weir__server **ret_server, const struct weir__server_options *options,
+                     const char **ret_why)
+{
+    struct weir__server *server = weir__base_alloc(1, sizeof(*server));
+    int result = server ? 0 : -WEIR_E_NO_MEMORY;
+    if (server) {
+        server->options = *options;
+        weir_lock_init(&server->lock, &server_class);
+        snprintf(server->name, sizeof(server->name), "%s", options->name ? options->name : "weir");
+        *ret_why = check_options(server);
+        if (*ret_why) {
+            weir__server_free(server);
+            return -WEIR_E_INVALID;
+        }
+        server->options.trusted = NULL; /* they were copied */
+        result = make_shared(server);
+    }
+    unsigned count = result < 0 ? 0 : options->loops ? options->loops : count_processors();
+    for (unsigned i = 0; i < count && result == 0; i++) {
+        result = weir__loop_new(&server->loops[i], server, i);
+        server->loops_count += result == 0;
+    }
+    if (result < 0) {
+        *ret_why = weir_error_text(result);
+        weir__server_free(server);
+        return result;
+    }
+    *ret_server = server;
+    return 0;
+}
+
+int weir__server_start(struct weir__server *server)
+{
+    int result = 0;
+    for (unsigned i = 0; i < server->listeners_count; i++)
+        if (server->listeners[i].is_tls && !server->tls)
+            return -WEIR_E_INVALID;
+    while (server->started < server->loops_count && result == 0) {
+        struct weir__server_loop *loop = server->loops[server->started];
+        weir_lock_acquire(&server->lock);
+        server->running++;
+        weir_lock_release(&server->lock);
+        result = weir_crew_start(server->options.crew, "loop", weir__loop_run, loop);
+        if (result == 0)
+            server->started++;
+        else
+            weir__server_loop_ended(server);
+    }
+    return result;
+}
+
+/* --- draining --- */
+
+/* With the lock held, so that what is told last is what was last. */
+static void tell_progress(struct weir__server *server)
+{
+    const struct weir__progress progress = {server->running, server->open_all};
+    (void)!weir_watch_set(&server->progress, &progress);
+}
+
+void weir__server_loop_ended(struct weir__server *server)
+{
+    weir_lock_acquire(&server->lock);
+    server->running--;
+    tell_progress(server);
+    weir_lock_release(&server->lock);
+}
+
+static void begin_phase(struct weir__server *server, uint64_t phase)
+{
+    (void)!weir_watch_set(&server->phase, &phase);
+    weir_lock_acquire(&server->lock);
+    tell_progress(server);
+    weir_lock_release(&server->lock);
+    for (unsigned i = 0; i < server->loops_count; i++)
+        weir__loop_wake(server->loops[i]);
+}
+
+static bool is_quiet(const void *value, void *arg)
+{
+    const struct weir__progress *progress = value;
+    (void)arg;
+    return progress->open == 0;
+}
+
+static bool is_over(const void *value, void *arg)
+{
+    const struct weir__progress *progress = value;
+    (void)arg;
+    return progress->running == 0;
+}
+
+int weir__server_drain(struct weir__server *server, const struct weir_deadline *deadline)
+{
+    struct weir__progress room;
+    struct weir__server_stats stats;
+    begin_phase(server, WEIR__PHASE_DRAINING);
+    (void)!weir_watch_wait_until(&server->progress, is_quiet, NULL, &room, NULL, deadline);
+    begin_phase(server, WEIR__PHASE_ENDING);
+    const struct weir_deadline grace = weir_deadline_in(WEIR__SERVER_GRACE_NS, NULL);
+    if (weir_watch_wait_until(&server->progress, is_over, NULL, &room, NULL, &grace) < 0)
+        return -WEIR_E_BUSY;
+    weir__listeners_close(server);
+    weir__server_read(server, &stats);
+    return stats.cut > 0 ? -WEIR_E_TIMEOUT : 0;
+}
+
+void weir__server_free(struct weir__server *server)
+{
+    if (!server)
+        return;
+    WEIR__REQUIRE(server->running == 0, "server", server->name, "its loops run still");
+    weir__listeners_close(server);
+    for (unsigned i = 0; i < server->loops_count; i++)
+        weir__loop_free(server->loops[i]);
+    weir__tls_free(server->tls);
+    if (server->has_progress)
+        weir_watch_fini(&server->progress);
+    if (server->has_phase)
+        weir_watch_fini(&server->phase);
+    if (server->has_limits)
+        weir_watch_fini(&server->limits);
+    if (server->has_bodies)
+        weir_budget_fini(&server->bodies);
+    if (server->has_admit)
+        weir_admit_fini(&server->admit);
+    weir_lock_fini(&server->lock);
+    weir__base_free(server);
+}
+
+/* --- connections --- */
+
+int weir__server_admit(struct weir__server *server, uint32_t connections_max, uint64_t *ret_id,
+                       unsigned *ret_loop)
+{
+    unsigned best = 0;
+    weir_lock_acquire(&server->lock);
+    bool is_full = server->open_all >= connections_max;
+    if (!is_full) {
+        for (unsigned i = 1; i < server->loops_count; i++)
+            if (server->open[i] < server->open[best])
+                best = i;
+        server->open[best]++;
+        server->open_all++;
+        *ret_id = ++server->next_id;
+        *ret_loop = best;
+    }
+    weir_lock_release(&server->lock);
+    return is_full ? -WEIR_E_BUSY : 0;
+}
+
+bool weir__server_admit_refused(struct weir__server *server, uint64_t *ret_id)
+{
+    weir_lock_acquire(&server->lock);
+    bool has_room = server->refusing < WEIR__REFUSING_MAX;
+    server->refusing += has_room;
+    *ret_id = ++server->next_id;
+    weir_lock_release(&server->lock);
+    return has_room;
+}
+
+void weir__server_leave(struct weir__server *server, unsigned loop, bool is_counted)
+{
+    weir_lock_acquire(&server->lock);
+    if (is_counted) {
+        server->open[loop]--;
+        server->open_all--;
+        if (server->open_all == 0)
+            tell_progress(server);
+    } else
+        server->refusing--;
+    weir_lock_release(&server->lock);
+}
+
+/* --- introspection --- */
+
+static void sum(struct weir__server_stats *all, const struct weir__server_stats *one)
+{
+    uint64_t *to = (uint64_t *)all;
+    const uint64_t *from = (const uint64_t *)one;
+    for (size_t i = 0; i < sizeof(*all) / sizeof(*to); i++)
+        to[i] += from[i];
+}
+
+void weir__server_read(struct weir__server *server, struct weir__server_stats *ret_stats)
+{
+    struct weir__server_stats all = {0};
+    for (unsigned i = 0; i < server->loops_count; i++) {
+        struct weir__server_stats one;
+        weir_lock_acquire(&server->loops[i]->lock);
+        one = server->loops[i]->published;
+        weir_lock_release(&server->loops[i]->lock);
+        sum(&all, &one);
+    }
+    all.open = all.accepted > all.closed ? all.accepted - all.closed : 0;
+    *ret_stats = all;
+}
+
+unsigned weir__server_loops(const struct weir__server *server)
+{
+    return server->loops_count;
+}

@@ -1,0 +1,343 @@
+/* server_part.h - what the files of the server share; nobody else includes this.
+ *
+ *   server.c      life cycle, limits, draining, counts
+ *   listen.c      addresses and listening sockets
+ *   loop.c        a thread: its descriptors, its mail, its timers
+ *   accept.c      new connections, and what they are refused for
+ *   connection.c  a connection: its states, what it reads, its end
+ *   body.c        bodies of requests
+ *   exchange_of.c what handlers ask of a request
+ *   reply.c       answers, as they are put together
+ *   send.c        answers, as they leave
+ *   peer.c        addresses of clients and proxies
+ *   head.c, target.c, chunks.c   parsers; wheel.c   timers; tls.c   TLS
+ *
+ * A connection belongs to one loop, and everything in it and in its exchange is touched by that
+ * loop's thread alone, but for the mail: `mail_next`, `is_posted`, `call`, `call_arg` are the
+ * mailbox's, under its lock. Descriptors are edge-triggered and registered once for both ways;
+ * `can_read` and `can_write` remember what epoll said last.
+ *
+ *     HANDSHAKE -> IDLE -> HEAD -> BODY -> WORK -> SEND -> IDLE ...
+ *                    |       |       |              |
+ *                    |       +-------+--> SEND -----+--> LINGER -> (closed)
+ *                    +-> (closed)
+ *
+ * A connection that ends while the handler has its exchange is DEAD until it comes back.
+ *
+ * Locks: `http-server` (655) guards the number of connections of each loop and the certificate;
+ * `http-mail` (660) a loop's mailbox. They are never held together, nor across a callback.
+ *
+ * Ownership: a connection belongs to its loop, an exchange to its connection or to the loop's list
+ * of spare ones.
+ */
+#ifndef WEIR_HTTP_SERVER_PART_H
+#define WEIR_HTTP_SERVER_PART_H
+
+#include <sys/uio.h>
+
+#include <weir/admit.h>
+#include <weir/budget.h>
+#include <weir/watch.h>
+
+#include "chunks.h"
+#include "head.h"
+#include "server.h"
+#include "wheel.h"
+
+#define WEIR__CONN_INPUT   4096u               /* the first buffer for a head */
+#define WEIR__CONN_SMALL   1024u               /* copies of small bodies */
+#define WEIR__CONN_PIECES  6u                  /* without an allocation */
+#define WEIR__LOOP_SCRATCH (64u << 10)         /* bytes of files on their way */
+#define WEIR__LOOP_SPARE   64u                 /* exchanges that are kept */
+#define WEIR__LOOP_TURN    16u                 /* requests of one connection before others come */
+#define WEIR__SEND_TURN    (UINT64_C(2) << 20) /* bytes, likewise */
+#define WEIR__LINGER_BYTES (UINT64_C(4) << 20)
+#define WEIR__LINGER_NS    (2 * WEIR_NS_PER_S)
+#define WEIR__REFUSING_MAX 1024u /* connections that are told why they are refused, at once */
+#define WEIR__STAMP_SIZE   128u
+
+struct weir__tls;
+struct weir__server_loop;
+
+/* What an event of epoll is about: the first member of what it points to. */
+enum weir__source {
+    WEIR__SOURCE_CONN,
+    WEIR__SOURCE_LISTENER,
+    WEIR__SOURCE_MAIL,
+};
+
+enum weir__conn_state {
+    WEIR__CONN_HANDSHAKE,
+    WEIR__CONN_IDLE, /* no byte of a request is there, and no exchange */
+    WEIR__CONN_HEAD,
+    WEIR__CONN_BODY,
+    WEIR__CONN_WORK, /* the handler has it */
+    WEIR__CONN_SEND,
+    WEIR__CONN_LINGER, /* all was said; what still comes is dropped, so that the answer arrives */
+    WEIR__CONN_DEAD,
+};
+
+struct weir__piece {
+    const char *bytes; /* NULL: of a file */
+    int fd;
+    bool is_resident;
+    uint64_t offset, length; /* of what is left */
+    void (*release)(void *arg);
+    void *arg;
+};
+
+struct weir__conn {
+    enum weir__source source;
+    enum weir__conn_state state;
+    struct weir__conn *next, *prev; /* of the loop */
+    struct weir__conn *ready_next;  /* to be looked at in the next turn; or in the mailbox */
+    struct weir__timer timer;
+    struct weir__server_loop *loop;
+    struct weir__exchange *exchange; /* NULL when idle */
+    void *tls;                       /* of OpenSSL's */
+    uint64_t id;
+    uint64_t since_ns;    /* of what the least rate is asked for, or the timer */
+    uint64_t moved_bytes; /* since then */
+    int fd;
+    uint16_t listener;
+    uint16_t refusal; /* 0, or the status that is all it gets */
+    bool can_read, can_write;
+    bool has_ended; /* the client will send no more */
+    bool is_ready;  /* in the loop's list */
+    bool is_trusted;
+    bool is_tls;
+    bool is_counted;      /* among the server's connections, not among those that are refused */
+    uint32_t tls_pending; /* bytes of a write that OpenSSL wants to see again */
+    struct weir_admit_ticket ticket;
+    struct sockaddr_storage peer;
+};
+
+struct weir__exchange {
+    struct weir__conn *conn;
+    struct weir__server *server;
+    struct weir__exchange *spare_next;
+
+    /* the request */
+    struct weir__head head;
+    char *input; /* `first`, or an allocation */
+    uint32_t input_size, input_length;
+    uint64_t arrived_ns;
+    struct sockaddr_storage client; /* when has_client */
+    char corr_id[WEIR__SERVER_CORR_MAX + 1];
+    char *body;
+    size_t body_size, body_length;
+    uint64_t body_max;
+    struct weir_permit body_permit;
+    struct weir__chunks chunks;
+    uint64_t bytes_in;
+
+    /* the handler's */
+    uint64_t deadline_ns;
+    struct weir_cancel token;
+    bool has_token;
+    bool has_client;
+    bool is_begun;   /* gone() will be called */
+    bool takes_body; /* the handler wants it */
+    bool is_held;    /* the handler has it, and will post or answer */
+    bool is_gone;
+    bool is_sent;    /* weir__reply_send() was called */
+    bool has_wanted; /* warm() was asked for the piece in turn */
+
+    /* the mail, under the lock of the loop's box */
+    struct weir__exchange *mail_next;
+    bool is_posted;
+    void (*call)(struct weir__exchange *exchange, void *arg);
+    void *call_arg;
+
+    /* the answer */
+    unsigned status;
+    int reply_error;
+    bool closes;     /* the connection, behind it */
+    bool streams;    /* more() has the rest */
+    bool is_chunked; /* it is sent in chunks */
+    bool is_bare;    /* HEAD, 204, 304: no body */
+    uint64_t length; /* of a stream; UINT64_MAX: not known */
+    uint64_t queued; /* bytes of pieces so far */
+    uint64_t sent;   /* bytes of everything */
+    uint32_t out_length, out_sent;
+    const char *tail; /* behind the pieces */
+    uint32_t tail_length, tail_sent;
+    uint32_t pieces_count, pieces_first, pieces_size;
+    struct weir__piece *pieces; /* `few`, or an allocation */
+    struct weir__piece few[WEIR__CONN_PIECES];
+    uint32_t small_length;
+    char small[WEIR__CONN_SMALL];
+    char out[WEIR__SERVER_REPLY_HEAD];
+    char first[WEIR__CONN_INPUT];
+    _Alignas(16) char private_block[];
+};
+
+struct weir__listener {
+    enum weir__source source;
+    int fd;
+    unsigned number;
+    bool is_tls, is_unix, is_ours; /* ours: the socket file is removed at the end */
+    char address[WEIR__SERVER_ADDRESS_SIZE];
+};
+
+struct weir__network {
+    uint8_t bytes[16]; /* IPv4 as ::ffff:a.b.c.d */
+    unsigned bits;
+};
+
+struct weir__server_loop {
+    enum weir__source source; /* of its mail */
+    struct weir__server *server;
+    unsigned number;
+    int epoll_fd, wake_fd, reserve_fd;
+    bool is_listening;
+    bool is_draining;      /* it has told its idle connections */
+    uint64_t listen_at_ns; /* when accepting goes on; WEIR_NEVER: it is going on */
+    uint64_t now_ns;       /* of this turn */
+    int64_t stamp_s;       /* second that the stamp is of */
+    char stamp[WEIR__STAMP_SIZE];
+    uint32_t stamp_length;
+    uint64_t random[2];
+    uint64_t limits_version;
+    struct weir__server_limits limits;
+    struct weir__head_limits head_limits;
+    struct weir__conn *conns, *ready;
+    struct weir__exchange *spare;
+    uint32_t spare_count;
+    struct weir__server_stats stats;
+    char *scratch;
+    struct weir__wheel wheel;
+
+    struct weir_lock lock; /* guards the mailbox, which follows */
+    struct weir__exchange *mail, **mail_end;
+    struct weir__conn *arrivals;
+    bool is_asleep;
+    struct weir__server_stats published;
+};
+
+/* How far the loops are, for who waits. */
+struct weir__progress {
+    uint64_t running; /* loops */
+    uint64_t open;    /* connections; told while draining alone */
+};
+
+enum weir__phase {
+    WEIR__PHASE_SERVING,
+    WEIR__PHASE_DRAINING,
+    WEIR__PHASE_ENDING, /* what is left is cut */
+};
+
+struct weir__server {
+    struct weir__server_options options;
+    char name[64];
+    struct weir__network trusted[WEIR__SERVER_TRUSTED_MAX];
+    struct weir__listener listeners[WEIR__SERVER_LISTENERS_MAX];
+    unsigned listeners_count;
+    unsigned loops_count;
+    struct weir__server_loop *loops[WEIR__SERVER_LOOPS_MAX];
+    unsigned started;
+    struct weir_admit admit;
+    struct weir_budget bodies;
+    struct weir_watch limits;   /* of struct weir__server_limits */
+    struct weir_watch phase;    /* of uint64_t */
+    struct weir_watch progress; /* of struct weir__progress */
+    bool has_admit, has_bodies, has_limits, has_phase, has_progress;
+
+    struct weir_lock lock; /* guards what follows */
+    struct weir__tls *tls;
+    uint64_t open[WEIR__SERVER_LOOPS_MAX];
+    uint64_t open_all;
+    uint64_t refusing;
+    uint64_t running;
+    uint64_t next_id;
+};
+
+/* --- server.c --- */
+/* 0 and the loop that is to have a new connection, or why it is refused. */
+WEIR_MUST_USE int weir__server_admit(struct weir__server *server, uint32_t connections_max,
+                                     uint64_t *ret_id, unsigned *ret_loop);
+/* It is one of those that are told that they are refused; false: there are too many. */
+bool weir__server_admit_refused(struct weir__server *server, uint64_t *ret_id);
+void weir__server_leave(struct weir__server *server, unsigned loop, bool is_counted);
+void weir__server_loop_ended(struct weir__server *server);
+
+/* --- loop.c --- */
+WEIR_MUST_USE int weir__loop_new(struct weir__server_loop **ret_loop, struct weir__server *server,
+                                 unsigned number);
+void weir__loop_free(struct weir__server_loop *loop);
+int weir__loop_run(struct weir_crew_self *self, void *arg);
+void weir__loop_wake(struct weir__server_loop *loop);
+/* Hands a connection over. */
+void weir__loop_send(struct weir__server_loop *loop, struct weir__conn *conn);
+/* The connection is looked at again in the next turn. */
+void weir__loop_again(struct weir__server_loop *loop, struct weir__conn *conn);
+uint64_t weir__loop_random(struct weir__server_loop *loop);
+
+/* --- accept.c --- */
+void weir__loop_accept(struct weir__server_loop *loop, const struct weir__listener *listener);
+/* Begins or stops to look at the listening sockets. */
+void weir__loop_listen(struct weir__server_loop *loop, bool is_on);
+
+/* --- connection.c --- */
+/* The loop's from here on. */
+void weir__conn_begin(struct weir__server_loop *loop, struct weir__conn *conn);
+void weir__conn_event(struct weir__conn *conn, uint32_t events);
+/* Goes on as far as it can. False: the connection was cut. */
+bool weir__conn_run(struct weir__conn *conn);
+void weir__conn_timeout(struct weir__conn *conn);
+void weir__conn_resume(struct weir__exchange *exchange);
+/* Closes it. When the handler has its exchange it is DEAD, otherwise gone. */
+void weir__conn_cut(struct weir__conn *conn);
+/* Bytes read, 0 at the end, negative errno: -EAGAIN when there are none. */
+ssize_t weir__conn_read(struct weir__conn *conn, char *bytes, size_t size);
+/* Whether what moved since since_ns is as fast as it must be. */
+bool weir__conn_is_fast(const struct weir__conn *conn);
+void weir__exchange_free(struct weir__exchange *exchange);
+
+/* --- body.c --- */
+enum weir__step {
+    WEIR__STEP_WAIT, /* for the socket or the handler */
+    WEIR__STEP_ON,   /* the state has changed */
+    WEIR__STEP_CUT,
+};
+enum weir__step weir__body_run(struct weir__conn *conn);
+void weir__body_free(struct weir__exchange *exchange);
+
+/* --- send.c --- */
+enum weir__step weir__send_run(struct weir__conn *conn);
+void weir__send_release(struct weir__exchange *exchange);
+/* A few bytes at once, outside of an answer; false: not all of them went. */
+bool weir__send_now(struct weir__conn *conn, const char *bytes, size_t length);
+
+/* --- reply.c --- */
+/* Of the server itself: the connection closes behind it. */
+void weir__reply_refusal(struct weir__exchange *exchange, unsigned status, int code,
+                         const char *message, unsigned retry_s);
+/* The pieces become one chunk: its size in front of them, its end behind. */
+void weir__reply_frame(struct weir__exchange *exchange);
+/* A text for those who are told without an exchange. */
+size_t weir__reply_canned(unsigned status, char *text, size_t size);
+
+/* --- peer.c --- */
+WEIR_MUST_USE int weir__network_parse(struct weir__network *network, const char *text);
+bool weir__network_has(const struct weir__server *server, const struct sockaddr_storage *address);
+/* What tells clients apart: the address, of IPv6 the network. 0: everybody is the same. */
+size_t weir__peer_key(const struct sockaddr_storage *address, uint8_t key[16]);
+/* The client behind proxies, by X-Forwarded-For. False: it is not well formed. */
+bool weir__peer_forwarded(const struct weir__exchange *exchange,
+                          struct sockaddr_storage *ret_client);
+
+/* --- listen.c --- */
+void weir__listeners_close(struct weir__server *server);
+
+/* --- tls.c --- */
+WEIR_MUST_USE int weir__tls_open(struct weir__conn *conn);
+void weir__tls_close(struct weir__conn *conn);
+/* 1: done; 0: wait; negative: failed. */
+int weir__tls_handshake(struct weir__conn *conn);
+ssize_t weir__tls_read(struct weir__conn *conn, char *bytes, size_t size);
+ssize_t weir__tls_write(struct weir__conn *conn, const char *bytes, size_t size);
+void weir__tls_end(struct weir__conn *conn);
+void weir__tls_free(struct weir__tls *tls);
+
+#endif

@@ -1,0 +1,211 @@
+/* tls.c - TLS on the connections of a server: OpenSSL on the loop's own descriptor, without
+ * waiting.
+ *
+ * A certificate is a context of OpenSSL's, which counts its users: connections keep the one that
+ * they began with. What OpenSSL wants (to read while it writes, to write while it reads) is not
+ * told apart: every edge of epoll has whatever waits tried again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "server_part.h"
+#include "tls_lib.h"
+
+#include "banned.h"
+
+#define WHY_SIZE 512
+
+struct weir__tls {
+    const struct weir__ssl *ssl;
+    SSL_CTX *context;
+};
+
+/* For who asked last on this thread. */
+static __thread char why_text[WHY_SIZE];
+
+static int choose_protocol(SSL *ssl, const unsigned char **ret_name, unsigned char *ret_length,
+                           const unsigned char *list, unsigned length, void *arg)
+{
+    static const unsigned char known[] = "\x08http/1.1";
+    (void)ssl, (void)arg;
+    for (unsigned at = 0; at < length; at += list[at] + 1u)
+        if (length - at >= sizeof(known) - 1 && memcmp(list + at, known, sizeof(known) - 1) == 0) {
+            *ret_name = list + at + 1;
+            *ret_length = list[at];
+            return SSL_TLSEXT_ERR_OK;
+        }
+    return SSL_TLSEXT_ERR_NOACK;
+}
+
+static int fail(const struct weir__ssl *ssl, const char *what, const char *file,
+                const char **ret_why)
+{
+    char reason[128];
+    ssl->ERR_error_string_n(ssl->ERR_peek_last_error(), reason, sizeof(reason));
+    const char *last = strrchr(reason, ':');
+    snprintf(why_text, sizeof(why_text), "%s '%.120s': %s", what, file, last ? last + 1 : reason);
+    ssl->ERR_clear_error();
+    *ret_why = why_text;
+    return -WEIR_E_INVALID;
+}
+
+static int load(const struct weir__ssl *ssl, SSL_CTX *context, const char *cert_file,
+                const char *key_file, const char **ret_why)
+{
+    ssl->ERR_clear_error();
+    if (ssl->SSL_CTX_use_certificate_chain_file(context, cert_file) != 1)
+        return fail(ssl, "cannot use the certificate", cert_file, ret_why);
+    if (ssl->SSL_CTX_use_PrivateKey_file(context, key_file, SSL_FILETYPE_PEM) != 1)
+        return fail(ssl, "cannot use the key", key_file, ret_why);
+    if (ssl->SSL_CTX_check_private_key(context) != 1)
+        return fail(ssl, "this is not the key of the certificate", key_file, ret_why);
+    return 0;
+}
+
+static int make(struct weir__tls **ret_tls, const char *cert_file, const char *key_file,
+                const char **ret_why)
+{
+    const struct weir__ssl *ssl = weir__ssl_load(ret_why);
+    if (!ssl)
+        return -WEIR_E_UNSUPPORTED;
+    struct weir__tls *tls = weir__base_alloc(1, sizeof(*tls));
+    SSL_CTX *context = tls ? ssl->SSL_CTX_new(ssl->TLS_server_method()) : NULL;
+    if (!context) {
+        weir__base_free(tls);
+        *ret_why = weir_error_text(WEIR_E_NO_MEMORY);
+        return -WEIR_E_NO_MEMORY;
+    }
+    tls->ssl = ssl;
+    tls->context = context;
+    ssl->SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
+    ssl->SSL_CTX_ctrl(context, SSL_CTRL_MODE,
+                      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                          SSL_MODE_RELEASE_BUFFERS,
+                      NULL);
+    ssl->SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE |
+                                          SSL_OP_NO_COMPRESSION);
+    ssl->SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
+    int result = load(ssl, context, cert_file, key_file, ret_why);
+    if (result < 0) {
+        weir__tls_free(tls);
+        return result;
+    }
+    *ret_tls = tls;
+    return 0;
+}
+
+void weir__tls_free(struct weir__tls *tls)
+{
+    if (!tls)
+        return;
+    tls->ssl->SSL_CTX_free(tls->context);
+    weir__base_free(tls);
+}
+
+int weir__server_tls(struct weir__server *server, const char *cert_file, const char *key_file,
+                     const char **ret_why)
+{
+    struct weir__tls *tls = NULL;
+    int result = make(&tls, cert_file, key_file, ret_why);
+    if (result < 0)
+        return result;
+    weir_lock_acquire(&server->lock);
+    struct weir__tls *old = server->tls;
+    server->tls = tls;
+    weir_lock_release(&server->lock);
+    weir__tls_free(old);
+    return 0;
+}
+
+/* --- connections --- */
+
+/* Loaded before any connection is there. */
+static const struct weir__ssl *table(void)
+{
+    const char *why;
+    return weir__ssl_load(&why);
+}
+
+int weir__tls_open(struct weir__conn *conn)
+{
+    struct weir__server *server = conn->loop->server;
+    const struct weir__ssl *ssl = table();
+    weir_lock_acquire(&server->lock);
+    SSL_CTX *context = server->tls->context;
+    ssl->SSL_CTX_up_ref(context);
+    weir_lock_release(&server->lock);
+    SSL *tls = ssl->SSL_new(context);
+    ssl->SSL_CTX_free(context); /* the connection has its own reference */
+    if (tls && ssl->SSL_set_fd(tls, conn->fd) != 1) {
+        ssl->SSL_free(tls);
+        tls = NULL;
+    }
+    conn->tls = tls;
+    return tls ? 0 : -WEIR_E_NO_MEMORY;
+}
+
+void weir__tls_close(struct weir__conn *conn)
+{
+    if (conn->tls)
+        table()->SSL_free(conn->tls);
+    conn->tls = NULL;
+}
+
+void weir__tls_end(struct weir__conn *conn)
+{
+    const struct weir__ssl *ssl = conn->tls ? table() : NULL;
+    if (!ssl)
+        return;
+    ssl->ERR_clear_error();
+    (void)ssl->SSL_shutdown(conn->tls); /* tells; the answer to that is not waited for */
+    ssl->ERR_clear_error();
+}
+
+/* What became of a call that did not do anything: -EAGAIN, 0 for an end, or another errno. */
+static ssize_t outcome(struct weir__conn *conn, int result)
+{
+    const struct weir__ssl *ssl = table();
+    int error = ssl->SSL_get_error(conn->tls, result);
+    ssl->ERR_clear_error();
+    switch (error) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE:
+        return -EAGAIN;
+    case SSL_ERROR_ZERO_RETURN:
+        return 0;
+    default:
+        return -EPROTO;
+    }
+}
+
+int weir__tls_handshake(struct weir__conn *conn)
+{
+    const struct weir__ssl *ssl = table();
+    ssl->ERR_clear_error();
+    int result = ssl->SSL_accept(conn->tls);
+    return result == 1 ? 1 : outcome(conn, result) == -EAGAIN ? 0 : -1;
+}
+
+ssize_t weir__tls_read(struct weir__conn *conn, char *bytes, size_t size)
+{
+    const struct weir__ssl *ssl = table();
+    ssl->ERR_clear_error();
+    int got = ssl->SSL_read(conn->tls, bytes, size < INT32_MAX ? (int)size : INT32_MAX);
+    return got > 0 ? got : outcome(conn, got);
+}
+
+ssize_t weir__tls_write(struct weir__conn *conn, const char *bytes, size_t size)
+{
+    const struct weir__ssl *ssl = table();
+    ssl->ERR_clear_error();
+    int sent = ssl->SSL_write(conn->tls, bytes, (int)size);
+    if (sent > 0) {
+        conn->tls_pending = 0;
+        return sent;
+    }
+    ssize_t error = outcome(conn, sent);
+    conn->tls_pending = error == -EAGAIN ? (uint32_t)size : 0;
+    return error == 0 ? -EPIPE : error;
+}
