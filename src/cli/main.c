@@ -19,6 +19,7 @@
     X(man, "print a manual page")                                                                  \
     X(rules, "show, test and check the rules of weir scan")                                        \
     X(scan, "find leaked secrets in files, archives and git histories")                            \
+    X(storage, "serve chunks of bytes over HTTP, stored durably under their addresses")            \
     X(token, "make, narrow and inspect capabilities, and rotate their keys")                       \
     X(version, "print the version")
 

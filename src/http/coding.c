@@ -192,7 +192,7 @@ static size_t room_for(enum weir__coding coding, size_t length, size_t max)
     return length < max / WEIR__CODING_RATIO ? length * WEIR__CODING_RATIO : max;
 }
 
-int weir__decode(struct weir__decoder *decoder, enum weir__coding coding, const void *body,
+int weir__unpack(struct weir__decoder *decoder, enum weir__coding coding, const void *body,
                  size_t length, struct weir__buffer *buffer)
 {
     size_t max = weir__buffer_max(buffer);

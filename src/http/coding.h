@@ -46,7 +46,7 @@ void weir__decoder_fini(struct weir__decoder *decoder);
 
 /* Unpacks the body in place of what the buffer had, up to the buffer's maximum. 0, TooLarge,
  * Invalid, Unsupported or NoMemory; then the buffer is as it was. */
-WEIR_MUST_USE int weir__decode(struct weir__decoder *decoder, enum weir__coding coding,
+WEIR_MUST_USE int weir__unpack(struct weir__decoder *decoder, enum weir__coding coding,
                                const void *body, size_t length, struct weir__buffer *buffer);
 
 #endif

@@ -52,6 +52,12 @@ int weir__index_has_older(struct weir__index *index, const struct weir__address 
     return index->kind->has_older(index, address, segment, ret_has);
 }
 
+int weir__index_dead(struct weir__index *index, const struct weir__address *address,
+                     struct weir__place *places, size_t room, size_t *ret_count)
+{
+    return index->kind->dead(index, address, places, room, ret_count);
+}
+
 int weir__index_segments(struct weir__index *index,
                          int (*fn)(void *arg, const struct weir__segment_facts *), void *arg)
 {

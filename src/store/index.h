@@ -70,6 +70,11 @@ WEIR_MUST_USE int weir__index_has_older(struct weir__index *index,
                                         const struct weir__address *address, uint32_t segment,
                                         bool *ret_has);
 
+/* Places of dead records of this address, those of chunks among them; at most so many. The index in
+ * memory knows none. */
+WEIR_MUST_USE int weir__index_dead(struct weir__index *index, const struct weir__address *address,
+                                   struct weir__place *places, size_t room, size_t *ret_count);
+
 /* All segments that were applied, by their ids. What fn returns that is not 0 ends it. */
 WEIR_MUST_USE int weir__index_segments(struct weir__index *index,
                                        int (*fn)(void *arg, const struct weir__segment_facts *),

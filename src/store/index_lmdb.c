@@ -280,6 +280,7 @@ static const struct weir__index_kind kind = {
     .apply = apply,
     .drop = drop,
     .has_older = weir__lmdb_has_older,
+    .dead = weir__lmdb_dead,
     .segments = weir__lmdb_segments,
     .walk = weir__lmdb_walk,
     .sync = sync_all,

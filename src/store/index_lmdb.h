@@ -45,6 +45,8 @@ int weir__lmdb_get(struct weir__index *index, const struct weir__address *addres
                    struct weir__entry *ret_entry);
 int weir__lmdb_has_older(struct weir__index *index, const struct weir__address *address,
                          uint32_t segment, bool *ret_has);
+int weir__lmdb_dead(struct weir__index *index, const struct weir__address *address,
+                    struct weir__place *places, size_t room, size_t *ret_count);
 int weir__lmdb_segments(struct weir__index *index,
                         int (*fn)(void *arg, const struct weir__segment_facts *), void *arg);
 int weir__lmdb_walk(struct weir__index *index, const struct weir__address *from,

@@ -87,8 +87,9 @@ static int reading(struct weir__lmdb *lmdb,
 struct find {
     const struct weir__address *address;
     struct weir__entry entry;
-    uint32_t segment;
-    bool has;
+    uint32_t except; /* a segment that is not asked about */
+    struct weir__place *places;
+    size_t room, count;
 };
 
 static int find_live(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg)
@@ -109,7 +110,7 @@ int weir__lmdb_get(struct weir__index *index, const struct weir__address *addres
     return error;
 }
 
-static int find_older(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg)
+static int find_dead(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg)
 {
     struct find *find = arg;
     unsigned char least[KEY_DEAD] = {0};
@@ -120,10 +121,12 @@ static int find_older(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg)
     if (rc)
         return weir__lmdb_error(rc);
     rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    while (!rc && !find->has && key.mv_size == KEY_DEAD &&
+    while (!rc && find->count < find->room && key.mv_size == KEY_DEAD &&
            memcmp(key.mv_data, find->address->bytes, WEIR__ADDRESS_SIZE) == 0) {
-        const unsigned char *at = key.mv_data;
-        find->has = weir__get_be32(at + WEIR__ADDRESS_SIZE) != find->segment;
+        const unsigned char *at = (const unsigned char *)key.mv_data + WEIR__ADDRESS_SIZE;
+        struct weir__place place = {weir__get_be32(at), weir__get_be32(at + 4)};
+        if (place.segment != find->except)
+            find->places[find->count++] = place;
         rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
     }
     mdb_cursor_close(cursor);
@@ -133,10 +136,21 @@ static int find_older(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg)
 int weir__lmdb_has_older(struct weir__index *index, const struct weir__address *address,
                          uint32_t segment, bool *ret_has)
 {
-    struct find find = {.address = address, .segment = segment};
-    int error = reading(weir__lmdb_of(index), find_older, &find);
+    struct weir__place place;
+    struct find find = {.address = address, .except = segment, .places = &place, .room = 1};
+    int error = reading(weir__lmdb_of(index), find_dead, &find);
     if (!error)
-        *ret_has = find.has;
+        *ret_has = find.count > 0;
+    return error;
+}
+
+int weir__lmdb_dead(struct weir__index *index, const struct weir__address *address,
+                    struct weir__place *places, size_t room, size_t *ret_count)
+{
+    struct find find = {.address = address, .places = places, .room = room};
+    int error = reading(weir__lmdb_of(index), find_dead, &find);
+    if (!error)
+        *ret_count = find.count;
     return error;
 }
 

@@ -184,6 +184,14 @@ static int has_older(struct weir__index *index, const struct weir__address *addr
     return 0;
 }
 
+static int dead_places(struct weir__index *index, const struct weir__address *address,
+                       struct weir__place *places, size_t room, size_t *ret_count)
+{
+    (void)index, (void)address, (void)places, (void)room;
+    *ret_count = 0;
+    return 0;
+}
+
 /* --- walking --- */
 
 static int by_id(const void *a, const void *b)
@@ -299,6 +307,7 @@ static const struct weir__index_kind kind = {
     .apply = apply,
     .drop = drop,
     .has_older = has_older,
+    .dead = dead_places,
     .segments = segments,
     .walk = walk,
     .sync = sync_nothing,

@@ -20,6 +20,8 @@ struct weir__index_kind {
                 size_t count);
     int (*has_older)(struct weir__index *index, const struct weir__address *address,
                      uint32_t segment, bool *ret_has);
+    int (*dead)(struct weir__index *index, const struct weir__address *address,
+                struct weir__place *places, size_t room, size_t *ret_count);
     int (*segments)(struct weir__index *index,
                     int (*fn)(void *arg, const struct weir__segment_facts *), void *arg);
     int (*walk)(struct weir__index *index, const struct weir__address *from,

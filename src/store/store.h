@@ -182,8 +182,8 @@ WEIR_MUST_USE int weir__store_find(struct weir__store *store, const struct weir_
 /* Accepts one that is all zero or was released. */
 void weir__chunk_release(struct weir__store *store, struct weir__chunk *chunk);
 
-/* All chunks in the order of their addresses, from one on (NULL: the first). Those of the newest
- * segment come at the end of their own. */
+/* All chunks in the order of their addresses, from one on (NULL: the first). What is written
+ * meanwhile may be missed. What fn returns that is not 0 ends it. */
 WEIR_MUST_USE int weir__store_walk(struct weir__store *store, const struct weir__address *from,
                                    int (*fn)(void *arg, const struct weir__address *address,
                                              uint32_t length, uint32_t time_s),
@@ -194,6 +194,11 @@ WEIR_MUST_USE int weir__store_walk(struct weir__store *store, const struct weir_
 /* One step of compaction: the segment with most dead bytes, if they are percent or more of it (0:
  * any). 0: one was compacted; NotFound: there is none. Waits. */
 WEIR_MUST_USE int weir__store_compact(struct weir__store *store, uint32_t percent,
+                                      const struct weir_deadline *deadline);
+/* Looks for another good record of a chunk that was found damaged, and puts it again. 0: it is good
+ * now. NotFound: there is none. Waits. */
+WEIR_MUST_USE int weir__store_salvage(struct weir__store *store, struct weir__store_reader *reader,
+                                      const struct weir__address *address,
                                       const struct weir_deadline *deadline);
 /* The walk of the scrubber begins now. */
 void weir__store_scrub_now(struct weir__store *store);

@@ -16,7 +16,8 @@
 struct walk {
     struct weir__store *store;
     struct weir__entry *tails; /* by address, each once */
-    size_t count;
+    size_t count, next;
+    const struct weir__address *from;
     int (*fn)(void *arg, const struct weir__address *address, uint32_t length, uint32_t time_s);
     void *arg;
 };
@@ -84,13 +85,27 @@ static int tell(struct walk *walk, const struct weir__address *address)
     return walk->fn(walk->arg, address, length, time_s);
 }
 
+/* Those of the tails that come before the address; NULL: all that are left. */
+static int tell_tails(struct walk *walk, const struct weir__address *before)
+{
+    int result = 0;
+    for (; !result && walk->next < walk->count; walk->next++) {
+        const struct weir__address *address = &walk->tails[walk->next].address;
+        if (before && weir__address_compare(address, before) >= 0)
+            break;
+        if (!walk->from || weir__address_compare(address, walk->from) >= 0)
+            result = tell(walk, address);
+    }
+    return result;
+}
+
 static int tell_indexed(void *arg, const struct weir__entry *entry)
 {
     struct walk *walk = arg;
-    if (walk->count > 0 &&
-        bsearch(entry, walk->tails, walk->count, sizeof(*walk->tails), by_address))
-        return 0;
-    return entry->type == WEIR__RECORD_CHUNK ? tell(walk, &entry->address) : 0;
+    int result = tell_tails(walk, &entry->address);
+    bool is_in_tail = walk->next < walk->count &&
+                      weir__address_is_equal(&walk->tails[walk->next].address, &entry->address);
+    return result || is_in_tail ? result : tell(walk, &entry->address);
 }
 
 int weir__store_walk(struct weir__store *store, const struct weir__address *from,
@@ -98,13 +113,12 @@ int weir__store_walk(struct weir__store *store, const struct weir__address *from
                                uint32_t time_s),
                      void *arg)
 {
-    struct walk walk = {.store = store, .fn = fn, .arg = arg};
+    struct walk walk = {.store = store, .from = from, .fn = fn, .arg = arg};
     int result = copy_tails(&walk);
     if (!result)
         result = weir__index_walk(store->index, from, tell_indexed, &walk);
-    for (size_t i = 0; !result && i < walk.count; i++)
-        if (!from || weir__address_compare(&walk.tails[i].address, from) >= 0)
-            result = tell(&walk, &walk.tails[i].address);
+    if (!result)
+        result = tell_tails(&walk, NULL);
     weir__base_free(walk.tails);
     return result;
 }

@@ -25,7 +25,7 @@ static void unpack(void)
         const char *body = is_gzip ? gzip : is_zstd ? zstd : plain;
         size_t length = is_gzip ? gzip_length : is_zstd ? zstd_length : sizeof(plain);
         size_t before = weir__buffer_length(&buffer);
-        int result = weir__decode(&decoder, coding, body, length, &buffer);
+        int result = weir__unpack(&decoder, coding, body, length, &buffer);
         CHECK(result == 0 || result == -WEIR_E_NO_MEMORY);
         CHECK_EQ(weir__buffer_length(&buffer), result == 0 ? sizeof(plain) : before);
         if (result == 0)

@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct weir__buffer buffer;
     weir__decoder_init(&decoder);
     weir__buffer_init(&buffer, max);
-    int result = weir__decode(&decoder, coding, body, length, &buffer);
+    int result = weir__unpack(&decoder, coding, body, length, &buffer);
     HOLDS(result == 0 || result == -WEIR_E_TOO_LARGE || result == -WEIR_E_INVALID ||
           result == -WEIR_E_UNSUPPORTED);
     long wanted = coding == WEIR__CODING_ZSTD ? stream_zstd(body, length, limit)

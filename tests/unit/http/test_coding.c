@@ -32,7 +32,7 @@ static int decode(enum weir__coding coding, size_t length, size_t max, const cha
     /* At the end of memory of its own, so that a read behind it is seen. */
     char *body = malloc(length > 0 ? length : 1);
     memcpy(body, packed, length);
-    int result = weir__decode(&decoder, coding, body, length, &buffer);
+    int result = weir__unpack(&decoder, coding, body, length, &buffer);
     free(body);
     if (result < 0) {
         CHECK_STR(weir__buffer_text(&buffer), max < 6 ? "" : "before");
@@ -243,8 +243,8 @@ TEST(a_decoder_goes_on_after_a_failure)
     {
         size_t length = packers[coding](plain, 5000, packed, sizeof(packed));
         for (int i = 0; i < 3; i++) {
-            CHECK_EQ(weir__decode(&decoder, coding, packed, length - 1, &buffer), -WEIR_E_INVALID);
-            CHECK_EQ(weir__decode(&decoder, coding, packed, length, &buffer), 0);
+            CHECK_EQ(weir__unpack(&decoder, coding, packed, length - 1, &buffer), -WEIR_E_INVALID);
+            CHECK_EQ(weir__unpack(&decoder, coding, packed, length, &buffer), 0);
             CHECK_EQ(weir__buffer_length(&buffer), 5000);
             CHECK(memcmp(weir__buffer_text(&buffer), plain, 5000) == 0);
         }

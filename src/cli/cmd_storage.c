@@ -1,0 +1,310 @@
+/* cmd_storage.c - weir storage: the service, from its configuration to its end.
+ *
+ * This thread is the supervisor: it waits for signals, reloads, drains, and tells the manager of
+ * the system. Everything else has threads of its own.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <weir/error.h>
+
+#include "commands.h"
+#include "cover.h"
+#include "data_folder.h"
+#include "log.h"
+#include "service.h"
+#include "storage.h"
+#include "storage_config.h"
+
+#include "banned.h"
+
+COMMAND(storage);
+
+#define GIVEN_MAX (2 * WEIR__LIST_MAX + 4)
+#define TURN_NS   (100 * WEIR_NS_PER_MS)
+
+struct values {
+    const char *data;
+    struct weir__list listen;
+    const char *config;
+    struct weir__list set;
+    bool open;
+    bool amnesia;
+};
+
+static const struct weir__option options[] = {
+    {WEIR__OPTION_DIRECTORY(struct values, data), .name = "data", .letter = 'd',
+     .value_name = "DIR", .help = "keep everything in this folder",
+     .detail = "It is made if it is not there. Without this and the key 'data': the folder "
+               "weir/storage of $XDG_DATA_HOME (~/.local/share), and for root "
+               "/var/lib/weir/storage."},
+    {WEIR__OPTION_LIST(struct values, listen), .name = "listen", .letter = 'l',
+     .value_name = "ADDRESS", .help = "listen there; 127.0.0.1:8470 without it",
+     .detail = "An address with a port, or 'unix:PATH'. May be given several times."},
+    {WEIR__OPTION_FILE(struct values, config), .name = "config", .letter = 'c',
+     .value_name = "FILE", .help = "read this configuration",
+     .detail = "See 'weir config sample' for what can stand in it."},
+    {WEIR__OPTION_LIST(struct values, set), .name = "set", .value_name = "KEY=VALUE",
+     .help = "a value above file and environment; may be given several times"},
+    {WEIR__OPTION_FLAG(struct values, open), .name = "open",
+     .help = "let others read and write without tokens and TLS"},
+    {WEIR__OPTION_FLAG(struct values, amnesia), .name = "amnesia",
+     .help = "keep everything in memory, and nothing after the end"},
+    WEIR__OPTIONS_END,
+};
+
+static const struct weir__example examples[] = {
+    {"weir storage", "serve on 127.0.0.1:8470, from the default folder"},
+    {"weir storage --data /srv/chunks --listen unix:/run/weir.sock", "on a socket of this machine"},
+    {"curl -T photo.jpg http://127.0.0.1:8470/o/$(b3sum photo.jpg | sed 's/ .*//;s/^/b3:/')",
+     "store a file of up to 1 MiB under its address"},
+    {"weir storage --amnesia --set amnesia.max_bytes=1GiB", "a cache that leaves no trace"},
+    {NULL, NULL},
+};
+
+const struct weir__usage usage_storage = {
+    .description =
+        "Serves a store of chunks over HTTP. A chunk has at most 1 MiB and is named by the BLAKE3 "
+        "of its bytes; what was acknowledged is on the disk. Larger files are put with 'weir put' "
+        "and read at /f/ADDRESS.\n\n"
+        "    PUT /o/ADDRESS      store bytes that have this address\n"
+        "    POST /o             store bytes; the answer has their address\n"
+        "    GET /o/ADDRESS      read them; ranges and conditions as in HTTP\n"
+        "    DELETE /o/ADDRESS   needs a token: see 'weir token'\n"
+        "    GET /f/ADDRESS      the file that a manifest stands for\n"
+        "    GET /healthz, /readyz, /version, /metrics\n\n"
+        "SIGTERM and SIGINT drain: who comes is told so, what is there is finished within "
+        "drain_deadline. SIGHUP reads configuration, keys and certificates anew. The exit status "
+        "is 0 after a clean end, 3 when something had to be aborted.",
+    .examples = examples,
+    .options = options,
+    .values_size = sizeof(struct values),
+};
+
+/* --- configuration --- */
+
+struct given {
+    struct weir__config_given items[GIVEN_MAX];
+    char keys[WEIR__LIST_MAX][WEIR__CONFIG_NAME_MAX + 1];
+    size_t count;
+    char data[WEIR__DATA_PATH_SIZE];
+};
+
+static void give(struct given *given, const char *key, const char *value, const char *flag)
+{
+    given->items[given->count++] = (struct weir__config_given){key, value, flag};
+}
+
+static int read_set(struct given *given, const struct weir__list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const char *equals = strchr(list->items[i], '=');
+        size_t length = equals ? (size_t)(equals - list->items[i]) : 0;
+        if (length == 0 || length > WEIR__CONFIG_NAME_MAX) {
+            weir__log(WEIR__LOG_ERROR,
+                      "'%s' is not a key with its value, as in server.max_inflight=64",
+                      WEIR__TYPED(list->items[i]));
+            return -WEIR_E_USAGE;
+        }
+        memcpy(given->keys[i], list->items[i], length);
+        given->keys[i][length] = '\0';
+        give(given, given->keys[i], equals + 1, "--set");
+    }
+    return 0;
+}
+
+static int read_given(struct given *given, const struct values *values)
+{
+    given->count = 0;
+    int error = read_set(given, &values->set);
+    for (size_t i = 0; i < values->listen.count; i++)
+        give(given, "listen", values->listen.items[i], "--listen");
+    if (values->data)
+        give(given, "data", values->data, "--data");
+    if (values->open)
+        give(given, "server.open", "true", "--open");
+    if (values->amnesia)
+        give(given, "amnesia.enabled", "true", "--amnesia");
+    return error;
+}
+
+static void tell_problem(void *arg, bool is_warning, const char *line)
+{
+    (void)arg;
+    weir__log(is_warning ? WEIR__LOG_WARNING : WEIR__LOG_ERROR, "%s", line);
+}
+
+static void tell_change(void *arg, const struct weir__config_key *key, const char *before,
+                        const char *after, bool needs_restart)
+{
+    (void)arg;
+    if (needs_restart)
+        weir__log(WEIR__LOG_WARNING, "%s stays %s until a restart; the file says %s", key->name,
+                  before, after);
+    else
+        weir__log(WEIR__LOG_INFO, "%s is %s now, and was %s", key->name, after, before);
+}
+
+static const struct weir__config_sink sink = {.problem = tell_problem, .changed = tell_change};
+
+static struct weir__config_sources sources_of(const struct values *values,
+                                              const struct given *given)
+{
+    return (struct weir__config_sources){
+        .file = values->config,
+        .environment = (const char *const *)environ,
+        .given = given->items,
+        .given_count = given->count,
+    };
+}
+
+/* With the default folder where none is named. */
+static int load_config(const struct values *values, struct given *given,
+                       struct weir__config **ret_config)
+{
+    struct weir__config_sources sources = sources_of(values, given);
+    int error = weir__config_load(ret_config, &weir__storage_schema, &sources, &sink);
+    if (error)
+        return error;
+    const struct weir__storage_config *own = weir__config_values(*ret_config, &weir__storage_table);
+    if ((own->data && own->data[0]) || own->amnesia.is_enabled)
+        return 0;
+    weir__config_unref(*ret_config);
+    error = weir__data_default(given->data);
+    if (error) {
+        weir__log(WEIR__LOG_ERROR, "there is no home for the data: name a folder with --data");
+        return error;
+    }
+    give(given, "data", given->data, "the default folder");
+    sources = sources_of(values, given);
+    return weir__config_load(ret_config, &weir__storage_schema, &sources, &sink);
+}
+
+static void apply_log(const struct weir__config *config)
+{
+    const struct weir__service_config *service = weir__config_values(config, &weir__service_table);
+    weir__log_threshold((enum weir__log_level)service->log.level);
+}
+
+/* --- the supervisor --- */
+
+struct supervisor {
+    const struct values *values;
+    struct given given;
+    struct weir__config *config;
+    struct weir__storage *storage;
+};
+
+static int is_nobody_waiting(void)
+{
+    return 0;
+}
+
+static void reload(struct supervisor *self)
+{
+    struct weir__config_sources sources = sources_of(self->values, &self->given);
+    char why[WEIR__STORAGE_WHY_MAX];
+    struct weir__config *fresh;
+    size_t changed;
+    weir__service_notify("RELOADING=1");
+    if (weir__config_reload(&fresh, self->config, &sources, &sink, &changed)) {
+        weir__log(WEIR__LOG_ERROR, "the configuration stays as it was");
+    } else if (weir__storage_reload(self->storage, fresh, why)) {
+        weir__log(WEIR__LOG_ERROR, "the configuration stays as it was: %s", why);
+        weir__config_unref(fresh);
+    } else {
+        weir__config_unref(self->config);
+        self->config = fresh;
+        apply_log(fresh);
+        weir__log(WEIR__LOG_INFO, "reloaded: %zu keys changed", changed);
+    }
+    weir__service_notify("READY=1");
+}
+
+/* Until somebody wants the end; why is that said in the log. */
+static void supervise(struct supervisor *self)
+{
+    uint64_t watchdog_ns = weir__service_watchdog_ns(), told_ns = 0;
+    for (;;) {
+        int number = weir__service_signal(TURN_NS);
+        if (number == SIGHUP)
+            reload(self);
+        if (number == SIGTERM || number == SIGINT) {
+            weir__log(WEIR__LOG_INFO, "draining, for %s", number == SIGTERM ? "SIGTERM" : "SIGINT");
+            return;
+        }
+        if (weir__storage_wait(self->storage, 0) == -WEIR_E_CANCELED) {
+            weir__log(WEIR__LOG_INFO, "draining");
+            return;
+        }
+        uint64_t now_ns = weir_now_ns();
+        if (watchdog_ns && now_ns - told_ns >= watchdog_ns) {
+            weir__service_notify("WATCHDOG=1");
+            told_ns = now_ns;
+        }
+    }
+}
+
+static int drain(struct supervisor *self)
+{
+    struct weir_crew_report report;
+    uint64_t began_ns = weir_now_ns(), aborted = 0;
+    weir__service_notify("STOPPING=1");
+    int result = weir__storage_drain(self->storage, &report);
+    for (uint64_t i = 0; i < report.kind_count; i++)
+        aborted += report.kinds[i].aborted;
+    double seconds = (double)(weir_now_ns() - began_ns) / (double)WEIR_NS_PER_S;
+    if (result)
+        weir__log(WEIR__LOG_WARNING,
+                  "not all was done in time: %llu threads aborted, the rest of the requests cut",
+                  (unsigned long long)aborted);
+    else
+        weir__log(WEIR__LOG_INFO, "drained in %.2f s", seconds);
+    return result;
+}
+
+static int run(const struct weir__call *call, struct supervisor *self)
+{
+    char why[WEIR__STORAGE_WHY_MAX];
+    int sockets[WEIR__SERVICE_SOCKETS_MAX];
+    struct weir__storage_options given = {.config = self->config,
+                                          .version = call->program->version,
+                                          .sockets = sockets,
+                                          .sockets_count = weir__service_sockets(sockets)};
+    int error = weir__storage_new(&self->storage, &given, why);
+    if (!error && (error = weir__storage_start(self->storage, why)))
+        weir__storage_drain(self->storage, NULL);
+    if (error) {
+        weir__log(WEIR__LOG_ERROR, "%s", why);
+        return error == -WEIR_E_INVALID ? -WEIR_E_USAGE : error;
+    }
+    if (weir__storage_finding(self->storage)[0])
+        weir__log(WEIR__LOG_WARNING, "%s", weir__storage_finding(self->storage));
+    const char *address;
+    for (unsigned i = 0; (address = weir__storage_address(self->storage, i)); i++)
+        weir__out_printf(call->out, "listening on %s%s\n",
+                         strncmp(address, "unix:", 5) == 0 ? "" : "http://", address);
+    weir__out_flush(call->out);
+    weir__service_notify("READY=1");
+    supervise(self);
+    return drain(self);
+}
+
+int cmd_storage(const struct weir__call *call)
+{
+    struct supervisor self = {.values = call->values};
+    int error = read_given(&self.given, self.values);
+    if (!error)
+        error = load_config(self.values, &self.given, &self.config);
+    if (error)
+        return error == -WEIR_E_INVALID ? -WEIR_E_USAGE : error;
+    weir__service_keep_signals();
+    weir__log_hurry(is_nobody_waiting);
+    apply_log(self.config);
+    error = run(call, &self);
+    weir__storage_free(self.storage);
+    weir__config_unref(self.config);
+    return error;
+}

@@ -1,0 +1,241 @@
+/* access.c - whether a request is let in: from where, by whom, how many, how fast.
+ *
+ * In this order, each before anything is queued: the host that is asked for and the page that asks
+ * (a browser must not be led here by somebody else's page), the capability, the rate of the
+ * address, the rate of all, the number at once.
+ *
+ * Without tokens, reading and writing is for whoever can reach the service; deleting, peers and
+ * administration want a token in any case.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include <weir/error.h>
+
+#include "storage_part.h"
+
+#include "banned.h"
+
+/* --- from where --- */
+
+/* The host without its port, in the brackets that it may have. */
+static size_t host_length(const char *host)
+{
+    const char *end = host[0] == '[' ? strchr(host, ']') : NULL;
+    if (end)
+        return (size_t)(end + 1 - host);
+    return strcspn(host, ":");
+}
+
+static bool is_same_name(const char *host, size_t length, const char *name)
+{
+    return strlen(name) == length && strncasecmp(host, name, length) == 0;
+}
+
+/* An address cannot be somebody else's name, whatever resolves to it. */
+static bool is_number(const char *host, size_t length)
+{
+    char text[INET6_ADDRSTRLEN + 2];
+    struct in6_addr room;
+    bool is_six = host[0] == '[' && length > 2;
+    size_t skip = is_six ? 1 : 0;
+    if (length - 2 * skip >= sizeof(text))
+        return false;
+    memcpy(text, host + skip, length - 2 * skip);
+    text[length - 2 * skip] = '\0';
+    return inet_pton(is_six ? AF_INET6 : AF_INET, text, &room) == 1;
+}
+
+static bool is_host_known(const struct weir__rules *rules, const char *host)
+{
+    size_t length = host_length(host);
+    if (length == 0 || is_number(host, length) || is_same_name(host, length, "localhost"))
+        return true;
+    for (size_t i = 0; i < rules->service->server.hosts.count; i++)
+        if (is_same_name(host, length, rules->service->server.hosts.items[i]))
+            return true;
+    return false;
+}
+
+/* Of a page that was loaded from here. */
+static bool is_own_origin(const struct weir__exchange *exchange, const char *origin)
+{
+    const char *host = weir__exchange_host(exchange);
+    const char *scheme = weir__exchange_is_tls(exchange) ? "https://" : "http://";
+    size_t length = strlen(scheme);
+    return strncmp(origin, scheme, length) == 0 && host[0] &&
+           strcasecmp(origin + length, host) == 0;
+}
+
+static bool is_origin_known(const struct weir__exchange *exchange, const struct weir__rules *rules)
+{
+    const char *origin = weir__exchange_header(exchange, "Origin");
+    const char *site = weir__exchange_header(exchange, "Sec-Fetch-Site");
+    if (!origin)
+        return !site || strcmp(site, "cross-site") != 0 ||
+               weir__endpoint_of(exchange) == WEIR__ENDPOINT_GET;
+    if (is_own_origin(exchange, origin))
+        return true;
+    for (size_t i = 0; i < rules->service->server.origins.count; i++)
+        if (strcasecmp(origin, rules->service->server.origins.items[i]) == 0)
+            return true;
+    return false;
+}
+
+/* --- by whom --- */
+
+static enum weir__scope scope_of(const struct weir__exchange *exchange, const struct weir__ask *ask)
+{
+    switch (ask->route) {
+    case WEIR__ROUTE_SCRUB:
+    case WEIR__ROUTE_REPAIR:
+        return WEIR__SCOPE_ADMIN;
+    case WEIR__ROUTE_INVENTORY:
+        return WEIR__SCOPE_PEER;
+    case WEIR__ROUTE_HAVE:
+        return WEIR__SCOPE_WRITE;
+    default:
+        break;
+    }
+    if (weir__exchange_method(exchange) == WEIR__HTTP_DELETE)
+        return WEIR__SCOPE_DELETE;
+    return weir__endpoint_of(exchange) == WEIR__ENDPOINT_GET ? WEIR__SCOPE_READ : WEIR__SCOPE_WRITE;
+}
+
+static const char *method_name(const struct weir__exchange *exchange)
+{
+    static const char *const names[] = {
+        [WEIR__HTTP_GET] = "GET",   [WEIR__HTTP_HEAD] = "HEAD",     [WEIR__HTTP_PUT] = "PUT",
+        [WEIR__HTTP_POST] = "POST", [WEIR__HTTP_DELETE] = "DELETE",
+    };
+    return names[weir__exchange_method(exchange)];
+}
+
+/* 0, or why the request may not, in words that stand behind "the capability ". */
+static int check_token(struct weir__exchange *exchange, struct weir__ask *ask,
+                       const struct weir__rules *rules, enum weir__scope scope,
+                       const char **ret_why)
+{
+    const char *field = weir__exchange_header(exchange, "Authorization"), *token;
+    const char *path = weir__exchange_path(exchange);
+    const struct sockaddr_storage *client = weir__exchange_client(exchange);
+    size_t length;
+    *ret_why = "is not shown: send 'Authorization: Bearer TOKEN'";
+    int error = weir__token_from_header(field, field ? strlen(field) : 0, &token, &length);
+    if (error)
+        return error;
+    if (!rules->ring) {
+        *ret_why = "cannot be checked: this service has no keys";
+        return -WEIR_E_UNAUTHORIZED;
+    }
+    struct weir__token_request request = {
+        .method = method_name(exchange),
+        .path = path,
+        .path_length = strlen(path),
+        .client = client->ss_family == AF_UNIX ? NULL : (const struct sockaddr *)client,
+        .body_bytes = weir__exchange_body_length(exchange),
+        .scope = scope,
+        .now_s = weir_wall_s(),
+    };
+    return weir__token_verify(&ask->grant, rules->ring, token, length, &request, ret_why);
+}
+
+static bool is_authorized(struct weir__storage *storage, struct weir__exchange *exchange,
+                          const struct weir__rules *rules)
+{
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    enum weir__scope scope = scope_of(exchange, ask);
+    bool is_wanted = weir__service_wants_tokens(rules->service) ||
+                     (scope != WEIR__SCOPE_READ && scope != WEIR__SCOPE_WRITE);
+    const char *why;
+    char message[128];
+    ask->grant.body_max = WEIR__BODY_UNKNOWN;
+    if (!is_wanted && !weir__exchange_header(exchange, "Authorization"))
+        return true;
+    int error = check_token(exchange, ask, rules, scope, &why);
+    if (!error)
+        return true;
+    weir_counter_add(
+        error == -WEIR_E_FORBIDDEN ? &storage->counts.forbidden : &storage->counts.unauthorized, 1);
+    snprintf(message, sizeof(message), "the capability %s", why);
+    weir__storage_event_of(exchange, WEIR__EVENT_DENIED, NULL, error, why);
+    weir__storage_refuse(exchange, error, message);
+    return false;
+}
+
+/* --- how many, how fast --- */
+
+static unsigned seconds(uint64_t ns)
+{
+    uint64_t s = ns / WEIR_NS_PER_S + 1;
+    return s > 3600 ? 3600 : (unsigned)s;
+}
+
+static void refuse_for_now(struct weir__storage *storage, struct weir__exchange *exchange,
+                           const char *message, uint64_t delay_ns)
+{
+    weir_counter_add(&storage->counts.busy[weir__endpoint_of(exchange)], 1);
+    weir__reply_error(exchange, -WEIR_E_BUSY, message, seconds(delay_ns));
+}
+
+/* The address without its port; the rest of the network, for IPv6, is one client's. */
+static size_t key_of(const struct sockaddr_storage *client, unsigned char key[16])
+{
+    if (client->ss_family == AF_INET) {
+        memcpy(key, &((const struct sockaddr_in *)client)->sin_addr, 4);
+        return 4;
+    }
+    if (client->ss_family == AF_INET6) {
+        memcpy(key, &((const struct sockaddr_in6 *)client)->sin6_addr, 8);
+        return 8;
+    }
+    return 0;
+}
+
+static bool is_within_rates(struct weir__storage *storage, struct weir__exchange *exchange,
+                            struct weir__ask *ask, const struct weir__rules *rules)
+{
+    unsigned char key[16];
+    size_t size = key_of(weir__exchange_client(exchange), key);
+    if (rules->service->ratelimit.rps_per_ip > 0 && size > 0 &&
+        weir_admit_try(&storage->per_address, key, size, &ask->ticket)) {
+        refuse_for_now(storage, exchange, "this address sends too many requests",
+                       weir_admit_delay_ns(&storage->per_address, key, size));
+        return false;
+    }
+    if (rules->service->server.max_rps > 0 && weir_rate_try(&storage->rps, 1, WEIR_RATE_HIGH)) {
+        refuse_for_now(storage, exchange, "too many requests a second",
+                       weir_rate_delay_ns(&storage->rps, 1, WEIR_RATE_HIGH));
+        return false;
+    }
+    if (weir_budget_try(&storage->inflight, 1, &ask->inflight)) {
+        refuse_for_now(storage, exchange, "too many requests at once", 0);
+        return false;
+    }
+    return true;
+}
+
+bool weir__access_allows(struct weir__storage *storage, struct weir__exchange *exchange,
+                         const struct weir__rules *rules)
+{
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    if (!is_host_known(rules, weir__exchange_host(exchange))) {
+        weir_counter_add(&storage->counts.cross_site, 1);
+        weir__storage_refuse(exchange, -WEIR_E_FORBIDDEN,
+                             "this service does not go by that name: see server.hosts");
+        return false;
+    }
+    if (!is_origin_known(exchange, rules)) {
+        weir_counter_add(&storage->counts.cross_site, 1);
+        weir__storage_refuse(exchange, -WEIR_E_FORBIDDEN,
+                             "pages of that origin may not use this service: see server.origins");
+        return false;
+    }
+    if (!is_authorized(storage, exchange, rules) || !is_within_rates(storage, exchange, ask, rules))
+        return false;
+    ask->is_admitted = true;
+    return true;
+}

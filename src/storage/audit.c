@@ -1,0 +1,141 @@
+/* audit.c - events of the service, and the log that is written from them.
+ *
+ * Whoever has something to tell puts it on the bus and goes on; a subscriber that is too slow loses
+ * the oldest ones, is told how many, and says so at most once in five seconds.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <weir/error.h>
+
+#include "buffer.h"
+#include "json.h"
+#include "log.h"
+#include "storage_part.h"
+#include "sys.h"
+#include "temporary.h"
+
+#include "banned.h"
+
+#define LAG_WARNING_NS (5 * WEIR_NS_PER_S)
+#define LINE_MAX       1024u
+
+static const char *const names[] = {
+    [WEIR__EVENT_START] = "start",   [WEIR__EVENT_STOP] = "stop",
+    [WEIR__EVENT_RELOAD] = "reload", [WEIR__EVENT_PUT] = "put",
+    [WEIR__EVENT_DELETE] = "delete", [WEIR__EVENT_DENIED] = "denied",
+    [WEIR__EVENT_DAMAGE] = "damage", [WEIR__EVENT_REPAIRED] = "repair",
+    [WEIR__EVENT_ADMIN] = "admin",
+};
+
+void weir__storage_event(struct weir__storage *storage, const struct weir__event *event)
+{
+    struct weir__event dated = *event;
+    dated.time_s = weir_wall_s();
+    (void)!weir_bus_publish(&storage->events, &dated);
+}
+
+void weir__storage_event_of(struct weir__exchange *exchange, enum weir__event_kind kind,
+                            const struct weir__address *address, int result, const char *what)
+{
+    const struct weir__ask *ask = weir__exchange_private(exchange);
+    struct weir__event event = {.kind = kind, .result = result, .has_address = address != NULL};
+    char client[WEIR__SERVER_ADDRESS_SIZE];
+    if (address)
+        event.address = *address;
+    weir__address_text(weir__exchange_client(exchange), client);
+    snprintf(event.who, sizeof(event.who), "%.*s", (int)sizeof(event.who) - 1, client);
+    snprintf(event.token, sizeof(event.token), "%s", ask->grant.id);
+    snprintf(event.what, sizeof(event.what), "%.*s", (int)sizeof(event.what) - 1, what ? what : "");
+    weir__storage_event(weir__exchange_arg(exchange), &event);
+}
+
+/* --- the audit log --- */
+
+static void add_text(struct weir__json *json, const char *key, const char *text)
+{
+    if (!text[0])
+        return;
+    weir__json_key(json, key);
+    weir__json_string(json, text);
+}
+
+static int print_event(struct weir__buffer *buffer, const struct weir__event *event)
+{
+    struct weir__json json;
+    char time_text[32], address[WEIR__ADDRESS_TEXT];
+    time_t seconds = (time_t)event->time_s;
+    struct tm parts;
+    gmtime_r(&seconds, &parts);
+    strftime(time_text, sizeof(time_text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+    weir__json_init(&json, buffer);
+    weir__json_object(&json);
+    add_text(&json, "time", time_text);
+    add_text(&json, "event", names[event->kind]);
+    add_text(&json, "result", event->result < 0 ? weir_error_name(event->result) : "Ok");
+    if (event->has_address) {
+        weir__address_print(&event->address, address);
+        add_text(&json, "address", address);
+    }
+    add_text(&json, "client", event->who);
+    add_text(&json, "token", event->token);
+    add_text(&json, "what", event->what);
+    weir__json_end(&json);
+    int error = weir__json_finish(&json);
+    return error ? error : weir__buffer_putc(buffer, '\n');
+}
+
+static void write_event(int fd, struct weir__buffer *buffer, const struct weir__event *event)
+{
+    weir__buffer_truncate(buffer, 0);
+    if (print_event(buffer, event))
+        return;
+    if (fd < 0)
+        weir__log_courtesy(weir__buffer_text(buffer), weir__buffer_length(buffer));
+    else if (weir__whole_write(fd, weir__buffer_text(buffer), weir__buffer_length(buffer)))
+        weir__log(WEIR__LOG_ERROR, "cannot write the audit log: %s", weir__log_reason(errno));
+}
+
+static int open_log(struct weir__storage *storage)
+{
+    struct weir__rules *rules = weir__storage_rules(storage);
+    const char *name = rules->service->audit.file;
+    int fd = name && name[0] ? weir__sys_openat(AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND, 0640)
+                             : -1;
+    if (fd < 0 && name && name[0])
+        weir__log(WEIR__LOG_ERROR, "cannot open the audit log '%s': %s", name,
+                  weir__log_reason(errno));
+    weir__storage_rules_give(rules);
+    return fd;
+}
+
+int weir__audit_main(struct weir_crew_self *self, void *arg)
+{
+    struct weir__storage *storage = arg;
+    struct weir_bus_subscriber subscriber = {0};
+    struct weir__event event;
+    struct weir__buffer buffer;
+    struct weir_deadline until_abort = weir_deadline_until(self->abort);
+    uint64_t lost;
+    int result = weir_bus_subscribe(&storage->events, &subscriber, "audit");
+    if (result)
+        return result;
+    weir__buffer_init(&buffer, LINE_MAX);
+    int fd = open_log(storage);
+    for (;;) {
+        result = weir_bus_recv(&subscriber, &event, &until_abort);
+        if (result == 0)
+            write_event(fd, &buffer, &event);
+        else if (result != -WEIR_E_LAGGING)
+            break;
+        if (weir_bus_lag_warning(&subscriber, LAG_WARNING_NS, &lost))
+            weir__log(WEIR__LOG_WARNING, "the audit log has missed %llu events",
+                      (unsigned long long)lost);
+    }
+    weir_bus_unsubscribe(&subscriber);
+    weir__buffer_fini(&buffer);
+    weir__sys_close(fd);
+    return 0;
+}

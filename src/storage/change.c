@@ -1,0 +1,302 @@
+/* change.c - DELETE, and what nodes and administrators ask: /have, /inventory, /admin/. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "json.h"
+#include "storage_part.h"
+
+#include "banned.h"
+
+/* A yes renews a chunk's time if that is older than this: it is for days, not for seconds. */
+#define RENEW_S         3600u
+#define INVENTORY_LIMIT 1000u
+#define INVENTORY_MOST  10000u
+#define HAVE_BODY_MAX   (1u << 20)
+#define TOUCHES_AT_ONCE 256u
+
+/* --- DELETE --- */
+
+static void write_done(struct weir__store_write *write)
+{
+    weir__errand_finish(write->arg, write->result, NULL);
+}
+
+static void work_delete(struct weir__errand *job, struct weir__worker *worker)
+{
+    (void)worker;
+    weir__errand_end_reading(job);
+    job->write = (struct weir__store_write){
+        .action = WEIR__STORE_DELETE, .address = job->address, .done = write_done, .arg = job};
+    int error = weir__store_submit(job->storage->store, &job->write);
+    if (error)
+        weir__errand_finish(job, error == -WEIR_E_CLOSED ? -WEIR_E_DRAINING : error, NULL);
+}
+
+/* --- /have --- */
+
+struct touches {
+    struct weir__store *store;
+    struct weir_budget gate;
+    int error; /* written while a permit is out */
+};
+
+struct touch {
+    struct weir__store_write write;
+    struct touches *touches;
+    struct weir_permit permit;
+};
+
+static void touch_done(struct weir__store_write *write)
+{
+    struct touch *touch = write->arg;
+    if (write->result < 0 && write->result != -WEIR_E_NOT_FOUND)
+        touch->touches->error = write->result;
+    weir_permit_release(&touch->permit);
+}
+
+/* All that were handed in are done: they use our memory, so nothing else ends this. */
+static int touches_wait(struct touches *touches)
+{
+    struct weir_permit all = WEIR_PERMIT_NONE;
+    struct weir_deadline patient = weir_deadline_in(WEIR_CREW_TIME_MAX_NS, NULL);
+    int error = weir_budget_acquire(&touches->gate, TOUCHES_AT_ONCE, &all, &patient);
+    weir_permit_release(&all);
+    return error ? error : touches->error;
+}
+
+static int touch_one(struct touches *touches, struct touch *touch,
+                     const struct weir__address *address)
+{
+    *touch = (struct touch){
+        .touches = touches,
+        .write = {
+            .action = WEIR__STORE_TOUCH, .address = *address, .done = touch_done, .arg = touch}};
+    int error = weir_budget_try(&touches->gate, 1, &touch->permit);
+    if (!error)
+        error = weir__store_submit(touches->store, &touch->write);
+    if (error)
+        weir_permit_release(&touch->permit);
+    return error;
+}
+
+static int parse_address(const json_t *item, struct weir__address *ret_address)
+{
+    const char *text = json_string_value(item);
+    return text ? weir__address_parse(text, strlen(text), ret_address) : -WEIR_E_INVALID;
+}
+
+/* Says of each address whether it is there; a yes is for one whose time is new, and lasts. */
+static int tell_all(struct weir__errand *job, const json_t *list, struct touches *touches,
+                    struct touch *room)
+{
+    struct weir__store *store = job->storage->store;
+    uint32_t now = (uint32_t)weir_wall_s(), length, time_s;
+    size_t used = 0;
+    int error = weir__buffer_puts(&job->bytes, "{\"have\": [");
+    for (size_t i = 0; !error && i < json_array_size(list); i++) {
+        struct weir__address address;
+        error = parse_address(json_array_get(list, i), &address);
+        if (error)
+            break;
+        int found = weir__store_find(store, &address, &length, &time_s);
+        if (found && found != -WEIR_E_NOT_FOUND)
+            error = found;
+        if (!found && time_s + RENEW_S < now) {
+            if (used == TOUCHES_AT_ONCE && !(error = touches_wait(touches)))
+                used = 0;
+            if (!error)
+                error = touch_one(touches, &room[used++], &address);
+        }
+        if (!error)
+            error =
+                weir__buffer_printf(&job->bytes, "%s%s", i ? ", " : "", found ? "false" : "true");
+    }
+    int waited = touches_wait(touches);
+    if (!error)
+        error = waited;
+    return error ? error : weir__buffer_puts(&job->bytes, "]}\n");
+}
+
+static int have(struct weir__errand *job, const json_t *root)
+{
+    const json_t *list = json_object_get(root, "addresses");
+    struct touches touches = {.store = job->storage->store};
+    if (!json_is_array(list) || json_object_size(root) != 1)
+        return -WEIR_E_INVALID;
+    struct touch *room = weir__base_alloc(TOUCHES_AT_ONCE, sizeof(*room));
+    int error =
+        room ? weir_budget_init(&touches.gate, "have-touches", TOUCHES_AT_ONCE) : -WEIR_E_NO_MEMORY;
+    if (!error) {
+        error = tell_all(job, list, &touches, room);
+        weir_budget_fini(&touches.gate);
+    }
+    weir__base_free(room);
+    return error;
+}
+
+static void work_have(struct weir__errand *job, struct weir__worker *worker)
+{
+    struct weir__exchange *exchange = weir__errand_begin_reading(job);
+    json_error_t problem;
+    json_t *root = NULL;
+    size_t length;
+    (void)worker;
+    if (exchange) {
+        const char *body = weir__exchange_body(exchange, &length);
+        root = json_loadb(body ? body : "", length, JSON_REJECT_DUPLICATES, &problem);
+    }
+    weir__errand_end_reading(job);
+    int error = root ? have(job, root) : -WEIR_E_INVALID;
+    json_decref(root);
+    weir__errand_finish(job, error,
+                        error == -WEIR_E_INVALID ? "the body is {\"addresses\": [\"b3:...\", ...]}"
+                                                 : NULL);
+}
+
+/* --- /inventory --- */
+
+struct listing {
+    struct weir__errand *job;
+    const struct weir__address *after;
+    uint64_t left;
+};
+
+static int list_one(void *arg, const struct weir__address *address, uint32_t length,
+                    uint32_t time_s)
+{
+    struct listing *listing = arg;
+    char text[WEIR__ADDRESS_TEXT];
+    if (listing->after && weir__address_is_equal(listing->after, address))
+        return 0;
+    if (listing->left-- == 0)
+        return 1;
+    weir__address_print(address, text);
+    return weir__buffer_printf(&listing->job->bytes,
+                               "{\"address\": \"%s\", \"length\": %u, \"time\": %u}\n", text,
+                               length, time_s);
+}
+
+/* "after=b3:...&limit=100", in any order; false for anything else. */
+static bool parse_query(const char *query, struct weir__address *after, bool *ret_has_after,
+                        uint64_t *ret_limit)
+{
+    while (*query) {
+        size_t length = strcspn(query, "&");
+        if (strncmp(query, "after=", 6) == 0) {
+            if (weir__address_parse(query + 6, length - 6, after))
+                return false;
+            *ret_has_after = true;
+        } else if (strncmp(query, "limit=", 6) == 0) {
+            char *end;
+            *ret_limit = strtoull(query + 6, &end, 10);
+            if (end != query + length || query[6] < '0' || query[6] > '9' || *ret_limit == 0 ||
+                *ret_limit > INVENTORY_MOST)
+                return false;
+        } else {
+            return false;
+        }
+        query += length + (query[length] == '&');
+    }
+    return true;
+}
+
+static void work_inventory(struct weir__errand *job, struct weir__worker *worker)
+{
+    struct weir__exchange *exchange = weir__errand_begin_reading(job);
+    struct weir__address after;
+    struct listing listing = {.job = job, .left = INVENTORY_LIMIT};
+    bool has_after = false;
+    (void)worker;
+    bool is_good =
+        exchange && parse_query(weir__exchange_query(exchange), &after, &has_after, &listing.left);
+    weir__errand_end_reading(job);
+    if (!is_good) {
+        weir__errand_finish(job, -WEIR_E_INVALID, "the query is after=ADDRESS&limit=1..10000");
+        return;
+    }
+    listing.after = has_after ? &after : NULL;
+    int result = weir__store_walk(job->storage->store, listing.after, list_one, &listing);
+    weir__errand_finish(job, result < 0 ? result : 0, NULL);
+}
+
+/* --- on the loop's thread --- */
+
+static void give(struct weir__exchange *exchange, struct weir_queue *line,
+                 void (*work)(struct weir__errand *job, struct weir__worker *worker))
+{
+    struct weir__errand *job = weir__errand_new(weir__exchange_arg(exchange), exchange, work);
+    if (job)
+        weir__errand_send(job, line);
+}
+
+static void accepted(struct weir__exchange *exchange, const char *what)
+{
+    static const char text[] = "{\"status\": \"accepted\"}\n";
+    weir__storage_event_of(exchange, WEIR__EVENT_ADMIN, NULL, 0, what);
+    weir__reply_begin(exchange, 202);
+    weir__reply_header(exchange, "Content-Type", "application/json");
+    weir__reply_bytes(exchange, text, sizeof(text) - 1, NULL, NULL);
+    weir__reply_send(exchange);
+}
+
+void weir__change_begin(struct weir__exchange *exchange, struct weir__ask *ask)
+{
+    struct weir__storage *storage = weir__exchange_arg(exchange);
+    switch (ask->route) {
+    case WEIR__ROUTE_HAVE:
+        (void)!weir__exchange_take_body(exchange, HAVE_BODY_MAX);
+        return;
+    case WEIR__ROUTE_INVENTORY:
+        give(exchange, &storage->reads, work_inventory);
+        return;
+    case WEIR__ROUTE_SCRUB:
+        weir__store_scrub_now(storage->store);
+        accepted(exchange, "scrub");
+        return;
+    case WEIR__ROUTE_REPAIR:
+        weir__repair_again(storage);
+        accepted(exchange, "repair");
+        return;
+    default:
+        give(exchange, &storage->writes, work_delete);
+        return;
+    }
+}
+
+void weir__change_whole(struct weir__exchange *exchange, struct weir__ask *ask)
+{
+    struct weir__storage *storage = weir__exchange_arg(exchange);
+    (void)ask;
+    give(exchange, &storage->writes, work_have);
+}
+
+void weir__change_resume(struct weir__exchange *exchange, struct weir__ask *ask)
+{
+    const struct weir__errand *job = ask->job;
+    if (ask->route == WEIR__ROUTE_OBJECT)
+        weir__storage_event_of(exchange, WEIR__EVENT_DELETE, &ask->address, job->result, NULL);
+    if (job->result) {
+        weir__storage_refuse(exchange, job->result,
+                             job->result == -WEIR_E_NOT_FOUND ? "there is no such chunk"
+                                                              : job->message);
+        return;
+    }
+    if (ask->route == WEIR__ROUTE_OBJECT) {
+        weir__reply_begin(exchange, 204);
+        weir__reply_send(exchange);
+        return;
+    }
+    weir__reply_begin(exchange, 200);
+    weir__reply_header(exchange, "Content-Type",
+                       ask->route == WEIR__ROUTE_HAVE ? "application/json"
+                                                      : "application/x-ndjson");
+    weir__reply_header(exchange, "Cache-Control", "no-store");
+    weir__reply_bytes(exchange, weir__buffer_text(&job->bytes), weir__buffer_length(&job->bytes),
+                      NULL, NULL);
+    weir__reply_send(exchange);
+}

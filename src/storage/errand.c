@@ -1,0 +1,177 @@
+/* errand.c - what other threads do for a request, and the end of waiting for it.
+ *
+ *     WAITS --worker--> READS --> WORKS --> DONE
+ *        |                          |         |
+ *        +-------- deadline --------+         +--> the loop answers
+ *                     v
+ *            the request is answered (504), the job goes on alone and is freed at its end
+ *
+ * While a job READS it looks at the request, which therefore cannot be answered; that is computing,
+ * never waiting. Who takes the request from the job, under the lock, is who answers it: the worker
+ * that is done, or the clock. So it is answered once.
+ */
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "storage_part.h"
+
+#include "banned.h"
+
+#define BYTES_MAX (4u << 20) /* of one upload, or of the text of an answer */
+#define LATE_MAX  64u        /* that one look at the clock answers; the next follows at once */
+
+static void unlink_job(struct weir__storage *storage, struct weir__errand *job)
+{
+    *(job->_prev ? &job->_prev->_next : &storage->jobs) = job->_next;
+    if (job->_next)
+        job->_next->_prev = job->_prev;
+    job->_prev = job->_next = NULL;
+    storage->jobs_count--;
+}
+
+static void free_job(struct weir__errand *job)
+{
+    weir__chunk_release(job->storage->store, &job->chunk);
+    weir__file_answer_free(job->file);
+    weir__buffer_fini(&job->bytes);
+    weir__base_free(job);
+}
+
+struct weir__errand *
+weir__errand_new(struct weir__storage *storage, struct weir__exchange *exchange,
+                 void (*work)(struct weir__errand *job, struct weir__worker *worker))
+{
+    struct weir__errand *job =
+        weir__errand_new_silent(storage, exchange, work, weir__exchange_deadline(exchange).at_ns);
+    if (!job)
+        weir__storage_refuse(exchange, -WEIR_E_NO_MEMORY, NULL);
+    return job;
+}
+
+struct weir__errand *
+weir__errand_new_silent(struct weir__storage *storage, struct weir__exchange *exchange,
+                        void (*work)(struct weir__errand *job, struct weir__worker *worker),
+                        uint64_t deadline_ns)
+{
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    struct weir__errand *job = weir__base_alloc(1, sizeof(*job));
+    if (!job)
+        return NULL;
+    job->storage = storage;
+    job->work = work;
+    job->exchange = exchange;
+    job->address = ask->address;
+    job->route = ask->route;
+    job->deadline_ns = deadline_ns;
+    job->chunk.fd = -1;
+    weir__buffer_init(&job->bytes, BYTES_MAX);
+    ask->job = job;
+    weir_lock_acquire(&storage->jobs_lock);
+    job->_next = storage->jobs;
+    if (storage->jobs)
+        storage->jobs->_prev = job;
+    storage->jobs = job;
+    storage->jobs_count++;
+    weir_lock_release(&storage->jobs_lock);
+    return job;
+}
+
+void weir__errand_send(struct weir__errand *job, struct weir_queue *line)
+{
+    struct weir__storage *storage = job->storage;
+    struct weir__exchange *exchange = job->exchange;
+    int error = weir_queue_try_send(line, &job);
+    if (!error)
+        return;
+    weir_lock_acquire(&storage->jobs_lock);
+    /* The clock may have been faster, and answers then. */
+    bool is_ours = job->exchange != NULL;
+    if (is_ours)
+        unlink_job(storage, job);
+    weir_lock_release(&storage->jobs_lock);
+    free_job(job);
+    if (!is_ours)
+        return;
+    ((struct weir__ask *)weir__exchange_private(exchange))->job = NULL;
+    weir__storage_refuse(exchange, error == -WEIR_E_CLOSED ? -WEIR_E_DRAINING : error, NULL);
+}
+
+struct weir__exchange *weir__errand_begin_reading(struct weir__errand *job)
+{
+    struct weir__storage *storage = job->storage;
+    weir_lock_acquire(&storage->jobs_lock);
+    struct weir__exchange *exchange = job->exchange;
+    job->state = WEIR__ERRAND_READS;
+    weir_lock_release(&storage->jobs_lock);
+    return exchange;
+}
+
+void weir__errand_end_reading(struct weir__errand *job)
+{
+    struct weir__storage *storage = job->storage;
+    weir_lock_acquire(&storage->jobs_lock);
+    job->state = WEIR__ERRAND_WORKS;
+    weir_lock_release(&storage->jobs_lock);
+}
+
+void weir__errand_finish(struct weir__errand *job, int result, const char *message)
+{
+    struct weir__storage *storage = job->storage;
+    job->result = result;
+    job->message = message;
+    weir_lock_acquire(&storage->jobs_lock);
+    struct weir__exchange *exchange = job->exchange;
+    job->state = WEIR__ERRAND_DONE;
+    job->exchange = NULL;
+    if (exchange)
+        unlink_job(storage, job);
+    weir_lock_release(&storage->jobs_lock);
+    if (exchange)
+        weir__exchange_post(exchange);
+    else
+        free_job(job);
+}
+
+void weir__errand_leave(struct weir__errand *job)
+{
+    if (job)
+        free_job(job);
+}
+
+/* On the loop's thread. The job is on its own. */
+static void answer_late(struct weir__exchange *exchange, void *arg)
+{
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    (void)arg;
+    ask->job = NULL;
+    weir__storage_refuse(exchange, -WEIR_E_TIMEOUT, NULL);
+}
+
+static size_t take_late(struct weir__storage *storage, uint64_t now_ns,
+                        struct weir__exchange *late[LATE_MAX])
+{
+    size_t count = 0;
+    weir_lock_acquire(&storage->jobs_lock);
+    for (struct weir__errand *job = storage->jobs, *next; job && count < LATE_MAX; job = next) {
+        next = job->_next;
+        if (job->deadline_ns > now_ns || job->state == WEIR__ERRAND_READS)
+            continue;
+        unlink_job(storage, job);
+        late[count++] = job->exchange;
+        job->exchange = NULL;
+    }
+    weir_lock_release(&storage->jobs_lock);
+    return count;
+}
+
+void weir__errands_tick(struct weir__storage *storage, uint64_t now_ns)
+{
+    struct weir__exchange *late[LATE_MAX];
+    size_t count;
+    do {
+        count = take_late(storage, now_ns, late);
+        for (size_t i = 0; i < count; i++)
+            weir__exchange_call(late[i], answer_late, NULL);
+        weir_counter_add(&storage->counts.timeouts[WEIR__OP_COUNT], count);
+    } while (count == LATE_MAX);
+}

@@ -1,0 +1,286 @@
+/* file.c - GET and HEAD of /f/: a manifest is read as the file that it stands for.
+ *
+ * The manifest is opened by a reader. Then the answer is a stream: each time that the loop has sent
+ * what it had, it asks for more, and a member of the streams finds, verifies and pins the next
+ * chunks, storage.read_ahead of them. They are sent from their segments. So a stream holds some
+ * descriptors' pins and the nodes of its manifest, whatever the size of the file.
+ *
+ * Between the two threads the answer is handed to and fro: it belongs to the stream's member from
+ * the job's start to its end, and to the loop otherwise.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "storage_part.h"
+
+#include "banned.h"
+
+#define SPANS_MAX 64u
+#define ZEROS     (64u << 10)
+#define HOLE_STEP 64u /* pieces of a hole that are given at once */
+
+struct span {
+    struct weir__chunk chunk; /* not of a hole */
+    uint64_t skip, length;
+    bool is_hole;
+};
+
+struct weir__file_answer {
+    struct weir__storage *storage;
+    struct weir__worker *worker; /* whose memory chunks are read into; of the job */
+    struct weir__file_reader reader;
+    bool is_open;
+    struct weir__ranges ranges;
+    char boundary[WEIR__RANGE_BOUNDARY_SIZE];
+    size_t part;     /* the range in turn */
+    bool is_in_part; /* its head was sent */
+    bool is_closed;  /* all parts, and their end, were sent */
+    bool is_at_end;  /* of the range in turn */
+    uint64_t hole;   /* bytes of a hole that are still to be sent */
+    struct span spans[SPANS_MAX];
+    size_t count, next; /* of the spans: found, and given to the loop */
+    int error;
+};
+
+static const unsigned char zeros[ZEROS];
+
+static int get_chunk(void *arg, const struct weir__address *address, void *bytes, size_t size,
+                     size_t *ret_length)
+{
+    struct weir__file_answer *file = arg;
+    const unsigned char *found;
+    uint32_t length;
+    int error = weir__store_read_chunk(file->storage->store, &file->worker->reader, address, &found,
+                                       &length);
+    if (error)
+        return error;
+    if (length > size)
+        return -WEIR_E_TOO_LARGE;
+    memcpy(bytes, found, length);
+    *ret_length = length;
+    return 0;
+}
+
+/* --- by other threads --- */
+
+static void work_open(struct weir__errand *job, struct weir__worker *worker)
+{
+    struct weir__file_answer *file = weir__base_alloc(1, sizeof(*file));
+    struct weir__chunk_source source = {get_chunk, file};
+    weir__errand_end_reading(job);
+    if (!file) {
+        weir__errand_finish(job, -WEIR_E_NO_MEMORY, NULL);
+        return;
+    }
+    file->storage = job->storage;
+    file->worker = worker;
+    job->file = file;
+    int error = weir__file_reader_open(&file->reader, &source, &job->address);
+    file->is_open = error == 0;
+    weir__errand_finish(
+        job, error, error == -WEIR_E_INVALID ? "this chunk is not the manifest of a file" : NULL);
+}
+
+static int find_span(struct weir__file_answer *file, struct weir__worker *worker)
+{
+    struct weir__file_span found;
+    struct span *span = &file->spans[file->count];
+    int result = weir__file_reader_next(&file->reader, &found);
+    if (result <= 0) {
+        file->is_at_end = result == 0;
+        return result;
+    }
+    *span = (struct span){
+        .chunk = {.fd = -1}, .skip = found.skip, .length = found.length, .is_hole = found.is_hole};
+    if (!found.is_hole)
+        result =
+            weir__store_get(file->storage->store, &worker->reader, &found.address, &span->chunk);
+    if (result < 0)
+        return result;
+    file->count++;
+    /* The manifest and the chunk must agree; what is sent is of the length that was promised. */
+    return found.is_hole || span->chunk.length == found.chunk_length ? 1 : -WEIR_E_CORRUPT;
+}
+
+static void work_step(struct weir__errand *job, struct weir__worker *worker)
+{
+    struct weir__file_answer *file = job->file;
+    struct weir__rules *rules = weir__storage_rules(job->storage);
+    size_t wanted = (size_t)rules->own->storage.read_ahead;
+    weir__storage_rules_give(rules);
+    weir__errand_end_reading(job);
+    file->worker = worker;
+    int result = 1;
+    wanted = wanted == 0 ? 1 : wanted > SPANS_MAX ? SPANS_MAX : wanted;
+    while (result > 0 && file->count < wanted)
+        result = find_span(file, worker);
+    file->error = result < 0 ? result : 0;
+    job->file = NULL; /* the request has it */
+    weir__errand_finish(job, 0, NULL);
+}
+
+/* --- on the loop's thread --- */
+
+static void release_spans(struct weir__file_answer *file)
+{
+    for (size_t i = 0; i < file->count; i++)
+        weir__chunk_release(file->storage->store, &file->spans[i].chunk);
+    file->count = file->next = 0;
+}
+
+void weir__file_answer_free(struct weir__file_answer *file)
+{
+    if (!file)
+        return;
+    release_spans(file);
+    if (file->is_open)
+        weir__file_reader_close(&file->reader);
+    weir__base_free(file);
+}
+
+void weir__file_gone(struct weir__ask *ask)
+{
+    weir__file_answer_free(ask->file);
+    ask->file = NULL;
+}
+
+void weir__file_begin(struct weir__exchange *exchange, struct weir__ask *ask)
+{
+    struct weir__storage *storage = weir__exchange_arg(exchange);
+    struct weir__errand *job = weir__errand_new(storage, exchange, work_open);
+    (void)ask;
+    if (job)
+        weir__errand_send(job, &storage->reads);
+}
+
+/* All that is sent, heads of parts included. */
+static uint64_t length_of(const struct weir__file_answer *file, uint64_t size)
+{
+    struct weir__range_parts parts = {&file->ranges, size, WEIR__CONTENT_TYPE, file->boundary};
+    if (file->ranges.count > 1)
+        return weir__range_total(&parts);
+    return file->ranges.count == 1 ? file->ranges.items[0].length : size;
+}
+
+void weir__file_resume(struct weir__exchange *exchange, struct weir__ask *ask)
+{
+    struct weir__errand *job = ask->job;
+    char etag[WEIR__ETAG_SIZE], content[WEIR__RANGE_TEXT_SIZE];
+    char type[64 + WEIR__RANGE_BOUNDARY_SIZE];
+    if (job->result) {
+        weir__storage_refuse(exchange, job->result, job->message);
+        return;
+    }
+    struct weir__file_answer *file = ask->file = job->file;
+    job->file = NULL;
+    uint64_t size = weir__file_reader_length(&file->reader);
+    weir__etag_print(&ask->address, etag);
+    if (weir__conditions_answer(exchange, etag, size, &file->ranges))
+        return;
+    if (file->ranges.count > 1 && !weir__boundary_make(exchange, file->boundary))
+        return;
+    weir__reply_begin(exchange, file->ranges.count ? 206 : 200);
+    weir__content_headers(exchange, etag, true);
+    snprintf(type, sizeof(type), "multipart/byteranges; boundary=%s", file->boundary);
+    weir__reply_header(exchange, "Content-Type",
+                       file->ranges.count > 1 ? type : WEIR__CONTENT_TYPE);
+    if (file->ranges.count == 1)
+        weir__reply_header(exchange, "Content-Range",
+                           weir__range_content(content, &file->ranges.items[0], size));
+    weir__reply_stream(exchange, length_of(file, size));
+    weir__reply_send(exchange);
+}
+
+/* The next range begins, or the end of all of them. */
+static int begin_part(struct weir__exchange *exchange, struct weir__file_answer *file)
+{
+    uint64_t size = weir__file_reader_length(&file->reader);
+    struct weir__range_parts parts = {&file->ranges, size, WEIR__CONTENT_TYPE, file->boundary};
+    size_t parts_count = file->ranges.count ? file->ranges.count : 1;
+    bool is_multiple = file->ranges.count > 1, is_end = file->part == parts_count;
+    char head[WEIR__RANGE_HEAD_SIZE];
+    struct weir__range all = {0, size};
+    const struct weir__range *range = file->ranges.count ? &file->ranges.items[file->part] : &all;
+    file->is_closed = is_end;
+    if (is_multiple)
+        weir__reply_copy(exchange, head, weir__range_head(&parts, file->part, head));
+    if (is_end)
+        return is_multiple ? WEIR__MORE_HERE : WEIR__MORE_END;
+    int error = weir__file_reader_seek(&file->reader, range->first, range->length);
+    if (error)
+        return error;
+    file->is_in_part = true;
+    file->is_at_end = range->length == 0;
+    return is_multiple ? WEIR__MORE_HERE : 0;
+}
+
+static int give_hole(struct weir__exchange *exchange, struct weir__file_answer *file)
+{
+    for (size_t i = 0; i < HOLE_STEP && file->hole > 0; i++) {
+        size_t some = file->hole < ZEROS ? (size_t)file->hole : ZEROS;
+        weir__reply_bytes(exchange, zeros, some, NULL, NULL);
+        file->hole -= some;
+    }
+    return WEIR__MORE_HERE;
+}
+
+/* What was found and not yet given; 0: nothing. */
+static int give_spans(struct weir__exchange *exchange, struct weir__file_answer *file)
+{
+    size_t given = 0;
+    for (; file->next < file->count && file->hole == 0; file->next++, given++) {
+        const struct span *span = &file->spans[file->next];
+        if (span->is_hole) {
+            file->hole = span->length;
+            continue;
+        }
+        struct weir__reply_file piece = {
+            .fd = span->chunk.fd,
+            .offset = span->chunk.offset + span->skip,
+            .length = span->length,
+            .is_resident = span->chunk.is_verified,
+        };
+        weir__reply_file(exchange, &piece);
+    }
+    return given ? WEIR__MORE_HERE : 0;
+}
+
+static int start_step(struct weir__exchange *exchange, struct weir__ask *ask)
+{
+    struct weir__storage *storage = weir__exchange_arg(exchange);
+    weir__errand_leave(ask->job);
+    ask->job = NULL;
+    release_spans(ask->file);
+    /* No deadline: that of the connection counts. */
+    struct weir__errand *job = weir__errand_new_silent(storage, exchange, work_step, WEIR_NEVER);
+    if (!job)
+        return -WEIR_E_NO_MEMORY;
+    job->file = ask->file;
+    weir__errand_send(job, &storage->streams);
+    return WEIR__MORE_LATER;
+}
+
+int weir__file_more(struct weir__exchange *exchange, struct weir__ask *ask)
+{
+    struct weir__file_answer *file = ask->file;
+    int result = 0;
+    if (file->error)
+        return file->error;
+    if (file->is_closed)
+        return WEIR__MORE_END;
+    if (file->hole > 0)
+        return give_hole(exchange, file);
+    if (!file->is_in_part && (result = begin_part(exchange, file)) != 0)
+        return result;
+    if ((result = give_spans(exchange, file)) != 0)
+        return file->hole > 0 ? give_hole(exchange, file) : result;
+    if (!file->is_at_end)
+        return start_step(exchange, ask);
+    file->is_in_part = false;
+    file->part++;
+    result = begin_part(exchange, file);
+    return result == 0 ? start_step(exchange, ask) : result;
+}

@@ -1,0 +1,93 @@
+/* repair.c - what becomes of chunks that were found damaged.
+ *
+ * Whoever finds one (a reader, the scrubber, compaction) has it quarantined by the store and tells
+ * it here. It waits in the line `repair` (256; skipped and counted beyond, and found again by the
+ * next walk of the scrubber). The repairers look for another good record of it in this store, at
+ * the pace of durability.repair_pacing, and put it again. Where there is none it is remembered, so
+ * that an administrator can ask for another try, and counted.
+ */
+#include <stdio.h>
+
+#include <weir/error.h>
+
+#include "storage_part.h"
+
+#include "banned.h"
+
+static void enqueue(struct weir__storage *storage, const struct weir__address *address)
+{
+    if (weir_queue_try_send(&storage->repairs, address))
+        weir_counter_add(&storage->counts.skipped_full, 1);
+}
+
+void weir__repair_damage(void *arg, const struct weir__address *address, const char *what)
+{
+    struct weir__storage *storage = arg;
+    struct weir__event event = {
+        .kind = WEIR__EVENT_DAMAGE, .has_address = address != NULL, .result = -WEIR_E_CORRUPT};
+    if (address)
+        event.address = *address;
+    snprintf(event.what, sizeof(event.what), "%s", what);
+    weir__storage_event(storage, &event);
+    if (address)
+        enqueue(storage, address);
+}
+
+static void remember(struct weir__storage *storage, const struct weir__address *address)
+{
+    weir_lock_acquire(&storage->damage_lock);
+    size_t i = 0;
+    while (i < storage->damaged_count && !weir__address_is_equal(&storage->damaged[i], address))
+        i++;
+    if (i == storage->damaged_count && i < WEIR__STORAGE_DAMAGED)
+        storage->damaged[storage->damaged_count++] = *address;
+    weir_lock_release(&storage->damage_lock);
+}
+
+static bool take_damaged(struct weir__storage *storage, struct weir__address *ret_address)
+{
+    weir_lock_acquire(&storage->damage_lock);
+    bool has_one = storage->damaged_count > 0;
+    if (has_one)
+        *ret_address = storage->damaged[--storage->damaged_count];
+    weir_lock_release(&storage->damage_lock);
+    return has_one;
+}
+
+void weir__repair_again(struct weir__storage *storage)
+{
+    struct weir__address address;
+    for (size_t i = 0; i < WEIR__STORAGE_DAMAGED && take_damaged(storage, &address); i++)
+        enqueue(storage, &address);
+}
+
+static void repair(struct weir__storage *storage, struct weir__store_reader *reader,
+                   const struct weir__address *address, const struct weir_deadline *deadline)
+{
+    struct weir__event event = {
+        .kind = WEIR__EVENT_REPAIRED, .address = *address, .has_address = true};
+    uint64_t before = weir_now_ns();
+    /* A chunk's worth: how long it is, nobody knows who has not found it. */
+    int error = weir_rate_acquire(&storage->pacing, WEIR__CHUNK_MAX, WEIR_RATE_HIGH, deadline);
+    weir_histogram_observe(&storage->counts.repair_wait, weir_now_ns() - before);
+    if (!error)
+        error = weir__store_salvage(storage->store, reader, address, deadline);
+    if (error && error != -WEIR_E_CANCELED)
+        remember(storage, address);
+    weir_counter_add(error ? &storage->counts.repairs_failed : &storage->counts.repairs, 1);
+    event.result = error;
+    weir__storage_event(storage, &event);
+}
+
+int weir__repair_main(struct weir_crew_self *self, void *arg)
+{
+    struct weir__storage *storage = arg;
+    struct weir__store_reader reader;
+    struct weir__address address;
+    struct weir_deadline until_stop = weir_deadline_until(self->stop);
+    int error = weir__store_reader_init(&reader);
+    while (!error && weir_queue_recv(&storage->repairs, &address, &until_stop) == 0)
+        repair(storage, &reader, &address, &until_stop);
+    weir__store_reader_fini(&reader);
+    return error;
+}

@@ -1,0 +1,233 @@
+/* route.c - a request finds its way: by path and method, then through the checks, then to its code.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "storage_part.h"
+
+#include "banned.h"
+
+/* How long a request may take unless it says otherwise, and what it may say at most. */
+#define DEADLINE_DEFAULT_NS (10 * WEIR_NS_PER_S)
+#define DEADLINE_MOST_MS    UINT64_C(600000)
+
+#define METHOD(name)        (1u << WEIR__HTTP_##name)
+#define READS               (METHOD(GET) | METHOD(HEAD))
+
+struct way {
+    const char *path;
+    bool has_address; /* behind the path */
+    enum weir__route route;
+    unsigned methods;
+    const char *allow; /* the same in words */
+};
+
+static const struct way ways[] = {
+    {"/o/", true, WEIR__ROUTE_OBJECT, READS | METHOD(PUT) | METHOD(DELETE),
+     "GET, HEAD, PUT, DELETE"},
+    {"/o", false, WEIR__ROUTE_OBJECTS, METHOD(POST), "POST"},
+    {"/f/", true, WEIR__ROUTE_FILE, READS, "GET, HEAD"},
+    {"/have", false, WEIR__ROUTE_HAVE, METHOD(POST), "POST"},
+    {"/inventory", false, WEIR__ROUTE_INVENTORY, READS, "GET, HEAD"},
+    {"/admin/scrub", false, WEIR__ROUTE_SCRUB, METHOD(POST), "POST"},
+    {"/admin/repair", false, WEIR__ROUTE_REPAIR, METHOD(POST), "POST"},
+    {"/healthz", false, WEIR__ROUTE_HEALTH, READS, "GET, HEAD"},
+    {"/readyz", false, WEIR__ROUTE_READY, READS, "GET, HEAD"},
+    {"/version", false, WEIR__ROUTE_VERSION, READS, "GET, HEAD"},
+    {"/metrics", false, WEIR__ROUTE_METRICS, READS, "GET, HEAD"},
+};
+
+static struct weir__storage *storage_of(const struct weir__exchange *exchange)
+{
+    return weir__exchange_arg(exchange);
+}
+
+enum weir__endpoint weir__endpoint_of(const struct weir__exchange *exchange)
+{
+    switch (weir__exchange_method(exchange)) {
+    case WEIR__HTTP_GET:
+    case WEIR__HTTP_HEAD:
+        return WEIR__ENDPOINT_GET;
+    case WEIR__HTTP_PUT:
+    case WEIR__HTTP_POST:
+        return WEIR__ENDPOINT_PUT;
+    default:
+        return WEIR__ENDPOINT_OTHER;
+    }
+}
+
+void weir__storage_refuse(struct weir__exchange *exchange, int error, const char *message)
+{
+    struct weir__storage *storage = storage_of(exchange);
+    unsigned retry_s = weir_error_is_retryable(error) ? 1 : 0;
+    if (error == -WEIR_E_BUSY)
+        weir_counter_add(&storage->counts.busy[weir__endpoint_of(exchange)], 1);
+    if (error == -WEIR_E_UNAUTHORIZED) {
+        weir__reply_begin(exchange, 401);
+        weir__reply_header(exchange, "WWW-Authenticate", "Bearer");
+        weir__reply_error_as(exchange, 401, error, message, 0);
+        return;
+    }
+    weir__reply_error(exchange, error, message, retry_s);
+}
+
+/* --- finding the way --- */
+
+static const struct way *find_way(const char *path)
+{
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        size_t length = strlen(ways[i].path);
+        if (ways[i].has_address ? strncmp(path, ways[i].path, length) == 0
+                                : strcmp(path, ways[i].path) == 0)
+            return &ways[i];
+    }
+    return NULL;
+}
+
+static bool is_about_health(enum weir__route route)
+{
+    return route >= WEIR__ROUTE_HEALTH;
+}
+
+/* X-Deadline-Ms: how long the client waits. */
+static bool set_deadline(struct weir__exchange *exchange)
+{
+    const char *text = weir__exchange_header(exchange, "X-Deadline-Ms");
+    uint64_t arrived = weir__exchange_arrived_ns(exchange), ms = 0;
+    if (!text) {
+        weir__exchange_set_deadline(exchange, weir_time_add(arrived, DEADLINE_DEFAULT_NS));
+        return true;
+    }
+    for (const char *at = text; *at && ms <= DEADLINE_MOST_MS; at++) {
+        if (*at < '0' || *at > '9')
+            return false;
+        ms = 10 * ms + (uint64_t)(*at - '0');
+    }
+    if (ms == 0 || ms > DEADLINE_MOST_MS)
+        return false;
+    weir__exchange_set_deadline(exchange, weir_time_add(arrived, ms * WEIR_NS_PER_MS));
+    return true;
+}
+
+/* Where the request leads, or an answer that says why nowhere. */
+static bool take_way(struct weir__exchange *exchange, struct weir__ask *ask)
+{
+    const char *path = weir__exchange_path(exchange);
+    const struct way *way = find_way(path);
+    if (!way) {
+        weir__storage_refuse(exchange, -WEIR_E_NOT_FOUND, "there is nothing at this path");
+        return false;
+    }
+    ask->route = way->route;
+    if (!(way->methods & 1u << weir__exchange_method(exchange))) {
+        weir__reply_begin(exchange, 405);
+        weir__reply_header(exchange, "Allow", way->allow);
+        weir__reply_error_as(exchange, 405, -WEIR_E_INVALID, "this path has other methods", 0);
+        return false;
+    }
+    const char *address = path + strlen(way->path);
+    if (way->has_address && weir__address_parse(address, strlen(address), &ask->address)) {
+        weir__storage_refuse(exchange, -WEIR_E_INVALID,
+                             "an address is 'b3:' and 64 digits of 0-9a-f");
+        return false;
+    }
+    if (!set_deadline(exchange)) {
+        weir__storage_refuse(exchange, -WEIR_E_INVALID, "X-Deadline-Ms has 1 to 600000");
+        return false;
+    }
+    return true;
+}
+
+/* --- the server's calls --- */
+
+static void begin(struct weir__exchange *exchange)
+{
+    struct weir__storage *storage = storage_of(exchange);
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    ask->chunk.fd = -1;
+    if (!take_way(exchange, ask))
+        return;
+    if (is_about_health(ask->route)) {
+        weir__health_begin(exchange, ask);
+        return;
+    }
+    if (weir__exchange_is_draining(exchange)) {
+        weir__storage_refuse(exchange, -WEIR_E_DRAINING, NULL);
+        return;
+    }
+    struct weir__rules *rules = weir__storage_rules(storage);
+    if (weir__access_allows(storage, exchange, rules)) {
+        bool is_read = weir__endpoint_of(exchange) == WEIR__ENDPOINT_GET;
+        if (ask->route == WEIR__ROUTE_FILE)
+            weir__file_begin(exchange, ask);
+        else if (ask->route == WEIR__ROUTE_OBJECT && is_read)
+            weir__object_begin(exchange, ask);
+        else if (weir__exchange_method(exchange) == WEIR__HTTP_PUT ||
+                 ask->route == WEIR__ROUTE_OBJECTS)
+            weir__upload_begin(exchange, ask, rules);
+        else
+            weir__change_begin(exchange, ask);
+    }
+    weir__storage_rules_give(rules);
+}
+
+static bool is_upload(const struct weir__exchange *exchange, const struct weir__ask *ask)
+{
+    return ask->route == WEIR__ROUTE_OBJECTS ||
+           (ask->route == WEIR__ROUTE_OBJECT && weir__exchange_method(exchange) == WEIR__HTTP_PUT);
+}
+
+static void whole(struct weir__exchange *exchange)
+{
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    if (is_upload(exchange, ask))
+        weir__upload_whole(exchange, ask);
+    else
+        weir__change_whole(exchange, ask);
+}
+
+static void resume(struct weir__exchange *exchange)
+{
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    if (is_about_health(ask->route))
+        weir__health_resume(exchange, ask);
+    else if (ask->route == WEIR__ROUTE_FILE)
+        weir__file_resume(exchange, ask);
+    else if (is_upload(exchange, ask))
+        weir__upload_resume(exchange, ask);
+    else if (ask->route == WEIR__ROUTE_OBJECT && weir__endpoint_of(exchange) == WEIR__ENDPOINT_GET)
+        weir__object_resume(exchange, ask);
+    else
+        weir__change_resume(exchange, ask);
+}
+
+static int more(struct weir__exchange *exchange)
+{
+    return weir__file_more(exchange, weir__exchange_private(exchange));
+}
+
+static void gone(struct weir__exchange *exchange, const struct weir__exchange_end *end)
+{
+    struct weir__storage *storage = storage_of(exchange);
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    if (end->status != 0 && ask->is_admitted)
+        weir_histogram_observe(&storage->counts.latency[weir__endpoint_of(exchange)], end->took_ns);
+    weir__storage_log_request(exchange, ask, end);
+    weir__chunk_release(storage->store, &ask->chunk);
+    weir__file_gone(ask);
+    weir__errand_leave(ask->job);
+    ask->job = NULL;
+    weir_admit_release(&ask->ticket);
+    weir_permit_release(&ask->inflight);
+}
+
+const struct weir__handler weir__storage_handler = {
+    .begin = begin,
+    .whole = whole,
+    .resume = resume,
+    .more = more,
+    .warm = weir__object_warm,
+    .gone = gone,
+};

@@ -1,0 +1,572 @@
+/* storage.c - life cycle of the service: what it is made of, in the order in which it is made. */
+#include "storage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "alloc.h"
+#include "log.h"
+#include "resources.h"
+#include "storage_part.h"
+
+#include "banned.h"
+
+/* The order of locks, outermost first. */
+static const struct weir_lock_class config_class = {"config_snapshot", 310};
+static const struct weir_lock_class meta_class = {"manifest_index_meta", 320};
+static const struct weir_lock_class counters_class = {"io_counters", 330};
+
+#define HEALTH_LINE 256u
+#define ADMIT_KEEP  (60 * WEIR_NS_PER_S)
+/* After the drain deadline, for threads to end. */
+#define GRACE_NS (1 * WEIR_NS_PER_S)
+
+__attribute__((format(printf, 3, 4))) static int fail(char why[WEIR__STORAGE_WHY_MAX], int error,
+                                                      const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, WEIR__STORAGE_WHY_MAX, format, args);
+    va_end(args);
+    return error;
+}
+
+/* --- rules --- */
+
+static void free_rules(struct weir_snapshot *snapshot)
+{
+    struct weir__rules *rules = (struct weir__rules *)snapshot;
+    weir__keyring_free(rules->ring);
+    weir__config_unref(rules->config);
+    weir__base_free(rules);
+}
+
+struct weir__rules *weir__storage_rules(struct weir__storage *storage)
+{
+    return (struct weir__rules *)weir_watch_borrow(&storage->config, NULL);
+}
+
+void weir__storage_rules_give(struct weir__rules *rules)
+{
+    weir_snapshot_unref(&rules->snapshot);
+}
+
+/* The keys that tokens are checked with. The default place gets its first key here, so that minting
+ * a token is one command. */
+static int load_keys(struct weir__rules *rules, char why[WEIR__STORAGE_WHY_MAX])
+{
+    const char *named = rules->service->tokens.keys, *data = rules->own->data;
+    char folder[4096], id[WEIR__KEY_ID_SIZE], problem[WEIR__KEY_WHY];
+    bool is_named = named && named[0];
+    if (!is_named && (!data || !data[0] || rules->own->amnesia.is_enabled))
+        return 0;
+    snprintf(folder, sizeof(folder), "%s%s", is_named ? named : data, is_named ? "" : "/keys");
+    const char *missing = weir__token_load();
+    if (missing)
+        return fail(why, -WEIR_E_UNSUPPORTED, "%s", missing);
+    int error = weir__keyring_load(&rules->ring, folder, problem);
+    if (error == -WEIR_E_NOT_FOUND && !is_named) {
+        error = weir__keyring_add(folder, id, problem);
+        if (!error)
+            error = weir__keyring_load(&rules->ring, folder, problem);
+        /* A folder that cannot be written can be read all the same. */
+        if (error == -WEIR_E_DENIED || error == -WEIR_E_NO_SPACE)
+            return 0;
+    }
+    return error ? fail(why, error, "%s", problem) : 0;
+}
+
+static int make_rules(struct weir__rules **ret_rules, struct weir__config *config,
+                      char why[WEIR__STORAGE_WHY_MAX])
+{
+    struct weir__rules *rules = weir__base_alloc(1, sizeof(*rules));
+    if (!rules)
+        return fail(why, -WEIR_E_NO_MEMORY, "out of memory");
+    weir_snapshot_init(&rules->snapshot, free_rules);
+    weir_snapshot_ref(weir__config_snapshot(config));
+    rules->config = config;
+    rules->service = weir__config_values(config, &weir__service_table);
+    rules->own = weir__config_values(config, &weir__storage_table);
+    *ret_rules = rules;
+    return 0;
+}
+
+/* --- what the configuration means for the parts --- */
+
+static void fill_store(const struct weir__rules *rules, struct weir__store_options *options)
+{
+    static const enum weir__store_verify policies[] = {
+        [WEIR__STORAGE_VERIFY_FIRST] = WEIR__STORE_VERIFY_FIRST,
+        [WEIR__STORAGE_VERIFY_ALWAYS] = WEIR__STORE_VERIFY_ALWAYS,
+        [WEIR__STORAGE_VERIFY_SCRUB] = WEIR__STORE_VERIFY_SCRUB,
+    };
+    const struct weir__storage_config *own = rules->own;
+    /* 0 is no limit there, and the default here. */
+    const uint64_t unlimited = UINT64_C(1) << 40, never_s = UINT64_C(1) << 40;
+    *options = (struct weir__store_options){
+        .folder = own->amnesia.is_enabled ? NULL : own->data,
+        .memory_max = own->amnesia.max_bytes,
+        .segment_bytes = (uint32_t)own->store.segment_size,
+        .pending_bytes = own->store.pending_bytes,
+        .hot_entries = (uint32_t)own->store.hot_entries,
+        .verify = policies[own->storage.verify],
+        .compact_percent = (uint32_t)own->store.compact_percent,
+        .compact_per_s = own->store.compact_rate ? own->store.compact_rate : unlimited,
+        .scrub_per_s = own->store.scrub_rate ? own->store.scrub_rate : unlimited,
+        .scrub_interval_s =
+            own->store.scrub_interval_ns ? own->store.scrub_interval_ns / WEIR_NS_PER_S : never_s,
+    };
+    /* Small memories have small segments, so that there are some. */
+    while (!options->folder && options->segment_bytes > WEIR__STORE_SEGMENT_LEAST &&
+           options->segment_bytes > options->memory_max / 8)
+        options->segment_bytes /= 2;
+}
+
+static void fill_limits(const struct weir__storage *storage, const struct weir__rules *rules,
+                        struct weir__server_limits *limits)
+{
+    const struct weir__service_config *service = rules->service;
+    *limits = (struct weir__server_limits){
+        .read_ns = service->read_ns,
+        .write_ns = service->write_ns,
+        .idle_ns = service->idle_ns,
+        .rate_min = service->server.min_rate ? service->server.min_rate : 1,
+        .body_max = service->server.body_max,
+        .body_memory = service->server.body_memory,
+        .head_max = (uint32_t)service->server.head_max,
+        .connections_max = (uint32_t)storage->conns_max,
+        .per_address_max = (uint32_t)service->server.conns_per_ip,
+    };
+    if (limits->head_max > WEIR__SERVER_HEAD_MOST)
+        limits->head_max = WEIR__SERVER_HEAD_MOST;
+}
+
+/* --- the store --- */
+
+static void note_finding(struct weir__storage *storage, const struct weir__store_report *report)
+{
+    char *text = storage->finding;
+    size_t size = sizeof(storage->finding);
+    int length = 0;
+    if (report->is_read_only)
+        length = snprintf(text, size, "the folder cannot be written: serving what is there; ");
+    if (report->index_was_rebuilt)
+        length += snprintf(text + length, size - (size_t)length, "index made anew (%s); ",
+                           report->index_why);
+    if (report->torn_bytes + report->bad_records + report->bad_segments > 0)
+        length += snprintf(text + length, size - (size_t)length,
+                           "%llu bytes of unfinished writes cut off, %llu damaged records and %llu "
+                           "files that are no segments put aside; ",
+                           (unsigned long long)report->torn_bytes,
+                           (unsigned long long)report->bad_records,
+                           (unsigned long long)report->bad_segments);
+    if (length >= 2 && (size_t)length < size)
+        text[length - 2] = '\0';
+}
+
+static int open_store(struct weir__storage *storage, const struct weir__rules *rules,
+                      char why[WEIR__STORAGE_WHY_MAX])
+{
+    struct weir__store_options options;
+    struct weir__store_report report;
+    fill_store(rules, &options);
+    if (!rules->own->amnesia.is_enabled && (!options.folder || !options.folder[0]))
+        return fail(why, -WEIR_E_INVALID,
+                    "no folder is given: name one with --data, or set amnesia.enabled");
+    int error = weir__store_open(&storage->store, &options, &report);
+    if (error)
+        return fail(why, error, "cannot open '%s': %s", options.folder ? options.folder : "memory",
+                    weir__store_why());
+    weir__store_on_damage(storage->store, weir__repair_damage, storage);
+    note_finding(storage, &report);
+    return 0;
+}
+
+/* --- lines, limits --- */
+
+static int make_queue(struct weir_queue *queue, const char *name, size_t size, uint64_t capacity)
+{
+    return weir_queue_init(queue, name, &(struct weir_queue_options){size, capacity});
+}
+
+static int make_lines(struct weir__storage *storage, const struct weir__rules *rules)
+{
+    const struct weir__service_config *service = rules->service;
+    const size_t pointer = sizeof(struct weir__errand *);
+    bool is_draining = false;
+    int error = make_queue(&storage->reads, "work-get", pointer, service->queues.work);
+    if (!error)
+        error = make_queue(&storage->writes, "work-put", pointer, service->queues.work);
+    /* A request has one step under way at most, so this line is never full. */
+    if (!error)
+        error = make_queue(&storage->streams, "streams", pointer, WEIR_QUEUE_CAPACITY_MAX);
+    if (!error)
+        error = make_queue(&storage->health, "health", pointer, HEALTH_LINE);
+    if (!error)
+        error = make_queue(&storage->repairs, "repair", sizeof(struct weir__address),
+                           service->queues.repair);
+    if (!error)
+        error = weir_bus_init(
+            &storage->events, "events",
+            &(struct weir_bus_options){sizeof(struct weir__event), service->queues.events, 0});
+    if (!error)
+        error = weir_watch_init(&storage->shutdown, "shutdown", sizeof(bool), &is_draining);
+    return error;
+}
+
+static int make_limits(struct weir__storage *storage, const struct weir__rules *rules)
+{
+    const struct weir__service_config *service = rules->service;
+    uint64_t rps = service->server.max_rps ? service->server.max_rps : 1;
+    uint64_t pacing = rules->own->durability.repair_pacing;
+    uint64_t burst = pacing > 2 * WEIR__CHUNK_MAX ? pacing : 2 * WEIR__CHUNK_MAX;
+    int error = weir_budget_init(&storage->inflight, "inflight", service->server.max_inflight);
+    if (!error)
+        error =
+            weir_rate_init(&storage->rps, "requests", &(struct weir_rate_options){.per_s = rps});
+    if (!error)
+        error = weir_rate_init(&storage->pacing, "repair",
+                               &(struct weir_rate_options){.per_s = pacing, .burst = burst});
+    if (!error)
+        error = weir_admit_init(
+            &storage->per_address, "addresses",
+            &(struct weir_admit_options){
+                .cap = UINT32_MAX,
+                .per_s = service->ratelimit.rps_per_ip,
+                .burst = service->ratelimit.rps_per_ip ? service->ratelimit.burst_per_ip : 0,
+                .keys_max = (uint32_t)service->ratelimit.table,
+                .keep_ns = ADMIT_KEEP});
+    return error;
+}
+
+/* --- the server --- */
+
+/* What others can reach wants both: keys, so that not everybody may, and TLS, so that nobody reads
+ * the tokens on their way. */
+static int check_reach(const struct weir__rules *rules, char why[WEIR__STORAGE_WHY_MAX])
+{
+    const struct weir__service_config *service = rules->service;
+    bool has_tls = service->tls.cert && service->tls.cert[0];
+    for (size_t i = 0; i < service->listen.count; i++) {
+        const char *address = service->listen.items[i];
+        if (weir__service_is_local(address) || service->server.is_open)
+            continue;
+        if (!weir__service_wants_tokens(service) || !has_tls)
+            return fail(why, -WEIR_E_INVALID,
+                        "others can reach '%s': set tokens.keys, tls.cert and tls.key, or say "
+                        "--open if everybody may read and write",
+                        address);
+    }
+    return 0;
+}
+
+/* Whether somebody has asked for this many. */
+static bool is_default(const struct weir__config *config, const char *name)
+{
+    const struct weir__config_schema *schema = weir__config_schema(config);
+    const struct weir__config_key *key;
+    char text[64];
+    for (size_t i = 0; (key = weir__config_key(schema, i)); i++)
+        if (strcmp(key->name, name) == 0)
+            return weir__config_origin(config, i, text, sizeof(text)) == WEIR__CONFIG_FROM_DEFAULT;
+    return false;
+}
+
+/* A connection may need a second descriptor for what is sent. A number that nobody asked for gives
+ * way; one that somebody did is refused when it cannot be had. */
+static int check_descriptors(struct weir__storage *storage, const struct weir__rules *rules,
+                             char why[WEIR__STORAGE_WHY_MAX])
+{
+    uint64_t wanted = rules->service->server.max_conns;
+    uint64_t allowed = weir__resources_descriptors();
+    storage->conns_max = wanted;
+    if (allowed >= 2 * wanted)
+        return 0;
+    storage->conns_max = allowed / 2;
+    if (is_default(rules->config, "server.max_conns"))
+        return 0;
+    return fail(why, -WEIR_E_NO_DESCRIPTORS,
+                "server.max_conns = %llu needs %llu file descriptors and %llu are allowed: raise "
+                "the limit (ulimit -n) or set server.max_conns to %llu",
+                (unsigned long long)wanted, (unsigned long long)(2 * wanted),
+                (unsigned long long)allowed, (unsigned long long)(allowed / 2));
+}
+
+static int open_sockets(struct weir__storage *storage, const struct weir__rules *rules,
+                        const struct weir__storage_options *options,
+                        char why[WEIR__STORAGE_WHY_MAX])
+{
+    const struct weir__service_config *service = rules->service;
+    bool has_tls = service->tls.cert && service->tls.cert[0];
+    const char *reason = "";
+    int error = 0;
+    if (has_tls &&
+        (error = weir__server_tls(storage->server, service->tls.cert, service->tls.key, &reason)))
+        return fail(why, error, "%s", reason);
+    for (size_t i = 0; i < options->sockets_count; i++)
+        if ((error = weir__server_adopt(storage->server, options->sockets[i], has_tls, &reason)) <
+            0)
+            return fail(why, error, "cannot use the socket %d: %s", options->sockets[i], reason);
+    for (size_t i = 0; options->sockets_count == 0 && i < service->listen.count; i++) {
+        const char *address = service->listen.items[i];
+        struct weir__listen listen = {
+            .address = address,
+            .mode = weir__service_unix_mode(service),
+            .is_tls = has_tls && strncmp(address, "unix:", 5) != 0,
+        };
+        if ((error = weir__server_listen(storage->server, &listen, &reason)) < 0)
+            return fail(why, error, "cannot listen on '%s': %s", address, reason);
+    }
+    return 0;
+}
+
+static int make_server(struct weir__storage *storage, const struct weir__rules *rules,
+                       const struct weir__storage_options *given, char why[WEIR__STORAGE_WHY_MAX])
+{
+    const struct weir__service_config *service = rules->service;
+    const char *reason = "";
+    struct weir__server_options options = {
+        .crew = storage->crew,
+        .handler = &weir__storage_handler,
+        .arg = storage,
+        .private_size = sizeof(struct weir__ask),
+        .loops = (uint32_t)service->server.acceptors,
+        .name = "weir",
+        .trusted = service->server.trusted_proxies.items,
+        .trusted_count = service->server.trusted_proxies.count,
+    };
+    int error = check_reach(rules, why);
+    if (!error)
+        error = check_descriptors(storage, rules, why);
+    if (error)
+        return error;
+    fill_limits(storage, rules, &options.limits);
+    error = weir__server_new(&storage->server, &options, &reason);
+    if (error)
+        return fail(why, error, "%s", reason);
+    return open_sockets(storage, rules, given, why);
+}
+
+/* --- birth and death --- */
+
+static int register_locks(void)
+{
+    static const struct weir_lock_class *const order[] = {&config_class, &meta_class,
+                                                          &counters_class};
+    return weir_lock_register(order, sizeof(order) / sizeof(order[0]));
+}
+
+static int make_parts(struct weir__storage *storage, struct weir__rules *rules,
+                      const struct weir__storage_options *options, char why[WEIR__STORAGE_WHY_MAX])
+{
+    struct weir_crew_options crew = {
+        .threads_max = 4096, .drain_ns = rules->service->drain_ns, .grace_ns = GRACE_NS};
+    int error = register_locks();
+    if (!error)
+        error = make_lines(storage, rules);
+    if (!error)
+        error = make_limits(storage, rules);
+    if (!error)
+        error = weir_crew_new(&storage->crew, "storage", &crew);
+    if (error)
+        return fail(why, error, "%s: %s", weir_error_text(error), weir_error_detail());
+    error = open_store(storage, rules, why);
+    if (!error)
+        error = load_keys(rules, why); /* they lie in the folder that the store has made */
+    if (!error)
+        error = make_server(storage, rules, options, why);
+    if (!error && (error = weir__numbers_new(storage)))
+        fail(why, error, "cannot register its metrics: %s", weir_error_detail());
+    return error;
+}
+
+int weir__storage_new(struct weir__storage **ret_storage,
+                      const struct weir__storage_options *options, char why[WEIR__STORAGE_WHY_MAX])
+{
+    struct weir__storage *storage = weir__base_alloc(1, sizeof(*storage));
+    struct weir__rules *rules = NULL;
+    int error = storage ? 0 : fail(why, -WEIR_E_NO_MEMORY, "out of memory");
+    if (error)
+        return error;
+    storage->version = options->version;
+    weir_cancel_init(&storage->stop, NULL);
+    weir_cancel_init(&storage->clock_stop, NULL);
+    weir_lock_init(&storage->jobs_lock, &meta_class);
+    weir_lock_init(&storage->damage_lock, &counters_class);
+    error = make_rules(&rules, options->config, why);
+    if (!error &&
+        (error = weir_watch_init_snapshot(&storage->config, "config", &rules->snapshot))) {
+        weir__storage_rules_give(rules);
+        fail(why, error, "%s", weir_error_text(error));
+    }
+    if (!error)
+        error = make_parts(storage, rules, options, why);
+    if (error) {
+        weir__storage_free(storage);
+        return error;
+    }
+    *ret_storage = storage;
+    return 0;
+}
+
+void weir__storage_free(struct weir__storage *storage)
+{
+    if (!storage)
+        return;
+    /* Somebody is still at it and the process is about to leave: nothing is taken from under him.
+     */
+    if (storage->is_stuck)
+        return;
+    if (storage->crew && weir_crew_state(storage->crew) != WEIR_CREW_STOPPED)
+        weir_crew_drain(storage->crew, NULL);
+    weir__server_free(storage->server);
+    if (storage->crew)
+        weir_crew_free(storage->crew);
+    weir__store_close(storage->store);
+    weir__numbers_free(storage);
+    weir_admit_fini(&storage->per_address);
+    weir_rate_fini(&storage->pacing);
+    weir_rate_fini(&storage->rps);
+    weir_budget_fini(&storage->inflight);
+    weir_bus_fini(&storage->events);
+    weir_queue_fini(&storage->repairs);
+    weir_queue_fini(&storage->health);
+    weir_queue_fini(&storage->streams);
+    weir_queue_fini(&storage->writes);
+    weir_queue_fini(&storage->reads);
+    weir_watch_fini(&storage->shutdown);
+    weir_watch_fini(&storage->config);
+    weir_lock_fini(&storage->jobs_lock);
+    weir_lock_fini(&storage->damage_lock);
+    weir_cancel_fini(&storage->clock_stop);
+    weir_cancel_fini(&storage->stop);
+    weir__base_free(storage);
+}
+
+int weir__storage_start(struct weir__storage *storage, char why[WEIR__STORAGE_WHY_MAX])
+{
+    struct weir__rules *rules = weir__storage_rules(storage);
+    struct weir__event event = {.kind = WEIR__EVENT_START};
+    int error = weir__storage_start_threads(storage, rules);
+    if (!error)
+        error = weir__server_start(storage->server);
+    weir__storage_rules_give(rules);
+    storage->is_started = true;
+    if (error)
+        return fail(why, error, "cannot start its threads: %s", weir_error_detail());
+    weir__storage_event(storage, &event);
+    return 0;
+}
+
+/* --- while it runs --- */
+
+static int update_parts(struct weir__storage *storage, const struct weir__rules *rules,
+                        char why[WEIR__STORAGE_WHY_MAX])
+{
+    const struct weir__service_config *service = rules->service;
+    uint64_t pacing = rules->own->durability.repair_pacing;
+    uint64_t rate = service->ratelimit.rps_per_ip;
+    struct weir__server_limits limits;
+    struct weir__store_options store;
+    const char *reason = "";
+    fill_limits(storage, rules, &limits);
+    fill_store(rules, &store);
+    int error = 0;
+    if (service->tls.cert && service->tls.cert[0] &&
+        (error = weir__server_tls(storage->server, service->tls.cert, service->tls.key, &reason)))
+        return fail(why, error, "%s", reason);
+    error = weir__server_update(storage->server, &limits);
+    if (!error)
+        error = weir__store_update(storage->store, &store);
+    if (!error)
+        error = weir_budget_resize(&storage->inflight, service->server.max_inflight);
+    if (!error && service->server.max_rps)
+        error = weir_rate_set(&storage->rps, service->server.max_rps, 0);
+    if (!error)
+        error = weir_rate_set(&storage->pacing, pacing,
+                              pacing > 2 * WEIR__CHUNK_MAX ? pacing : 2 * WEIR__CHUNK_MAX);
+    if (!error)
+        error = weir_admit_set(&storage->per_address, UINT32_MAX, rate,
+                               rate ? service->ratelimit.burst_per_ip : 0);
+    return error ? fail(why, error, "%s: %s", weir_error_text(error), weir_error_detail()) : 0;
+}
+
+int weir__storage_reload(struct weir__storage *storage, struct weir__config *config,
+                         char why[WEIR__STORAGE_WHY_MAX])
+{
+    struct weir__event event = {.kind = WEIR__EVENT_RELOAD};
+    struct weir__rules *rules;
+    int error = make_rules(&rules, config, why);
+    if (!error && ((error = load_keys(rules, why)) || (error = update_parts(storage, rules, why))))
+        weir__storage_rules_give(rules);
+    if (!error && (error = weir_watch_swap(&storage->config, &rules->snapshot))) {
+        weir__storage_rules_give(rules);
+        fail(why, error, "%s", weir_error_text(error));
+    }
+    event.result = error;
+    weir__storage_event(storage, &event);
+    return error;
+}
+
+void weir__storage_ask_to_stop(struct weir__storage *storage)
+{
+    weir_cancel_fire(&storage->stop);
+}
+
+int weir__storage_wait(struct weir__storage *storage, uint64_t ns)
+{
+    struct weir_deadline deadline = weir_deadline_in(ns, &storage->stop);
+    return weir_deadline_sleep(&deadline);
+}
+
+/* What is in line and was not begun: its request was cut, and nobody waits. */
+static void drop_job(void *arg, void *item)
+{
+    (void)arg;
+    struct weir__errand *job = *(struct weir__errand **)item;
+    weir__errand_finish(job, -WEIR_E_CANCELED, NULL);
+}
+
+int weir__storage_drain(struct weir__storage *storage, struct weir_crew_report *ret_report)
+{
+    struct weir__rules *rules = weir__storage_rules(storage);
+    struct weir_deadline deadline = weir_deadline_in(rules->service->drain_ns, NULL);
+    struct weir__event event = {.kind = WEIR__EVENT_STOP};
+    bool is_draining = true;
+    weir__storage_rules_give(rules);
+    (void)!weir_watch_set(&storage->shutdown, &is_draining);
+    weir__storage_event(storage, &event);
+    int served = storage->is_started ? weir__server_drain(storage->server, &deadline) : 0;
+    weir_queue_close(&storage->reads);
+    weir_queue_close(&storage->writes);
+    weir_queue_close(&storage->streams);
+    weir_queue_close(&storage->health);
+    weir_queue_drain(&storage->repairs, NULL, NULL);
+    weir_cancel_fire(&storage->clock_stop);
+    weir_bus_close(&storage->events);
+    int ended = weir_crew_drain(storage->crew, ret_report);
+    weir_queue_drain(&storage->reads, drop_job, NULL);
+    weir_queue_drain(&storage->writes, drop_job, NULL);
+    weir_queue_drain(&storage->streams, drop_job, NULL);
+    weir_queue_drain(&storage->health, drop_job, NULL);
+    struct weir_crew_report report;
+    weir_crew_read(storage->crew, &report);
+    uint64_t abandoned = 0;
+    for (uint64_t i = 0; i < report.kind_count; i++)
+        abandoned += report.kinds[i].abandoned;
+    storage->is_stuck = served == -WEIR_E_BUSY || abandoned > 0;
+    return served || ended ? -WEIR_E_TIMEOUT : 0;
+}
+
+const char *weir__storage_address(const struct weir__storage *storage, unsigned listener)
+{
+    const char *address = weir__server_address(storage->server, listener);
+    return address && address[0] ? address : NULL;
+}
+
+const char *weir__storage_finding(const struct weir__storage *storage)
+{
+    return storage->finding;
+}

@@ -1,0 +1,77 @@
+/* storage.h - the storage service: a chunk store behind HTTP, inside the limits of its
+ * configuration.
+ *
+ *     weir__storage_new(&storage, config, &why)      opens the store and the sockets
+ *     weir__storage_start(storage)                   and serves from here on
+ *     weir__storage_reload(storage, config)          another snapshot of the configuration
+ *     weir__storage_drain(storage, &report)          stops taking in, finishes, then aborts
+ *     weir__storage_free(storage)
+ *
+ * Who does what: loops (of the server) read requests, judge them, and answer by themselves what was
+ * verified and is in memory. Everything else is a job: it waits in the line of the readers or of
+ * the writers (`work`, 512 each; Busy beyond), or, for the pieces of a long answer, in that of the
+ * streams. Health has a thread of its own. A clock answers jobs whose deadline has passed, even
+ * when a disk does not come back. Repairs are planned and worked off at their own pace. Events go
+ * to a bus, from which the audit log is written.
+ *
+ * Promises
+ * - A request is admitted, or refused with the reason and when to come back, before anything is
+ * done for it: capability, address, rate, requests at once, place in line, in this order.
+ * - Health, readiness, version and metrics wait for none of that.
+ * - A drain answers whoever comes (503), finishes what is there until drain_deadline, and counts
+ * what had to be aborted.
+ *
+ * Ownership: the service owns its store, its threads and its sockets; the configuration is borrowed
+ * by reference until the next one.
+ */
+#ifndef WEIR_STORAGE_STORAGE_H
+#define WEIR_STORAGE_STORAGE_H
+
+#include <weir/crew.h>
+
+#include "config.h"
+
+struct weir__storage;
+
+#define WEIR__STORAGE_WHY_MAX 512u
+
+struct weir__storage_options {
+    struct weir__config *config; /* of weir__storage_schema */
+    const char *version;         /* what /version says */
+    const int *sockets;          /* that listen already, or NULL */
+    size_t sockets_count;
+};
+
+/* Errors as of the store and the server; Invalid for what does not fit together. */
+WEIR_MUST_USE int weir__storage_new(struct weir__storage **ret_storage,
+                                    const struct weir__storage_options *options,
+                                    char why[WEIR__STORAGE_WHY_MAX]);
+/* Accepts NULL. After a drain, or before a start. */
+void weir__storage_free(struct weir__storage *storage);
+
+WEIR_MUST_USE int weir__storage_start(struct weir__storage *storage,
+                                      char why[WEIR__STORAGE_WHY_MAX]);
+/* Takes over what can change, reads keys and certificates anew. On failure all stays as it was. */
+WEIR_MUST_USE int weir__storage_reload(struct weir__storage *storage, struct weir__config *config,
+                                       char why[WEIR__STORAGE_WHY_MAX]);
+/* 0, or Timeout when something had to be aborted. Waits for drain_deadline and some seconds at
+ * most. */
+int weir__storage_drain(struct weir__storage *storage, struct weir_crew_report *ret_report);
+/* The same as a signal: the supervisor is told to drain. By any thread. */
+void weir__storage_ask_to_stop(struct weir__storage *storage);
+/* Waits until somebody asks for that: Canceled then; or Timeout. */
+int weir__storage_wait(struct weir__storage *storage, uint64_t ns);
+
+/* Where it listens; NULL beyond the last. */
+const char *weir__storage_address(const struct weir__storage *storage, unsigned listener);
+/* One line about how the folder was found; "" when there is nothing to tell. */
+const char *weir__storage_finding(const struct weir__storage *storage);
+
+/* --- what it is made of, for its page of documentation --- */
+
+struct weir__buffer;
+/* Tables of threads, channels, locks and times as Markdown, from what is registered. */
+WEIR_MUST_USE int weir__storage_topology(struct weir__storage *storage,
+                                         struct weir__buffer *buffer);
+
+#endif

@@ -1,0 +1,309 @@
+/* storage_part.h - what the files of the service share; nobody else includes this.
+ *
+ *   storage.c    life cycle
+ *   threads.c    the pools, and what their members do
+ *   route.c      a request: who may, which way
+ *   access.c     host, origin, capability, limits: whether it is let in
+ *   object.c     GET and HEAD of /o/
+ *   upload.c     PUT and POST
+ *   file.c       GET and HEAD of /f/: manifests as the files that they stand for
+ *   change.c     DELETE, /have, /inventory, /admin/
+ *   health.c     /healthz, /readyz, /version, /metrics
+ *   errand.c     what is done for a request by other threads, and its deadline
+ *   repair.c     what becomes of damaged chunks
+ *   audit.c      events and who hears them
+ *   log.c        a line for each request
+ *   numbers.c    metrics
+ *
+ * A job outlives its request: when the deadline passes, or the client goes, the request is answered
+ * and the job comes to its end by itself. What they share is guarded by the lock of jobs.
+ *
+ * Ownership: a job belongs to the thread that works on it, and to its request while that waits.
+ */
+#ifndef WEIR_STORAGE_STORAGE_PART_H
+#define WEIR_STORAGE_STORAGE_PART_H
+
+#include <weir/admit.h>
+#include <weir/bus.h>
+#include <weir/metrics.h>
+#include <weir/queue.h>
+#include <weir/rate.h>
+#include <weir/watch.h>
+
+#include "coding.h"
+#include "condition.h"
+#include "file_reader.h"
+#include "keyring.h"
+#include "range.h"
+#include "server.h"
+#include "storage.h"
+#include "storage_config.h"
+#include "store.h"
+#include "token.h"
+
+#define WEIR__STORAGE_HEALTH_LINE 256u
+#define WEIR__STORAGE_TICK_NS     (20 * WEIR_NS_PER_MS)
+#define WEIR__STORAGE_REPAIRERS   2u
+#define WEIR__STORAGE_DAMAGED     256u /* chunks without a good copy that are remembered */
+
+struct weir__worker;
+struct weir__errand;
+struct weir__file_answer;
+
+/* --- routes --- */
+
+enum weir__route {
+    WEIR__ROUTE_OBJECT, /* /o/ADDRESS */
+    WEIR__ROUTE_OBJECTS,
+    WEIR__ROUTE_FILE, /* /f/ADDRESS */
+    WEIR__ROUTE_HAVE,
+    WEIR__ROUTE_INVENTORY,
+    WEIR__ROUTE_SCRUB,
+    WEIR__ROUTE_REPAIR,
+    WEIR__ROUTE_HEALTH,
+    WEIR__ROUTE_READY,
+    WEIR__ROUTE_VERSION,
+    WEIR__ROUTE_METRICS,
+    WEIR__ROUTE_COUNT
+};
+
+/* The block of each exchange. */
+struct weir__ask {
+    enum weir__route route;
+    bool is_admitted;
+    struct weir__address address; /* of the path, where it has one */
+    struct weir_permit inflight;
+    struct weir_admit_ticket ticket;
+    struct weir__token_grant grant; /* id "": no token was shown */
+    struct weir__errand *job;
+    struct weir__chunk chunk; /* that is being sent */
+    struct weir__file_answer *file;
+};
+
+/* --- jobs --- */
+
+enum weir__errand_state {
+    WEIR__ERRAND_WAITS, /* in line */
+    WEIR__ERRAND_READS, /* a worker looks at the request: it cannot be answered meanwhile */
+    WEIR__ERRAND_WORKS, /* nothing of the request is needed any more */
+    WEIR__ERRAND_DONE
+};
+
+struct weir__errand {
+    struct weir__storage *storage;
+    void (*work)(struct weir__errand *job, struct weir__worker *worker);
+    uint64_t deadline_ns;
+    struct weir__errand *_prev, *_next; /* of those that have a request */
+    struct weir__exchange *exchange;    /* NULL: nobody waits any more */
+    enum weir__errand_state state;
+
+    struct weir__address address;
+    enum weir__route route;
+    int result;
+    const char *message; /* static, of an error */
+    struct weir__chunk chunk;
+    struct weir__store_write write;
+    struct weir__buffer bytes;      /* decoded upload, or text of the answer */
+    bool wants_bytes;               /* verified into memory, not by its place */
+    bool is_checked;                /* the address was given and must be that of the bytes */
+    bool was_damaged;               /* what is there under it is bad */
+    struct weir__file_answer *file; /* while the job has it */
+    int warm_fd;
+    uint64_t warm_offset, warm_length;
+};
+
+/* A member of a pool. */
+struct weir__worker {
+    struct weir__storage *storage;
+    struct weir__store_reader reader;
+    struct weir__decoder decoder;
+    struct weir_crew_self *self;
+};
+
+/* --- events --- */
+
+enum weir__event_kind {
+    WEIR__EVENT_START,
+    WEIR__EVENT_STOP,
+    WEIR__EVENT_RELOAD,
+    WEIR__EVENT_PUT,
+    WEIR__EVENT_DELETE,
+    WEIR__EVENT_DENIED,
+    WEIR__EVENT_DAMAGE,
+    WEIR__EVENT_REPAIRED,
+    WEIR__EVENT_ADMIN,
+};
+
+struct weir__event {
+    enum weir__event_kind kind;
+    int64_t time_s;
+    struct weir__address address;
+    bool has_address;
+    int result;
+    char who[48]; /* client */
+    char token[WEIR__TOKEN_ID_SIZE];
+    char what[96];
+};
+
+/* --- counts --- */
+
+enum weir__endpoint { WEIR__ENDPOINT_GET, WEIR__ENDPOINT_PUT, WEIR__ENDPOINT_OTHER };
+#define WEIR__ENDPOINTS 3
+
+struct weir__storage_counts {
+    struct weir_counter busy[WEIR__ENDPOINTS];
+    struct weir_counter timeouts[WEIR__OP_COUNT + 1]; /* of the server's, and "work" */
+    struct weir_counter unauthorized, forbidden, cross_site;
+    struct weir_counter repairs, repairs_failed, skipped_full;
+    struct weir_counter answered_by_loop, quota_refused;
+    struct weir_histogram repair_wait, latency[WEIR__ENDPOINTS];
+};
+
+/* What follows the configuration, taken as a whole. */
+struct weir__rules {
+    struct weir_snapshot snapshot; /* first */
+    struct weir__config *config;
+    const struct weir__service_config *service;
+    const struct weir__storage_config *own;
+    struct weir__keyring *ring; /* NULL: there are no keys */
+};
+
+struct weir__storage {
+    const char *version;
+    char finding[256];
+    uint64_t conns_max; /* as configured, or as many as there are descriptors for */
+    struct weir__store *store;
+    struct weir__server *server;
+    struct weir_crew *crew;
+    struct weir_cancel stop;       /* fired by who wants the service to end */
+    struct weir_cancel clock_stop; /* fired when no job is left */
+    bool is_started;
+    bool is_stuck; /* somebody still has what would be freed */
+
+    struct weir_watch config;   /* struct weir__rules */
+    struct weir_watch shutdown; /* bool */
+
+    struct weir_queue reads, writes, streams, health; /* struct weir__exchange * or job * */
+    struct weir_queue repairs;                        /* struct weir__address */
+    struct weir_bus events;
+    struct weir_budget inflight;
+    struct weir_rate rps;
+    struct weir_rate pacing;
+    struct weir_admit per_address;
+
+    struct weir_metrics *metrics;
+    struct weir__numbers *numbers;
+    struct weir__storage_counts counts;
+
+    struct weir_lock damage_lock; /* guards what follows */
+    struct weir__address damaged[WEIR__STORAGE_DAMAGED];
+    size_t damaged_count;
+
+    struct weir_lock jobs_lock; /* guards what follows, and what jobs share with requests */
+    struct weir__errand *jobs;
+    uint64_t jobs_count;
+};
+
+/* --- storage.c --- */
+/* The rules of now; to be given back. */
+struct weir__rules *weir__storage_rules(struct weir__storage *storage);
+void weir__storage_rules_give(struct weir__rules *rules);
+
+/* --- route.c --- */
+extern const struct weir__handler weir__storage_handler;
+/* The answer of an error, with Retry-After where that helps. */
+void weir__storage_refuse(struct weir__exchange *exchange, int error, const char *message);
+enum weir__endpoint weir__endpoint_of(const struct weir__exchange *exchange);
+
+/* --- access.c --- */
+/* Whether the request is let in; otherwise it has been answered. */
+bool weir__access_allows(struct weir__storage *storage, struct weir__exchange *exchange,
+                         const struct weir__rules *rules);
+
+/* --- errand.c --- */
+/* A job for the exchange, on the loop's thread. NULL: there is no memory, and the request has been
+ * refused; the silent one leaves that to the caller. */
+struct weir__errand *
+weir__errand_new_silent(struct weir__storage *storage, struct weir__exchange *exchange,
+                        void (*work)(struct weir__errand *job, struct weir__worker *worker),
+                        uint64_t deadline_ns);
+struct weir__errand *
+weir__errand_new(struct weir__storage *storage, struct weir__exchange *exchange,
+                 void (*work)(struct weir__errand *job, struct weir__worker *worker));
+/* Into the line. When that is full the job is freed and the request refused. */
+void weir__errand_send(struct weir__errand *job, struct weir_queue *line);
+/* By a worker: the request is looked at from here on; NULL: nobody waits any more. */
+struct weir__exchange *weir__errand_begin_reading(struct weir__errand *job);
+void weir__errand_end_reading(struct weir__errand *job);
+/* The work is done: the request is answered by its loop, or the job freed. */
+void weir__errand_finish(struct weir__errand *job, int result, const char *message);
+/* The request has ended. */
+void weir__errand_leave(struct weir__errand *job);
+/* Answers what is too late. */
+void weir__errands_tick(struct weir__storage *storage, uint64_t now_ns);
+
+/* --- what routes do; on the loop's thread --- */
+void weir__object_begin(struct weir__exchange *exchange, struct weir__ask *ask);
+void weir__object_resume(struct weir__exchange *exchange, struct weir__ask *ask);
+void weir__upload_begin(struct weir__exchange *exchange, struct weir__ask *ask,
+                        const struct weir__rules *rules);
+void weir__upload_whole(struct weir__exchange *exchange, struct weir__ask *ask);
+void weir__upload_resume(struct weir__exchange *exchange, struct weir__ask *ask);
+void weir__file_begin(struct weir__exchange *exchange, struct weir__ask *ask);
+void weir__file_resume(struct weir__exchange *exchange, struct weir__ask *ask);
+int weir__file_more(struct weir__exchange *exchange, struct weir__ask *ask);
+void weir__file_gone(struct weir__ask *ask);
+void weir__file_answer_free(struct weir__file_answer *file);
+void weir__change_begin(struct weir__exchange *exchange, struct weir__ask *ask);
+void weir__change_whole(struct weir__exchange *exchange, struct weir__ask *ask);
+void weir__change_resume(struct weir__exchange *exchange, struct weir__ask *ask);
+void weir__health_begin(struct weir__exchange *exchange, struct weir__ask *ask);
+void weir__health_resume(struct weir__exchange *exchange, struct weir__ask *ask);
+
+/* The handler's call for what is not in memory. */
+void weir__object_warm(struct weir__exchange *exchange, int fd, uint64_t offset, uint64_t length);
+
+/* What the conditions and the range of a GET or HEAD say about content with that tag and size: 1
+ * when that is an answer already (304, 412, 416), which was sent; else 0 and the ranges. */
+int weir__conditions_answer(struct weir__exchange *exchange, const char *etag, uint64_t size,
+                            struct weir__ranges *ret_ranges);
+#define WEIR__CONTENT_TYPE "application/octet-stream"
+#define WEIR__ETAG_SIZE    (WEIR__ADDRESS_TEXT + 2)
+void weir__etag_print(const struct weir__address *address, char etag[WEIR__ETAG_SIZE]);
+/* The boundary of several ranges; false: an error was answered. */
+bool weir__boundary_make(struct weir__exchange *exchange, char boundary[WEIR__RANGE_BOUNDARY_SIZE]);
+
+/* Headers that an answer with content has. etag: with its quotes. */
+void weir__content_headers(struct weir__exchange *exchange, const char *etag, bool is_file);
+
+/* --- threads.c --- */
+WEIR_MUST_USE int weir__storage_start_threads(struct weir__storage *storage,
+                                              const struct weir__rules *rules);
+
+/* --- health.c --- */
+/* By the thread of health: the text of the answer. */
+void weir__health_work(struct weir__errand *job, struct weir__worker *worker);
+
+/* --- repair.c --- */
+void weir__repair_damage(void *arg, const struct weir__address *address, const char *what);
+int weir__repair_main(struct weir_crew_self *self, void *arg);
+/* What could not be repaired is tried once more. */
+void weir__repair_again(struct weir__storage *storage);
+
+/* --- audit.c --- */
+void weir__storage_event(struct weir__storage *storage, const struct weir__event *event);
+void weir__storage_event_of(struct weir__exchange *exchange, enum weir__event_kind kind,
+                            const struct weir__address *address, int result, const char *what);
+int weir__audit_main(struct weir_crew_self *self, void *arg);
+
+/* --- log.c --- */
+void weir__storage_log_request(struct weir__exchange *exchange, const struct weir__ask *ask,
+                               const struct weir__exchange_end *end);
+
+/* --- numbers.c --- */
+WEIR_MUST_USE int weir__numbers_new(struct weir__storage *storage);
+void weir__numbers_free(struct weir__storage *storage);
+/* Brings what is sampled up to date. */
+void weir__numbers_sample(struct weir__storage *storage);
+
+#endif

@@ -1,0 +1,107 @@
+/* threads.c - the members of the service's crew, and what each does.
+ *
+ * Readers, writers, streams and health are pools over a line each: take a job, do it, take the
+ * next, until the line is closed and empty. A member that a job brings down with it would bring
+ * down the process; there is nothing here that could end one alone. What ends is what returns.
+ */
+#include <weir/error.h>
+
+#include "resources.h"
+#include "storage_part.h"
+
+#include "banned.h"
+
+#define READERS_LEAST 4u
+#define WRITERS_LEAST 2u
+#define STREAMS       2u
+
+static int work_off(struct weir_crew_self *self, struct weir__storage *storage,
+                    struct weir_queue *line)
+{
+    struct weir__worker worker = {.storage = storage, .self = self};
+    struct weir_deadline until_abort = weir_deadline_until(self->abort);
+    struct weir__errand *job;
+    int error = weir__store_reader_init(&worker.reader);
+    if (error)
+        return error;
+    weir__decoder_init(&worker.decoder);
+    while ((error = weir_queue_recv(line, &job, &until_abort)) == 0)
+        job->work(job, &worker);
+    weir__decoder_fini(&worker.decoder);
+    weir__store_reader_fini(&worker.reader);
+    return error == -WEIR_E_CANCELED ? error : 0;
+}
+
+static int read_main(struct weir_crew_self *self, void *arg)
+{
+    struct weir__storage *storage = arg;
+    return work_off(self, storage, &storage->reads);
+}
+
+static int write_main(struct weir_crew_self *self, void *arg)
+{
+    struct weir__storage *storage = arg;
+    return work_off(self, storage, &storage->writes);
+}
+
+static int stream_main(struct weir_crew_self *self, void *arg)
+{
+    struct weir__storage *storage = arg;
+    return work_off(self, storage, &storage->streams);
+}
+
+static int health_main(struct weir_crew_self *self, void *arg)
+{
+    struct weir__storage *storage = arg;
+    return work_off(self, storage, &storage->health);
+}
+
+/* Looks at the deadlines of all jobs. It goes on while others drain. */
+static int clock_main(struct weir_crew_self *self, void *arg)
+{
+    struct weir__storage *storage = arg;
+    while (!weir_cancel_is_fired(&storage->clock_stop)) {
+        struct weir_deadline tick = weir_deadline_in(WEIR__STORAGE_TICK_NS, self->abort);
+        if (weir_deadline_sleep(&tick) == -WEIR_E_CANCELED)
+            break;
+        weir__errands_tick(storage, weir_now_ns());
+    }
+    return 0;
+}
+
+static int start_many(struct weir__storage *storage, const char *kind, uint64_t count,
+                      int (*fn)(struct weir_crew_self *self, void *arg))
+{
+    int error = 0;
+    for (uint64_t i = 0; !error && i < count; i++)
+        error = weir_crew_start(storage->crew, kind, fn, storage);
+    return error;
+}
+
+static uint64_t chosen(uint64_t asked, uint64_t otherwise)
+{
+    return asked ? asked : otherwise;
+}
+
+int weir__storage_start_threads(struct weir__storage *storage, const struct weir__rules *rules)
+{
+    uint64_t cores = weir__resources_cores();
+    uint64_t readers = 2 * cores > READERS_LEAST ? 2 * cores : READERS_LEAST;
+    uint64_t writers = cores > WRITERS_LEAST ? cores : WRITERS_LEAST;
+    int error =
+        start_many(storage, "get", chosen(rules->service->server.get_workers, readers), read_main);
+    if (!error)
+        error = start_many(storage, "put", chosen(rules->service->server.put_workers, writers),
+                           write_main);
+    if (!error)
+        error = start_many(storage, "stream", STREAMS, stream_main);
+    if (!error)
+        error = start_many(storage, "health", 1, health_main);
+    if (!error)
+        error = start_many(storage, "clock", 1, clock_main);
+    if (!error)
+        error = start_many(storage, "repair", WEIR__STORAGE_REPAIRERS, weir__repair_main);
+    if (!error && rules->service->audit.is_enabled)
+        error = start_many(storage, "audit", 1, weir__audit_main);
+    return error;
+}

@@ -1,0 +1,149 @@
+/* upload.c - PUT and POST of a chunk.
+ *
+ * The loop takes the body, a writer unpacks it and hashes it, and the store makes it last together
+ * with what others send. Nobody waits for the disk but the store's own thread, so a few writers
+ * keep hundreds of uploads under way.
+ *
+ * A chunk that is there already is read and verified before that is said: an upload must be able to
+ * heal what has rotted.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "storage_part.h"
+
+#include "banned.h"
+
+static bool parse_coding(struct weir__exchange *exchange, enum weir__coding *ret_coding)
+{
+    const char *text = weir__exchange_header(exchange, "Content-Encoding");
+    if (weir__coding_parse(ret_coding, text, text ? strlen(text) : 0) == 0)
+        return true;
+    weir__reply_begin(exchange, 415);
+    weir__reply_header(exchange, "Accept-Encoding", "gzip, zstd");
+    weir__reply_error_as(exchange, 415, -WEIR_E_UNSUPPORTED,
+                         "bodies are sent as they are, in gzip or in zstd", 0);
+    return false;
+}
+
+void weir__upload_begin(struct weir__exchange *exchange, struct weir__ask *ask,
+                        const struct weir__rules *rules)
+{
+    uint64_t max = rules->service->server.body_max;
+    enum weir__coding coding;
+    if (!parse_coding(exchange, &coding))
+        return;
+    /* If-None-Match: * asks for what a put does anyway; a tag of other content never matches. */
+    if (ask->grant.body_max < max)
+        max = ask->grant.body_max;
+    (void)!weir__exchange_take_body(exchange, max);
+}
+
+/* --- a writer --- */
+
+static void put_done(struct weir__store_write *write)
+{
+    struct weir__errand *job = write->arg;
+    int result = write->result;
+    /* What was found bad could not be marked, and still stands there. */
+    if (result == WEIR__STORE_PRESENT && job->was_damaged)
+        result = -WEIR_E_BUSY;
+    weir__errand_finish(job, result, NULL);
+}
+
+/* The content into the job's own memory, its address checked. */
+static int take_content(struct weir__errand *job, struct weir__worker *worker,
+                        struct weir__exchange *exchange, const char **ret_message)
+{
+    size_t length;
+    const void *body = weir__exchange_body(exchange, &length);
+    const char *field = weir__exchange_header(exchange, "Content-Encoding");
+    enum weir__coding coding;
+    struct weir__address address;
+    int error = weir__coding_parse(&coding, field, field ? strlen(field) : 0);
+    if (!error && coding == WEIR__CODING_IDENTITY)
+        error = weir__buffer_append(&job->bytes, body, length);
+    else if (!error)
+        error = weir__unpack(&worker->decoder, coding, body, length, &job->bytes);
+    if (error) {
+        *ret_message = error == -WEIR_E_INVALID ? "the body cannot be unpacked" : NULL;
+        return error;
+    }
+    weir__address_of(weir__buffer_text(&job->bytes), weir__buffer_length(&job->bytes), &address);
+    if (job->is_checked && !weir__address_is_equal(&address, &job->address))
+        return -WEIR_E_MISMATCH;
+    job->address = address;
+    return 0;
+}
+
+/* Whether the chunk is there, and right. */
+static bool is_there(struct weir__errand *job, struct weir__worker *worker)
+{
+    struct weir__chunk chunk;
+    uint32_t length, time_s;
+    if (weir__store_find(job->storage->store, &job->address, &length, &time_s))
+        return false;
+    int error = weir__store_get(job->storage->store, &worker->reader, &job->address, &chunk);
+    if (!error)
+        weir__chunk_release(job->storage->store, &chunk);
+    job->was_damaged = error == -WEIR_E_CORRUPT;
+    return error == 0;
+}
+
+static void work(struct weir__errand *job, struct weir__worker *worker)
+{
+    const char *message = NULL;
+    struct weir__exchange *exchange = weir__errand_begin_reading(job);
+    int error = exchange ? take_content(job, worker, exchange, &message) : -WEIR_E_CANCELED;
+    weir__errand_end_reading(job);
+    if (error || is_there(job, worker)) {
+        weir__errand_finish(job, error ? error : WEIR__STORE_PRESENT, message);
+        return;
+    }
+    job->write = (struct weir__store_write){
+        .action = WEIR__STORE_PUT,
+        .address = job->address,
+        .bytes = weir__buffer_text(&job->bytes),
+        .length = (uint32_t)weir__buffer_length(&job->bytes),
+        .done = put_done,
+        .arg = job,
+    };
+    error = weir__store_submit(job->storage->store, &job->write);
+    if (error)
+        weir__errand_finish(job, error == -WEIR_E_CLOSED ? -WEIR_E_DRAINING : error, NULL);
+}
+
+/* --- the loop --- */
+
+void weir__upload_whole(struct weir__exchange *exchange, struct weir__ask *ask)
+{
+    struct weir__storage *storage = weir__exchange_arg(exchange);
+    struct weir__errand *job = weir__errand_new(storage, exchange, work);
+    if (!job)
+        return;
+    job->is_checked = ask->route == WEIR__ROUTE_OBJECT;
+    weir__errand_send(job, &storage->writes);
+}
+
+void weir__upload_resume(struct weir__exchange *exchange, struct weir__ask *ask)
+{
+    const struct weir__errand *job = ask->job;
+    char etag[WEIR__ETAG_SIZE], address[WEIR__ADDRESS_TEXT], text[WEIR__ADDRESS_TEXT + 64];
+    if (job->result < 0) {
+        weir__storage_refuse(exchange, job->result, job->message);
+        return;
+    }
+    weir__storage_event_of(exchange, WEIR__EVENT_PUT, &job->address, job->result, NULL);
+    weir__address_print(&job->address, address);
+    weir__etag_print(&job->address, etag);
+    weir__reply_begin(exchange, job->result == WEIR__STORE_PRESENT ? 200 : 201);
+    weir__reply_header(exchange, "ETag", etag);
+    weir__reply_header(exchange, "Content-Type", "application/json");
+    snprintf(text, sizeof(text), "/o/%s", address);
+    weir__reply_header(exchange, "Location", text);
+    int length = snprintf(text, sizeof(text), "{\"address\": \"%s\"}\n", address);
+    weir__reply_copy(exchange, text, (size_t)length);
+    weir__reply_send(exchange);
+}

@@ -1,0 +1,60 @@
+/* salvage.c - another good record of a damaged chunk, among those that count no more.
+ *
+ * A chunk that was put, deleted and put again, or found bad and put again, may lie at several
+ * places until compaction takes the dead ones away.
+ */
+#include <weir/error.h>
+
+#include "store_part.h"
+#include "temporary.h"
+
+#include "banned.h"
+
+#define PLACES_MAX 16u
+
+/* The bytes of the chunk at that place into the reader, if it is one and right. */
+static int try_place(struct weir__store *store, struct weir__store_reader *reader,
+                     const struct weir__address *address, struct weir__place place,
+                     uint32_t *ret_length)
+{
+    struct weir__segment *segment;
+    struct weir__record record;
+    int error = weir__segments_pin(&store->segments, place.segment, &segment);
+    if (error)
+        return error;
+    error = weir__whole_pread(segment->fd, reader->_bytes, WEIR__RECORD_HEAD, place.offset);
+    if (!error)
+        error = weir__record_decode(&record, reader->_bytes, &store->identity.key, place);
+    if (!error &&
+        (record.type != WEIR__RECORD_CHUNK || !weir__address_is_equal(&record.address, address)))
+        error = -WEIR_E_NOT_FOUND;
+    if (!error) {
+        struct weir__entry entry = {record.address, record.sequence, place,
+                                    record.size,    record.time_s,   record.type};
+        error = weir__store_load(store, segment, &entry, true, reader);
+        *ret_length = weir__entry_length(&entry);
+    }
+    weir__segments_unpin(&store->segments, segment);
+    return error;
+}
+
+int weir__store_salvage(struct weir__store *store, struct weir__store_reader *reader,
+                        const struct weir__address *address, const struct weir_deadline *deadline)
+{
+    struct weir__place places[PLACES_MAX];
+    uint32_t length, time_s;
+    size_t count = 0;
+    /* Somebody may have put it again. */
+    if (weir__store_find(store, address, &length, &time_s) == 0)
+        return 0;
+    int error = weir__index_dead(store->index, address, places, PLACES_MAX, &count);
+    if (error)
+        return error;
+    for (size_t i = 0; i < count; i++)
+        if (try_place(store, reader, address, places[i], &length) == 0) {
+            error = weir__store_put(store, address, reader->_bytes + WEIR__RECORD_HEAD, length,
+                                    deadline);
+            return error < 0 ? error : 0;
+        }
+    return -WEIR_E_NOT_FOUND;
+}
