@@ -64,7 +64,7 @@ static int on_size(struct weir__chunks *chunks, char c)
 static int pass(struct weir__chunks *chunks, char c, enum state at_cr)
 {
     if (c == '\r') {
-        chunks->state = at_cr;
+        chunks->state = (uint8_t)at_cr;
         return 0;
     }
     if (!is_text(c))

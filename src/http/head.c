@@ -49,50 +49,60 @@ static int on_url(llhttp_t *parser, const char *at, size_t length)
     struct weir__head *head = parser->data;
     if (head->url_length == 0)
         head->url_at = place_of(head, at);
-    if (head->url_length + length > head->limits->url_max)
-        return refuse(head, 414, "the URL is too long");
     head->url_length = (uint16_t)(head->url_length + length);
     return 0;
 }
 
-/* Name and value come in pieces that lie one behind the other; a name after a value is a new one.
- */
+/* Limits are looked at where a thing ends: pieces come earlier when the input is cut. */
+static int on_url_end(llhttp_t *parser)
+{
+    struct weir__head *head = parser->data;
+    return head->url_length > head->limits->url_max ? refuse(head, 414, "the URL is too long") : 0;
+}
+
+/* Name and value come in pieces that lie one behind the other, and pieces of no bytes come or do
+ * not come, as the input was cut: they are passed over. */
 static int on_field(llhttp_t *parser, const char *at, size_t length)
 {
     struct weir__head *head = parser->data;
-    if (head->count == 0 || head->has_value) {
-        if (head->count >= head->limits->headers_max)
-            return refuse(head, 431, "there are too many headers");
+    bool is_new = head->count == 0 || head->is_ended;
+    head->is_over =
+        head->is_over || (length > 0 && is_new && head->count >= head->limits->headers_max);
+    if (length == 0 || head->is_over)
+        return 0;
+    if (is_new) {
         head->fields[head->count++] = (struct weir__head_field){.name = place_of(head, at)};
-        head->has_value = false;
+        head->is_ended = false;
     }
     struct weir__head_field *field = &head->fields[head->count - 1];
     field->name_length = (uint16_t)(field->name_length + length);
     return 0;
 }
 
+static int on_field_end(llhttp_t *parser)
+{
+    struct weir__head *head = parser->data;
+    if (head->is_over)
+        return refuse(head, 431, "there are too many headers");
+    return head->count == 0 || head->is_ended ? refuse(head, 400, "a header has no name") : 0;
+}
+
 static int on_value(llhttp_t *parser, const char *at, size_t length)
 {
     struct weir__head *head = parser->data;
-    if (head->count == 0)
-        return refuse(head, 400, "a header has no name");
+    if (head->count == 0 || head->is_ended)
+        return length == 0 ? 0 : refuse(head, 400, "a header has no name");
     struct weir__head_field *field = &head->fields[head->count - 1];
-    if (!head->has_value)
+    if (field->value_length == 0)
         field->value = place_of(head, at);
-    head->has_value = true;
     field->value_length = (uint16_t)(field->value_length + length);
     return 0;
 }
 
-/* A value of no bytes is not told otherwise. */
 static int on_value_end(llhttp_t *parser)
 {
     struct weir__head *head = parser->data;
-    if (head->count > 0 && !head->has_value) {
-        struct weir__head_field *field = &head->fields[head->count - 1];
-        field->value = (uint16_t)(field->name + field->name_length + 1);
-        head->has_value = true;
-    }
+    head->is_ended = true;
     return 0;
 }
 
@@ -105,7 +115,9 @@ static int on_end(llhttp_t *parser)
 static const llhttp_settings_t settings = {
     .on_method = on_method,
     .on_url = on_url,
+    .on_url_complete = on_url_end,
     .on_header_field = on_field,
+    .on_header_field_complete = on_field_end,
     .on_header_value = on_value,
     .on_header_value_complete = on_value_end,
     .on_headers_complete = on_end,
@@ -318,6 +330,8 @@ static void trim(struct weir__head *head, const char *base)
         while (field->value_length > 0 &&
                (value[field->value_length - 1] == ' ' || value[field->value_length - 1] == '\t'))
             field->value_length--;
+        if (field->value_length == 0) /* llhttp tells it at the next line */
+            field->value = (uint16_t)(field->name + field->name_length + 1);
     }
 }
 

@@ -47,7 +47,8 @@ struct weir__head {
     uint16_t method_at, method_length;
     uint16_t url_at, url_length;
     uint16_t count;  /* of fields */
-    bool has_value;  /* of the last field */
+    bool is_over;    /* there is one more than may be */
+    bool is_ended;   /* the last field has its value */
     unsigned status; /* 0, or with what it is refused */
     const char *why;
 

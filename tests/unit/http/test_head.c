@@ -191,6 +191,7 @@ TEST(what_a_head_says_of_the_connection)
     CHECK_EQ(weir__head_find(&head, buffer, "EMPTY"), 2);
     CHECK_STR(buffer + head.fields[2].value, "");
     CHECK_STR(buffer + head.fields[2].name, "Empty");
+    CHECK_STR(buffer + head.fields[3].name, "Upgrade");
     CHECK_STR(buffer + head.fields[3].value, "h2c");
     CHECK_EQ(weir__head_find(&head, buffer, "none"), WEIR__HEAD_NONE);
 }
