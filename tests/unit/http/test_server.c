@@ -122,6 +122,47 @@ TEST(pipelined_requests_are_answered_in_order)
     serving_end();
 }
 
+/* A few of what test_head.c has, over the wire: told, closed, counted, and nobody else is hurt. */
+TEST(hostile_requests_are_told_and_end_their_connections)
+{
+    static char large[70000];
+    static const struct {
+        int status;
+        const char *request;
+    } cases[] = {
+        {400, "GET / HTTP/1.1\r\n\r\n" KEEP("/hello")},
+        {400, "GET / HTTP/1.1\r\nHost: x\r\nX: a\nY: b\r\n\r\n" KEEP("/hello")},
+        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: "
+              "chunked\r\n\r\n0\r\n\r\n" KEEP("/hello")},
+        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nX:\rTransfer-Encoding: chunked\r\n\r\n"},
+        {400, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\n"},
+        {400, KEEP("/a/%2e%2e/b") KEEP("/hello")},
+        {501, "BREW / HTTP/1.1\r\nHost: x\r\n\r\n"},
+        {505, "GET / HTTP/2.0\r\nHost: x\r\n\r\n"},
+        {431, large},
+    };
+    int at = snprintf(large, sizeof(large), "GET / HTTP/1.1\r\nHost: x\r\nX: ");
+    memset(large + at, 'x', 65536);
+    serving_start(NULL);
+    int other = dial();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct answer answer = ask(cases[i].request);
+        if (answer.status != cases[i].status)
+            tap_fail(__FILE__, __LINE__, "%zu: %d instead of %d", i, answer.status,
+                     cases[i].status);
+        CHECK_HAS(answer.text, "\r\nConnection: close\r\n");
+        CHECK(!strstr(answer.body, "\nHTTP/1.1"));
+        answer_free(&answer);
+        say(other, KEEP("/hello"));
+        answer = hear_one(other, false);
+        CHECK_EQ(answer.status, 200);
+        answer_free(&answer);
+    }
+    SERVING_AWAIT(serving_stats().malformed == sizeof(cases) / sizeof(cases[0]));
+    close(other);
+    serving_end();
+}
+
 /* --- bodies --- */
 
 TEST(bodies_come_whole)
@@ -345,6 +386,35 @@ TEST(files_that_end_too_early_cut_the_connection)
     CHECK_EQ(serving_stats().aborted, 2);
     CHECK(!serving_ended().is_whole);
     serving_end();
+}
+
+TEST(files_that_are_not_in_memory_are_brought_there)
+{
+    char name[] = "weir-cold-XXXXXX", block[4096] = "cold";
+    int fd = mkstemp(name);
+    CHECK(fd >= 0);
+    CHECK_EQ(unlink(name), 0);
+    for (int i = 0; i < 64; i++)
+        CHECK_EQ(write(fd, block, sizeof(block)), sizeof(block));
+    CHECK(weir__file_is_resident(fd, 0, 64 * sizeof(block)));
+    CHECK_EQ(fsync(fd), 0);
+    CHECK_EQ(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+    /* Where the file system or the kernel does not tell, nobody is asked. */
+    bool is_cold = !weir__file_is_resident(fd, 0, 64 * sizeof(block));
+    serving_start(NULL);
+    CHECK(dup2(fd, serving.file) >= 0);
+    close(fd);
+    struct answer answer = ask(GET("/file?0-200000"));
+    CHECK_EQ(answer.body_length, 200000);
+    CHECK(memcmp(answer.body, block, sizeof(block)) == 0);
+    answer_free(&answer);
+    answer = ask(GET("/file?200000-4096"));
+    CHECK_EQ(answer.body_length, 4096);
+    answer_free(&answer);
+    if (!is_cold)
+        printf("# the file stayed in memory\n");
+    serving_end();
+    CHECK_EQ(serving.has_warmed, is_cold);
 }
 
 TEST(streams)
