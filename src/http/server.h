@@ -4,7 +4,8 @@
  *     weir__server_listen(server, &(struct weir__listen){.address = "127.0.0.1:8470"}, &why)
  *     weir__server_start(server)             threads of the caller's crew, one for each loop
  *     ...
- *     weir__server_drain(server, &deadline)  and then
+ *     weir__server_drain(server, &deadline)
+ *     weir_crew_drain(crew, NULL)
  *     weir__server_free(server)
  *
  * A request is an exchange. When its head is whole, begin() is called. It answers, or takes the
@@ -28,7 +29,7 @@
  *   WEIR__SERVER_SMALL one pread more; a longer one sendfile. Nothing is allocated.
  *
  * Limits: connections in all and for each address, bodies in memory by one budget in bytes, heads,
- * headers, URLs. An idle connection costs its struct, below 500 bytes, and what the kernel has.
+ * headers, URLs. An idle connection costs its struct, 300 bytes, and what the kernel has.
  *
  * Whoever closes its end for writing after the request was begun counts as gone: its token fires.
  * The answer is tried all the same.
@@ -166,7 +167,8 @@ WEIR_MUST_USE int weir__server_update(struct weir__server *server,
  * server must not be freed. Waits. */
 int weir__server_drain(struct weir__server *server, const struct weir_deadline *deadline);
 
-/* Accepts NULL. Asserts that the loops have ended. Removes socket files. */
+/* Accepts NULL. Asserts that the loops have ended. The crew has been drained before: a thread that
+ * is about to return may be in the server still. */
 void weir__server_free(struct weir__server *server);
 
 /* --- a request --- */

@@ -260,10 +260,11 @@ TEST(refusals_before_the_body)
     fd = dial();
     say(fd, "POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
     say_bytes(fd, serving.large, 1000000);
-    answer = hear_all(fd);
+    answer = hear_one(fd, false);
     CHECK_EQ(answer.status, 403);
     CHECK_HAS(answer.text, "Connection: close\r\n");
     answer_free(&answer);
+    CHECK_EQ(recv(fd, (char[1]){0}, 1, 0), 0); /* an end, not a reset */
     close(fd);
     serving_end();
 }
