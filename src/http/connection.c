@@ -555,8 +555,9 @@ void weir__conn_event(struct weir__conn *conn, uint32_t events)
         if (x && x->is_held && !x->is_gone)
             fire(x);
     }
-    conn->can_read = conn->can_read || (events & (EPOLLIN | EPOLLRDHUP));
-    conn->can_write = conn->can_write || (events & EPOLLOUT);
+    /* TLS may have to read in order to write, and the other way round. */
+    conn->can_read = conn->can_read || conn->tls || (events & (EPOLLIN | EPOLLRDHUP));
+    conn->can_write = conn->can_write || conn->tls || (events & EPOLLOUT);
     weir__conn_run(conn);
 }
 

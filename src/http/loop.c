@@ -224,7 +224,9 @@ static void cut_all(struct weir__server_loop *loop)
         next = conn->next;
         if (conn->state == WEIR__CONN_DEAD)
             continue;
-        loop->stats.cut += conn->state != WEIR__CONN_IDLE && conn->state != WEIR__CONN_LINGER;
+        bool is_at_work = conn->state != WEIR__CONN_IDLE && conn->state != WEIR__CONN_LINGER;
+        loop->stats.cut += is_at_work;
+        loop->stats.drained -= is_at_work; /* which cutting counts */
         weir__conn_cut(conn);
     }
 }

@@ -84,7 +84,12 @@ int weir__server_update(struct weir__server *server, const struct weir__server_l
 static int make_shared(struct weir__server *server)
 {
     const struct weir__server_limits *limits = &server->options.limits;
-    const struct weir_admit_options admit = {.cap = limits->per_address_max};
+    /* Each connection may have an address of its own. */
+    uint32_t keys = limits->connections_max > WEIR_ADMIT_KEYS_DEFAULT ? limits->connections_max
+                                                                      : WEIR_ADMIT_KEYS_DEFAULT;
+    const struct weir_admit_options admit = {
+        .cap = limits->per_address_max,
+        .keys_max = keys < WEIR_ADMIT_KEYS_MAX ? keys : WEIR_ADMIT_KEYS_MAX};
     const struct weir__progress progress = {0};
     const uint64_t phase = WEIR__PHASE_SERVING;
     int result = weir_admit_init(&server->admit, "http-address", &admit);

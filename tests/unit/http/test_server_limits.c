@@ -350,6 +350,7 @@ TEST(what_does_not_end_in_time_is_cut)
     SERVING_AWAIT(serving_stats().accepted == 2);
     CHECK_EQ(serving_drain(20 * MS), -WEIR_E_TIMEOUT);
     CHECK_EQ(serving_stats().cut, 2);
+    CHECK_EQ(serving_stats().drained, 0);
     CHECK(!serving_ended().is_whole);
     check_answer(fd, 0, NULL);
     check_answer(other, 0, NULL);
