@@ -33,10 +33,15 @@
 /* How long a full segment waits for the index to take an older one. */
 #define INDEX_PATIENCE_NS (10 * WEIR_NS_PER_S)
 
+/* Content of this size and more begins with a page, so that it is sent in whole pages. */
+#define PAGE      4096u
+#define PAGED_MIN (32u << 10)
+
 /* A write of the batch that has a record. */
 struct planned {
     struct weir__store_write *write;
     struct weir__entry record, meaning;
+    uint32_t gap; /* zeros before it */
     unsigned char head[WEIR__RECORD_HEAD];
 };
 
@@ -47,10 +52,10 @@ struct weir__store_run {
     /* Done with the run, without a record of their own. */
     struct weir__store_write *idle[WEIR__STORE_BATCH];
     size_t idle_count;
-    struct iovec parts[3 * WEIR__STORE_BATCH];
+    struct iovec parts[4 * WEIR__STORE_BATCH];
 };
 
-static const unsigned char zeros[WEIR__RECORD_ALIGN];
+static const unsigned char zeros[PAGE];
 
 struct weir__store_run *weir__store_run_new(void)
 {
@@ -258,6 +263,13 @@ static int judge(struct weir__store *store, const struct weir__store_write *writ
     return is_there ? 0 : -WEIR_E_NOT_FOUND;
 }
 
+/* What is left free before a record that would begin there. */
+static uint32_t gap_before(uint32_t at, uint32_t length)
+{
+    uint32_t content = at + WEIR__RECORD_HEAD;
+    return length < PAGED_MIN ? 0 : ((content + PAGE - 1) & ~(PAGE - 1)) - content;
+}
+
 static void plan(struct weir__store *store, struct weir__store_run *run,
                  struct weir__store_write *write, const struct weir__entry *known)
 {
@@ -266,6 +278,8 @@ static void plan(struct weir__store *store, struct weir__store_run *run,
     bool is_move = write->_kind == WEIR__WRITE_MOVE;
     bool is_touch = type_of(write) == WEIR__RECORD_TOUCHED;
     planned->write = write;
+    planned->gap = gap_before(run->end, write->length);
+    run->end += planned->gap;
     planned->record = (struct weir__entry){
         .address = write->address,
         .sequence = is_move ? write->_from.sequence : writer->next_sequence++,
@@ -296,6 +310,8 @@ static int gather(struct weir__store_run *run)
     for (size_t i = 0; i < run->count; i++) {
         const struct planned *planned = &run->planned[i];
         uint32_t size = planned->record.size, padding = weir__record_span(size) - size;
+        if (planned->gap > 0)
+            run->parts[count++] = (struct iovec){(void *)(uintptr_t)zeros, planned->gap};
         run->parts[count++] = (struct iovec){(void *)(uintptr_t)planned->head, WEIR__RECORD_HEAD};
         if (planned->write->length > 0)
             run->parts[count++] =
@@ -413,7 +429,7 @@ static int find_room(struct weir__store *store, struct weir_crew_self *self,
                      struct weir__store_run *run, uint32_t size)
 {
     struct weir__writer *writer = &store->writer;
-    uint64_t end = (uint64_t)run->end + weir__record_span(size);
+    uint64_t end = (uint64_t)run->end + PAGE + weir__record_span(size);
     int error = 0;
     if (writer->file.fd >= 0 && (end > store->options.segment_bytes ||
                                  store->active->count + run->count >= WEIR__SEGMENT_COUNT)) {
