@@ -239,6 +239,7 @@ static void supervise(struct supervisor *self)
             weir__log(WEIR__LOG_INFO, "draining");
             return;
         }
+        weir__storage_tend(self->storage);
         uint64_t now_ns = weir_now_ns();
         if (watchdog_ns && now_ns - told_ns >= watchdog_ns) {
             weir__service_notify("WATCHDOG=1");

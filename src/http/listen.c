@@ -66,7 +66,8 @@ static bool split(const char *address, char host[64], char port[8])
     return true;
 }
 
-static int open_tcp(struct weir__listener *listener, const char *address, const char **ret_why)
+static int open_tcp(struct weir__listener *listener, const char *address, int backlog,
+                    const char **ret_why)
 {
     static const char usage[] = "give an address of this machine and a port, 127.0.0.1:8470 or "
                                 "[::1]:8470, or unix:PATH";
@@ -86,7 +87,7 @@ static int open_tcp(struct weir__listener *listener, const char *address, const 
         (at->ai_family == AF_INET6 &&
          WEIR__SYS(int, setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes))) < 0) ||
         WEIR__SYS(int, bind(fd, at->ai_addr, at->ai_addrlen)) < 0 ||
-        WEIR__SYS(int, listen(fd, BACKLOG)) < 0) {
+        WEIR__SYS(int, listen(fd, backlog)) < 0) {
         result = fail_errno(ret_why);
         weir__sys_close_at(&fd);
     }
@@ -144,7 +145,7 @@ static int bind_unix(int fd, const struct sockaddr_un *at, const char **ret_why)
     return 0;
 }
 
-static int open_unix(struct weir__listener *listener, const char *path, uint32_t mode,
+static int open_unix(struct weir__listener *listener, const char *path, uint32_t mode, int backlog,
                      const char **ret_why)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -159,7 +160,7 @@ static int open_unix(struct weir__listener *listener, const char *path, uint32_t
     bool is_bound = result == 0;
     /* Nobody can connect before listen(), so the mode is right from the first moment. */
     if (is_bound && (WEIR__SYS(int, chmod(path, mode ? mode : MODE_UNIX)) < 0 ||
-                     WEIR__SYS(int, listen(fd, BACKLOG)) < 0))
+                     WEIR__SYS(int, listen(fd, backlog)) < 0))
         result = fail_errno(ret_why);
     if (result < 0) {
         if (is_bound)
@@ -177,10 +178,11 @@ int weir__server_listen(struct weir__server *server, const struct weir__listen *
 {
     static const char prefix[] = "unix:";
     struct weir__listener listener = {.fd = -1, .is_tls = listen->is_tls};
+    int backlog = listen->backlog ? (int)listen->backlog : BACKLOG;
     bool is_unix = strncmp(listen->address, prefix, sizeof(prefix) - 1) == 0;
-    int result =
-        is_unix ? open_unix(&listener, listen->address + sizeof(prefix) - 1, listen->mode, ret_why)
-                : open_tcp(&listener, listen->address, ret_why);
+    int result = is_unix ? open_unix(&listener, listen->address + sizeof(prefix) - 1, listen->mode,
+                                     backlog, ret_why)
+                         : open_tcp(&listener, listen->address, backlog, ret_why);
     if (result < 0)
         return result;
     find_name(&listener);

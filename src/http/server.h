@@ -126,6 +126,7 @@ struct weir__server_options {
 struct weir__listen {
     const char *address; /* "127.0.0.1:8470", "[::1]:0", "localhost:80", "unix:PATH" */
     uint32_t mode;       /* of a Unix socket; 0: 0600 */
+    uint32_t backlog;    /* connections that the kernel keeps until they are accepted; 0: 4096 */
     bool is_tls;
 };
 

@@ -102,10 +102,12 @@ static const struct weir__config_key keys[] = {
 
     {WEIR__CONFIG_WORD(S, tokens.required), .name = "tokens.required", .preset = "auto",
      .words = tokens_words, .help = "whether clients have to show a token",
-     .detail = "auto asks for them when tokens.keys names a file; always does not start without "
-               "one."},
-    {WEIR__CONFIG_PATH(S, tokens.keys), .name = "tokens.keys", .preset = "", .nothing = "none",
-     .help = "file of the keys that tokens are checked with"},
+     .detail = "auto asks for them when tokens.keys names a folder; always does not start without "
+               "keys. Deleting, administration and peers want a token in any case."},
+    {WEIR__CONFIG_PATH(S, tokens.keys), .name = "tokens.keys", .preset = "",
+     .nothing = "'keys' in the data folder",
+     .help = "folder of the keys that tokens are checked with",
+     .detail = "See 'weir token'. Read anew by a reload."},
 
     {WEIR__CONFIG_COUNT(S, queues.work), .name = "queues.work", .preset = "512", .min = 1,
      .max = 1u << 20, .help = "requests that wait for a worker",
@@ -153,7 +155,8 @@ unsigned weir__service_unix_mode(const struct weir__service_config *config)
 
 bool weir__service_wants_tokens(const struct weir__service_config *config)
 {
-    return config->tokens.required != WEIR__TOKENS_NEVER && config->tokens.keys[0] != '\0';
+    return config->tokens.required == WEIR__TOKENS_ALWAYS ||
+           (config->tokens.required == WEIR__TOKENS_AUTO && config->tokens.keys[0] != '\0');
 }
 
 bool weir__service_is_local(const char *address)
@@ -181,12 +184,6 @@ static void check_together(const void *values, struct weir__config_judge *judge)
     if (has_cert != has_key)
         weir__config_object(judge, has_cert ? "tls.cert" : "tls.key", "TLS needs %s as well",
                             has_cert ? "tls.key" : "tls.cert");
-    if (config->server.conns_per_ip > config->server.max_conns)
-        weir__config_object(judge, "server.connection_limit_per_ip",
-                            "it is above server.max_conns, which is %llu",
-                            (unsigned long long)config->server.max_conns);
-    if (config->tokens.required == WEIR__TOKENS_ALWAYS && config->tokens.keys[0] == '\0')
-        weir__config_object(judge, "tokens.required", "tokens need tokens.keys as well");
     if (!config->audit.is_enabled && config->audit.file[0] != '\0')
         weir__config_object(judge, "audit.file", "nothing is written there without audit.enabled");
     check_reach(config, judge);

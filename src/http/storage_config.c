@@ -20,14 +20,16 @@ static const struct weir__config_key keys[] = {
                "amnesia.enabled keeps all in memory."},
 
     {WEIR__CONFIG_SIZE(S, storage.chunk_size), .name = "storage.chunk_size", .preset = "64KiB",
-     .min = 16 * KIB, .max = MIB, .help = "bytes of an object that are read and sent in one piece"},
+     .min = 16 * KIB, .max = MIB, .is_live = true,
+     .help = "piece in which files are streamed at /f/"},
     {WEIR__CONFIG_WORD(S, storage.verify), .name = "storage.verify", .preset = "first",
      .words = verify_words, .is_live = true, .help = "when bytes are held against their address",
      .detail = "first does so when an object is read for the first time since the start, always at "
                "each read, scrub only in the background."},
     {WEIR__CONFIG_COUNT(S, storage.read_ahead), .name = "storage.read_ahead", .preset = "4",
-     .min = 1, .max = 64, .nothing = "none", .is_live = true,
-     .help = "chunks of a file that are read ahead of its reader"},
+     .min = 1, .max = 64, .nothing = "one chunk", .is_live = true,
+     .help = "pieces of a file that are read ahead of its reader",
+     .detail = "Each has storage.chunk_size bytes; a chunk is read as a whole, and at least one."},
 
     {WEIR__CONFIG_SIZE(S, store.segment_size), .name = "store.segment_size", .preset = "64MiB",
      .min = 4 * MIB, .max = GIB, .help = "size at which a file of objects is closed"},

@@ -2,8 +2,9 @@
  *
  * The manifest is opened by a reader. Then the answer is a stream: each time that the loop has sent
  * what it had, it asks for more, and a member of the streams finds, verifies and pins the next
- * chunks, storage.read_ahead of them. They are sent from their segments. So a stream holds some
- * descriptors' pins and the nodes of its manifest, whatever the size of the file.
+ * chunks: storage.read_ahead pieces of storage.chunk_size bytes, 64 chunks at most. They are sent
+ * from their segments. So a stream holds some descriptors' pins and the nodes of its manifest,
+ * whatever the size of the file.
  *
  * Between the two threads the answer is handed to and fro: it belongs to the stream's member from
  * the job's start to its end, and to the loop otherwise.
@@ -109,14 +110,16 @@ static void work_step(struct weir__errand *job, struct weir__worker *worker)
 {
     struct weir__file_answer *file = job->file;
     struct weir__rules *rules = weir__storage_rules(job->storage);
-    size_t wanted = (size_t)rules->own->storage.read_ahead;
+    uint64_t pieces = rules->own->storage.read_ahead ? rules->own->storage.read_ahead : 1;
+    uint64_t wanted = pieces * rules->own->storage.chunk_size, found = 0;
     weir__storage_rules_give(rules);
     weir__errand_end_reading(job);
     file->worker = worker;
     int result = 1;
-    wanted = wanted == 0 ? 1 : wanted > SPANS_MAX ? SPANS_MAX : wanted;
-    while (result > 0 && file->count < wanted)
+    while (result > 0 && found < wanted && file->count < SPANS_MAX) {
         result = find_span(file, worker);
+        found += result > 0 ? file->spans[file->count - 1].length : 0;
+    }
     file->error = result < 0 ? result : 0;
     job->file = NULL; /* the request has it */
     weir__errand_finish(job, 0, NULL);

@@ -245,6 +245,9 @@ static int add_own(struct weir__storage *storage)
         error = add(storage, &counts->cross_site, "access_denied_total", "Requests not let in.",
                     "reason", "cross_site");
     if (!error)
+        error = add(storage, &counts->replaced, "tasks_replaced_total",
+                    "Threads that took the place of one that had ended.", NULL, NULL);
+    if (!error)
         error = add(storage, &counts->answered_by_loop, "answered_from_memory_total",
                     "Chunks that the loop answered by itself.", NULL, NULL);
     return error;

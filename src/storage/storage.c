@@ -78,6 +78,14 @@ static int load_keys(struct weir__rules *rules, char why[WEIR__STORAGE_WHY_MAX])
     return error ? fail(why, error, "%s", problem) : 0;
 }
 
+static int check_keys(const struct weir__rules *rules, char why[WEIR__STORAGE_WHY_MAX])
+{
+    if (rules->ring || !weir__service_wants_tokens(rules->service))
+        return 0;
+    return fail(why, -WEIR_E_INVALID,
+                "tokens are asked for and there are no keys: name their folder with tokens.keys");
+}
+
 static int make_rules(struct weir__rules **ret_rules, struct weir__config *config,
                       char why[WEIR__STORAGE_WHY_MAX])
 {
@@ -314,6 +322,7 @@ static int open_sockets(struct weir__storage *storage, const struct weir__rules 
         struct weir__listen listen = {
             .address = address,
             .mode = weir__service_unix_mode(service),
+            .backlog = (uint32_t)service->server.backlog,
             .is_tls = has_tls && strncmp(address, "unix:", 5) != 0,
         };
         if ((error = weir__server_listen(storage->server, &listen, &reason)) < 0)
@@ -375,6 +384,8 @@ static int make_parts(struct weir__storage *storage, struct weir__rules *rules,
     error = open_store(storage, rules, why);
     if (!error)
         error = load_keys(rules, why); /* they lie in the folder that the store has made */
+    if (!error)
+        error = check_keys(rules, why);
     if (!error)
         error = make_server(storage, rules, options, why);
     if (!error && (error = weir__numbers_new(storage)))
@@ -499,7 +510,8 @@ int weir__storage_reload(struct weir__storage *storage, struct weir__config *con
     struct weir__event event = {.kind = WEIR__EVENT_RELOAD};
     struct weir__rules *rules;
     int error = make_rules(&rules, config, why);
-    if (!error && ((error = load_keys(rules, why)) || (error = update_parts(storage, rules, why))))
+    if (!error && ((error = load_keys(rules, why)) || (error = check_keys(rules, why)) ||
+                   (error = update_parts(storage, rules, why))))
         weir__storage_rules_give(rules);
     if (!error && (error = weir_watch_swap(&storage->config, &rules->snapshot))) {
         weir__storage_rules_give(rules);

@@ -59,6 +59,8 @@ WEIR_MUST_USE int weir__storage_reload(struct weir__storage *storage, struct wei
 int weir__storage_drain(struct weir__storage *storage, struct weir_crew_report *ret_report);
 /* The same as a signal: the supervisor is told to drain. By any thread. */
 void weir__storage_ask_to_stop(struct weir__storage *storage);
+/* Replaces members that have ended before their time. To be called now and then by one thread. */
+void weir__storage_tend(struct weir__storage *storage);
 /* Waits until somebody asks for that: Canceled then; or Timeout. */
 int weir__storage_wait(struct weir__storage *storage, uint64_t ns);
 

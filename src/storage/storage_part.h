@@ -118,7 +118,16 @@ struct weir__worker {
     struct weir__store_reader reader;
     struct weir__decoder decoder;
     struct weir_crew_self *self;
+    bool must_end; /* it cannot go on; another one takes its place */
 };
+
+/* Members of one kind that are to be there. */
+struct weir__post {
+    const char *kind;
+    uint64_t count;
+    int (*main)(struct weir_crew_self *self, void *arg);
+};
+#define WEIR__STORAGE_POSTS 8u
 
 /* --- events --- */
 
@@ -155,7 +164,7 @@ struct weir__storage_counts {
     struct weir_counter timeouts[WEIR__OP_COUNT + 1]; /* of the server's, and "work" */
     struct weir_counter unauthorized, forbidden, cross_site;
     struct weir_counter repairs, repairs_failed, skipped_full;
-    struct weir_counter answered_by_loop, quota_refused;
+    struct weir_counter answered_by_loop, replaced;
     struct weir_histogram repair_wait, latency[WEIR__ENDPOINTS];
 };
 
@@ -177,6 +186,9 @@ struct weir__storage {
     struct weir_crew *crew;
     struct weir_cancel stop;       /* fired by who wants the service to end */
     struct weir_cancel clock_stop; /* fired when no job is left */
+    struct weir__post posts[WEIR__STORAGE_POSTS];
+    size_t posts_count;
+    uint64_t tend_ns; /* when members may be replaced again; of the supervisor */
     bool is_started;
     bool is_stuck; /* somebody still has what would be freed */
 

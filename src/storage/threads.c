@@ -4,6 +4,8 @@
  * next, until the line is closed and empty. A member that a job brings down with it would bring
  * down the process; there is nothing here that could end one alone. What ends is what returns.
  */
+#include <string.h>
+
 #include <weir/error.h>
 
 #include "resources.h"
@@ -14,6 +16,7 @@
 #define READERS_LEAST 4u
 #define WRITERS_LEAST 2u
 #define STREAMS       2u
+#define TEND_NS       (1 * WEIR_NS_PER_S) /* between two replacements */
 
 static int work_off(struct weir_crew_self *self, struct weir__storage *storage,
                     struct weir_queue *line)
@@ -25,7 +28,7 @@ static int work_off(struct weir_crew_self *self, struct weir__storage *storage,
     if (error)
         return error;
     weir__decoder_init(&worker.decoder);
-    while ((error = weir_queue_recv(line, &job, &until_abort)) == 0)
+    while (!worker.must_end && (error = weir_queue_recv(line, &job, &until_abort)) == 0)
         job->work(job, &worker);
     weir__decoder_fini(&worker.decoder);
     weir__store_reader_fini(&worker.reader);
@@ -69,12 +72,21 @@ static int clock_main(struct weir_crew_self *self, void *arg)
     return 0;
 }
 
+/* --- who is to be there --- */
+
+static int start_one(struct weir__storage *storage, const struct weir__post *post)
+{
+    return weir_crew_start(storage->crew, post->kind, post->main, storage);
+}
+
 static int start_many(struct weir__storage *storage, const char *kind, uint64_t count,
                       int (*fn)(struct weir_crew_self *self, void *arg))
 {
+    struct weir__post *post = &storage->posts[storage->posts_count++];
+    *post = (struct weir__post){kind, count, fn};
     int error = 0;
     for (uint64_t i = 0; !error && i < count; i++)
-        error = weir_crew_start(storage->crew, kind, fn, storage);
+        error = start_one(storage, post);
     return error;
 }
 
@@ -104,4 +116,34 @@ int weir__storage_start_threads(struct weir__storage *storage, const struct weir
     if (!error && rules->service->audit.is_enabled)
         error = start_many(storage, "audit", 1, weir__audit_main);
     return error;
+}
+
+/* How many of a kind are there. */
+static uint64_t alive(const struct weir_crew_report *report, const char *kind)
+{
+    for (uint64_t i = 0; i < report->kind_count; i++) {
+        const struct weir_crew_kind *counts = &report->kinds[i];
+        if (strcmp(counts->name, kind) == 0)
+            return counts->spawned - counts->ended - counts->abandoned - counts->unstarted;
+    }
+    return 0;
+}
+
+void weir__storage_tend(struct weir__storage *storage)
+{
+    struct weir_crew_report report;
+    uint64_t now_ns = weir_now_ns();
+    /* What ends at once, again and again, is not to keep us busy. */
+    if (now_ns < storage->tend_ns)
+        return;
+    weir_crew_read(storage->crew, &report);
+    for (size_t i = 0; i < storage->posts_count; i++) {
+        const struct weir__post *post = &storage->posts[i];
+        for (uint64_t there = alive(&report, post->kind); there < post->count; there++) {
+            storage->tend_ns = now_ns + TEND_NS;
+            if (start_one(storage, post))
+                return;
+            weir_counter_add(&storage->counts.replaced, 1);
+        }
+    }
 }
