@@ -508,7 +508,7 @@ int weir__storage_reload(struct weir__storage *storage, struct weir__config *con
                          char why[WEIR__STORAGE_WHY_MAX])
 {
     struct weir__event event = {.kind = WEIR__EVENT_RELOAD};
-    struct weir__rules *rules;
+    struct weir__rules *rules = NULL;
     int error = make_rules(&rules, config, why);
     if (!error && ((error = load_keys(rules, why)) || (error = check_keys(rules, why)) ||
                    (error = update_parts(storage, rules, why))))
