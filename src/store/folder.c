@@ -55,21 +55,8 @@ static int fail_by_errno(const char *what)
 
 /* --- the folder and its lock --- */
 
-/* The name of a folder that was just made is to last: what lies in it is lost with it. */
-static int sync_parent(const char *path)
-{
-    char parent[4096] = ".";
-    const char *slash = strrchr(path, '/');
-    if (slash)
-        snprintf(parent, sizeof(parent), "%.*s", slash == path ? 1 : (int)(slash - path), path);
-    int fd = weir__sys_openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0);
-    int error = fd < 0 ? weir_error_from_errno(errno) : weir__disk_sync_names(fd);
-    weir__sys_close(fd);
-    return error;
-}
-
-/* The folder, and those above it that are missing. */
-static int make_folders(const char *path)
+/* Calls fn() with the path of each folder on the way to this one, and of itself. */
+static int each_part(const char *path, int (*fn)(const char *part))
 {
     char part[4096];
     size_t length = strlen(path);
@@ -80,14 +67,37 @@ static int make_folders(const char *path)
             continue;
         memcpy(part, path, i);
         part[i] = '\0';
-        if (weir__sys_mkdirat(AT_FDCWD, part, 0700) == 0) {
-            if (sync_parent(part))
-                return fail_by_errno("cannot make it");
-        } else if (errno != EEXIST && errno != EROFS && errno != EACCES) {
-            return fail_by_errno("cannot make it");
-        }
+        int error = fn(part);
+        if (error)
+            return error;
     }
     return 0;
+}
+
+static int make_folder(const char *path)
+{
+    if (weir__sys_mkdirat(AT_FDCWD, path, 0700) < 0 && errno != EEXIST && errno != EROFS &&
+        errno != EACCES)
+        return fail_by_errno("cannot make it");
+    return 0;
+}
+
+/* The name of a folder that was just made is to last: what lies in it is lost with it. One that
+ * cannot be opened was there before. */
+static int sync_parent(const char *path)
+{
+    char parent[4096] = ".";
+    const char *slash = strrchr(path, '/');
+    if (slash)
+        snprintf(parent, sizeof(parent), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    int fd = weir__sys_openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0);
+    if (fd < 0)
+        return errno == EACCES ? 0 : fail_by_errno("cannot make its name last");
+    int error = weir__disk_sync_names(fd) && errno != EROFS && errno != EINVAL
+                    ? fail_by_errno("cannot make its name last")
+                    : 0;
+    weir__sys_close(fd);
+    return error;
 }
 
 static int open_lock(struct weir__store *store)
@@ -130,7 +140,7 @@ static int can_write(struct weir__store *store)
 
 static int open_folders(struct weir__store *store)
 {
-    int error = store->is_read_only ? 0 : make_folders(store->folder_name);
+    int error = store->is_read_only ? 0 : each_part(store->folder_name, make_folder);
     if (error)
         return error;
     store->folder = weir__sys_openat(AT_FDCWD, store->folder_name, O_RDONLY | O_DIRECTORY, 0);
@@ -234,6 +244,27 @@ static int find_identity(struct weir__store *store, struct weir__store_report *r
     return make_identity(store);
 }
 
+static int make_segments_folder(struct weir__store *store)
+{
+    if (weir__sys_mkdirat(store->folder, segments_name, 0700) < 0)
+        return fail_by_errno("cannot make its folder 'segments'");
+    store->segments_folder =
+        weir__sys_openat(store->folder, segments_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    return store->segments_folder < 0 ? fail_by_errno("cannot open its folder 'segments'") : 0;
+}
+
+/* Who had it before may have been killed between making a name and making it last; then it is there
+ * now, and gone after the next loss of power with all that was written under it since. */
+static int make_names_last(struct weir__store *store, bool is_new)
+{
+    int error = is_new ? each_part(store->folder_name, sync_parent) : 0;
+    if (error)
+        return error;
+    return weir__disk_sync_names(store->folder) || weir__disk_sync_names(store->segments_folder)
+               ? fail_by_errno("cannot make the names in it last")
+               : 0;
+}
+
 int weir__store_folder_open(struct weir__store *store, struct weir__store_report *report)
 {
     if (!store->folder_name) {
@@ -245,16 +276,14 @@ int weir__store_folder_open(struct weir__store *store, struct weir__store_report
         return error;
     store->segments_folder =
         weir__sys_openat(store->folder, segments_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    error = find_identity(store, report);
-    if (error || store->segments_folder >= 0)
-        return error;
-    if (weir__sys_mkdirat(store->folder, segments_name, 0700) < 0)
-        return fail_by_errno("cannot make its folder 'segments'");
-    store->segments_folder =
-        weir__sys_openat(store->folder, segments_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (store->segments_folder < 0 || weir__disk_sync_names(store->folder))
+    /* Not taken for missing when it only cannot be opened now: a new identity would disown all that
+     * is in it. */
+    if (store->segments_folder < 0 && errno != ENOENT)
         return fail_by_errno("cannot open its folder 'segments'");
-    return 0;
+    error = find_identity(store, report);
+    if (!error && store->segments_folder < 0)
+        error = make_segments_folder(store);
+    return error || store->is_read_only ? error : make_names_last(store, report->is_new);
 }
 
 void weir__store_folder_close(struct weir__store *store)
