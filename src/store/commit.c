@@ -10,11 +10,14 @@
  *               |        +-- full: footer, next segment (before the run)
  *               +-- nothing to write: done with the run, since it may rest on a record in it
  *
- * Failures. No room: what was begun is cut off again, and the writes of the run are told so; the
- * segment is as before. Anything else: the segment is abandoned where it is (its records count, it
- * has no footer, nobody writes to it any more), and the next run begins another one. A sync that
- * failed is not repeated: what it was to make last may be gone from memory already, and a second
- * one would say that all is well.
+ * Failures. What was begun is cut off again, and the cut made to last: a record that failed, and of
+ * which some or all may be on the disk, must not count when the store is opened next, since others
+ * are answered meanwhile by what was there without it (a put by PRESENT after a deletion that
+ * failed). Until that is done nothing is written or answered. No room: the writes of the run are
+ * told so, and the segment is as before. Anything else: the segment is abandoned (its records
+ * count, it has no footer, nobody writes to it any more), and the next run begins another one. A
+ * sync that failed is not repeated: what it was to make last may be gone from memory already, and a
+ * second one would say that all is well.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -159,8 +162,7 @@ static void retire(struct weir__store *store, bool is_sealed)
 {
     struct weir__writer *writer = &store->writer;
     struct weir__tail *tail = store->active;
-    weir__sys_close(writer->file.fd);
-    writer->file.fd = -1;
+    weir__sys_close_at(&writer->file.fd);
     tail->is_sealed = is_sealed;
     tail->end = writer->end;
     weir_lock_acquire(&store->lock);
@@ -207,10 +209,30 @@ static int seal(struct weir__store *store, struct weir_crew_self *self)
     return 0;
 }
 
+/* --- after a failure --- */
+
+/* What lies behind the records that last is no more, and that lasts. */
+static int settle(struct weir__writer *writer)
+{
+    if (writer->doubtful.fd < 0)
+        return 0;
+    int error = weir__disk_cut(&writer->doubtful, writer->doubtful_end);
+    if (!error)
+        error = weir__disk_sync(&writer->doubtful);
+    if (!error)
+        weir__sys_close_at(&writer->doubtful.fd);
+    return error;
+}
+
 /* Nobody writes to it any more. Where the index has no place for another tail, there is no other
  * way than to wait for one. */
 static void abandon(struct weir__store *store, struct weir_crew_self *self)
 {
+    struct weir__writer *writer = &store->writer;
+    writer->doubtful = writer->file;
+    writer->doubtful_end = writer->end;
+    writer->file.fd = -1;
+    (void)!settle(writer); /* if not now, then before anything else */
     while (take_turn(store, self))
         if (weir_cancel_is_fired(self->abort))
             return;
@@ -347,7 +369,7 @@ static int write_run(struct weir__store *store, struct weir_crew_self *self,
     }
     if (!error)
         return 0;
-    if (!is_sound || weir__disk_cut(&writer->file, writer->end))
+    if (!is_sound || weir__disk_cut(&writer->file, writer->end) || weir__disk_sync(&writer->file))
         abandon(store, self);
     return error;
 }
@@ -431,6 +453,8 @@ static int find_room(struct weir__store *store, struct weir_crew_self *self,
     struct weir__writer *writer = &store->writer;
     uint64_t end = (uint64_t)run->end + PAGE + weir__record_span(size);
     int error = 0;
+    if (writer->file.fd < 0 && store->active)
+        return -WEIR_E_CANCELED; /* it was to be abandoned when the store was closed */
     if (writer->file.fd >= 0 && (end > store->options.segment_bytes ||
                                  store->active->count + run->count >= WEIR__SEGMENT_COUNT)) {
         end_run(store, self, run);
@@ -451,7 +475,12 @@ static void take_write(struct weir__store *store, struct weir_crew_self *self,
                        struct weir__store_run *run, struct weir__store_write *write)
 {
     struct weir__entry known = {.sequence = 0};
-    int result;
+    int result = settle(&store->writer);
+    if (result) {
+        note_state(store, result);
+        finish(write, result);
+        return;
+    }
     if (write->_kind == WEIR__WRITE_SEAL) {
         end_run(store, self, run);
         finish(write, store->active && store->active->count > 0 ? seal(store, self) : 0);

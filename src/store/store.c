@@ -154,7 +154,8 @@ int weir__store_open(struct weir__store **ret_store, const struct weir__store_op
     if (!store)
         return weir__store_fail(-WEIR_E_NO_MEMORY, "out of memory");
     store->options = *options;
-    store->folder = store->segments_folder = store->lock_fd = store->writer.file.fd = -1;
+    store->folder = store->segments_folder = store->lock_fd = -1;
+    store->writer.file.fd = store->writer.doubtful.fd = -1;
     store->is_read_only = options->is_read_only;
     weir_lock_init(&store->lock, &store_class);
     int error = fill_in(&store->options);
@@ -220,6 +221,7 @@ static void free_tails(struct weir__store *store)
         weir__segments_unpin(&store->segments, store->writer.pin);
     store->writer.pin = NULL;
     weir__sys_close_at(&store->writer.file.fd);
+    weir__sys_close_at(&store->writer.doubtful.fd);
     weir__tail_free(store->active);
     store->active = NULL;
     for (size_t i = 0; i < store->waiting_count; i++)
@@ -263,7 +265,7 @@ void weir__store_close(struct weir__store *store)
     if (!store)
         return;
     stop_threads(store);
-    if (store->waiting_count > 0)
+    if (store->waiting_count > 0 || store->writer.doubtful.fd >= 0)
         store->is_unclean = true;
     free_tails(store);
     /* Synced before the mark says that it can be trusted. */

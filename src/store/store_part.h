@@ -52,6 +52,9 @@ struct weir__writer {
     uint64_t next_sequence; /* set before the thread starts */
     uint32_t next_id;
     struct weir__segment *pin;
+    /* Of an abandoned segment: something may lie behind its records; fd -1: there is none. */
+    struct weir__disk_file doubtful;
+    uint32_t doubtful_end;
     struct weir__map batch; /* what this batch has written, by address */
 };
 
