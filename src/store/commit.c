@@ -423,8 +423,7 @@ static void end_run(struct weir__store *store, struct weir_crew_self *self,
     for (size_t i = 0; i < run->idle_count; i++) {
         struct weir__store_write *write = run->idle[i];
         int result = write->result;
-        if (error && result == WEIR__STORE_PRESENT &&
-            weir__map_get(&store->writer.batch, &write->address, &write->_from))
+        if (error && weir__map_get(&store->writer.batch, &write->address, &write->_from))
             result = error;
         if (result == WEIR__STORE_PRESENT)
             weir_counter_add(&store->counts.puts_present, 1);
@@ -463,7 +462,9 @@ static int find_room(struct weir__store *store, struct weir_crew_self *self,
     if (!error && writer->file.fd < 0) {
         if (run->count > 0 || run->idle_count > 0)
             end_run(store, self, run);
-        error = has_memory(store) ? weir__store_begin_segment(store) : -WEIR_E_NO_SPACE;
+        error = has_memory(store) ? settle(writer) : -WEIR_E_NO_SPACE;
+        if (!error)
+            error = weir__store_begin_segment(store);
         run->end = writer->end;
     }
     if (!error)
@@ -487,9 +488,16 @@ static void take_write(struct weir__store *store, struct weir_crew_self *self,
         return;
     }
     result = judge(store, write, &known);
-    if (result == 0)
+    if (result == 0) {
+        size_t count = run->count;
         result = find_room(store, self, run, WEIR__RECORD_HEAD + write->length);
-    else if (result == WEIR__STORE_PRESENT || result == -WEIR_E_NOT_FOUND) {
+        if (result == -WEIR_E_NOT_FOUND)
+            result = -WEIR_E_IO; /* the folder of the segments is gone, not the chunk */
+        /* What it was judged by may have failed with the run that was ended. */
+        if (result == 0 && run->count < count)
+            result = judge(store, write, &known);
+    }
+    if (result == WEIR__STORE_PRESENT || result == -WEIR_E_NOT_FOUND) {
         write->result = result;
         run->idle[run->idle_count++] = write;
         return;
