@@ -51,13 +51,47 @@ int weir__lmdb_error(int rc)
 
 /* --- writing --- */
 
+/* A transaction that writes runs where a page that the disk cannot give ends it and not the process
+ * (mapped.h). It is left in the middle then, with LMDB's lock for writers: the index is not used
+ * again, and what it had taken of memory is lost. */
+struct work {
+    int (*fn)(void *arg);
+    void *arg;
+    bool is_done;
+};
+
+static int work(void *arg)
+{
+    struct work *self = arg;
+    int error = self->fn(self->arg);
+    self->is_done = true;
+    return error;
+}
+
+static int writing(struct weir__lmdb *lmdb, int (*fn)(void *arg), void *arg)
+{
+    struct work self = {fn, arg, false};
+    weir_lock_acquire(&lmdb->lock);
+    bool is_broken = lmdb->is_broken;
+    weir_lock_release(&lmdb->lock);
+    if (is_broken)
+        return -WEIR_E_IO;
+    int error = weir__mapped_read(&lmdb->map, work, &self);
+    if (!self.is_done)
+        weir__lmdb_break(lmdb);
+    return error;
+}
+
 struct change {
     struct weir__lmdb *lmdb;
     MDB_txn *txn;
     struct weir__segment_facts facts; /* of the segment that is applied */
     weir__index_changed *changed;
     void *arg;
+    const struct weir__entry *records;
+    size_t count;
     uint32_t *others; /* segments in which something died */
+    struct weir__segment_facts *others_facts;
     size_t others_count;
 };
 
@@ -167,11 +201,26 @@ static int apply_all(struct change *change, const struct weir__entry *records, s
     return error ? error : facts_save(change, &change->facts);
 }
 
-static void tell_others(struct change *change, struct weir__segment_facts *others, size_t count)
+static void tell_others(struct change *change)
 {
-    for (size_t i = 0; i < count; i++)
-        change->changed(change->arg, &others[i]);
+    for (size_t i = 0; i < change->others_count; i++)
+        change->changed(change->arg, &change->others_facts[i]);
     change->changed(change->arg, &change->facts);
+}
+
+static int apply_in(void *arg)
+{
+    struct change *change = arg;
+    int error = weir__lmdb_error(mdb_txn_begin(change->lmdb->env, NULL, 0, &change->txn));
+    if (error)
+        return error;
+    error = apply_all(change, change->records, change->count);
+    for (size_t i = 0; !error && i < change->others_count; i++)
+        error = facts_find(change, change->others[i], &change->others_facts[i]);
+    if (!error)
+        return weir__lmdb_error(mdb_txn_commit(change->txn));
+    mdb_txn_abort(change->txn);
+    return error;
 }
 
 static int apply(struct weir__index *index, const struct weir__segment_facts *facts,
@@ -183,28 +232,18 @@ static int apply(struct weir__index *index, const struct weir__segment_facts *fa
         .changed = changed,
         .arg = arg,
         .facts = {.id = facts->id, .size = facts->size, .is_sealed = facts->is_sealed},
+        .records = records,
+        .count = count,
         .others = weir__base_alloc(count + 1, sizeof(*change.others)),
+        .others_facts = weir__base_alloc(count + 1, sizeof(*change.others_facts)),
     };
-    struct weir__segment_facts *others = NULL;
-    int error = change.others ? 0 : -WEIR_E_NO_MEMORY;
+    int error = change.others && change.others_facts ? 0 : -WEIR_E_NO_MEMORY;
     if (!error)
-        error = weir__lmdb_error(mdb_txn_begin(change.lmdb->env, NULL, 0, &change.txn));
+        error = writing(change.lmdb, apply_in, &change);
     if (!error)
-        error = apply_all(&change, records, count);
-    if (!error && !(others = weir__base_alloc(change.others_count + 1, sizeof(*others))))
-        error = -WEIR_E_NO_MEMORY;
-    for (size_t i = 0; !error && i < change.others_count; i++)
-        error = facts_find(&change, change.others[i], &others[i]);
-    if (!error) {
-        error = weir__lmdb_error(mdb_txn_commit(change.txn));
-        change.txn = NULL;
-    }
-    if (change.txn)
-        mdb_txn_abort(change.txn);
-    if (!error)
-        tell_others(&change, others, change.others_count);
+        tell_others(&change);
     weir__base_free(change.others);
-    weir__base_free(others);
+    weir__base_free(change.others_facts);
     return error;
 }
 
@@ -228,19 +267,26 @@ static int drop_one(struct weir__lmdb *lmdb, MDB_txn *txn, const struct weir__en
     return weir__lmdb_error(mdb_del(txn, lmdb->live, &key, NULL));
 }
 
-static int drop(struct weir__index *index, uint32_t segment, const struct weir__entry *records,
-                size_t count)
+struct dropping {
+    struct weir__lmdb *lmdb;
+    uint32_t segment;
+    const struct weir__entry *records;
+    size_t count;
+};
+
+static int drop_in(void *arg)
 {
-    struct weir__lmdb *lmdb = weir__lmdb_of(index);
+    struct dropping *self = arg;
+    struct weir__lmdb *lmdb = self->lmdb;
     unsigned char bytes[4];
     MDB_txn *txn;
-    weir__put_be32(bytes, segment);
+    weir__put_be32(bytes, self->segment);
     MDB_val key = {sizeof(bytes), bytes};
     int error = weir__lmdb_error(mdb_txn_begin(lmdb->env, NULL, 0, &txn));
     if (error)
         return error;
-    for (size_t i = 0; !error && i < count; i++)
-        error = drop_one(lmdb, txn, &records[i]);
+    for (size_t i = 0; !error && i < self->count; i++)
+        error = drop_one(lmdb, txn, &self->records[i]);
     if (!error) {
         int rc = mdb_del(txn, lmdb->segments, &key, NULL);
         error = rc == MDB_NOTFOUND ? 0 : weir__lmdb_error(rc);
@@ -252,9 +298,23 @@ static int drop(struct weir__index *index, uint32_t segment, const struct weir__
     return weir__lmdb_error(mdb_txn_commit(txn));
 }
 
+static int drop(struct weir__index *index, uint32_t segment, const struct weir__entry *records,
+                size_t count)
+{
+    struct dropping self = {weir__lmdb_of(index), segment, records, count};
+    return writing(self.lmdb, drop_in, &self);
+}
+
+static int sync_in(void *arg)
+{
+    struct weir__lmdb *lmdb = arg;
+    return weir__lmdb_error(mdb_env_sync(lmdb->env, 1));
+}
+
+/* Io for one that lost a page, so that nobody trusts it. */
 static int sync_all(struct weir__index *index)
 {
-    return weir__lmdb_error(mdb_env_sync(weir__lmdb_of(index)->env, 1));
+    return writing(weir__lmdb_of(index), sync_in, index);
 }
 
 /* --- life cycle --- */
@@ -308,11 +368,19 @@ static int agree(struct weir__lmdb *lmdb, MDB_txn *txn, const unsigned char stor
     return is_ours ? 0 : -WEIR_E_CORRUPT;
 }
 
-static int open_tables(struct weir__lmdb *lmdb, const unsigned char store_id[16], bool is_read_only)
+struct opening {
+    struct weir__lmdb *lmdb;
+    const unsigned char *store_id;
+    bool is_read_only;
+};
+
+static int open_tables(void *arg)
 {
-    unsigned create = is_read_only ? 0 : MDB_CREATE;
+    struct opening *self = arg;
+    struct weir__lmdb *lmdb = self->lmdb;
+    unsigned create = self->is_read_only ? 0 : MDB_CREATE;
     MDB_txn *txn;
-    int rc = mdb_txn_begin(lmdb->env, NULL, is_read_only ? MDB_RDONLY : 0, &txn);
+    int rc = mdb_txn_begin(lmdb->env, NULL, self->is_read_only ? MDB_RDONLY : 0, &txn);
     if (rc)
         return weir__lmdb_error(rc);
     if (!(rc = mdb_dbi_open(txn, "live", create, &lmdb->live)) &&
@@ -321,7 +389,7 @@ static int open_tables(struct weir__lmdb *lmdb, const unsigned char store_id[16]
         rc = mdb_dbi_open(txn, "about", create, &lmdb->about);
     int error = rc == MDB_NOTFOUND ? -WEIR_E_CORRUPT : weir__lmdb_error(rc);
     if (!error)
-        error = agree(lmdb, txn, store_id, is_read_only);
+        error = agree(lmdb, txn, self->store_id, self->is_read_only);
     if (error) {
         mdb_txn_abort(txn);
         return error;
@@ -359,11 +427,12 @@ int weir__index_open(struct weir__index **ret_index, const char *folder,
         return -WEIR_E_NO_MEMORY;
     lmdb->index.kind = &kind;
     weir_lock_init(&lmdb->lock, &readers_class);
+    struct opening opening = {lmdb, store_id, is_read_only};
     int error = open_env(lmdb, folder, is_read_only);
     if (!error)
-        error = open_tables(lmdb, store_id, is_read_only);
-    if (!error)
         error = weir__mapped_anywhere(&lmdb->map);
+    if (!error)
+        error = writing(lmdb, open_tables, &opening);
     if (error) {
         free_index(&lmdb->index);
         return error;

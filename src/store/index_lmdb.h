@@ -41,6 +41,8 @@ static inline struct weir__lmdb *weir__lmdb_of(struct weir__index *index)
 int weir__lmdb_error(int rc);
 
 /* --- index_lmdb_read.c --- */
+/* A page was lost: nothing of it is used again. */
+void weir__lmdb_break(struct weir__lmdb *lmdb);
 int weir__lmdb_get(struct weir__index *index, const struct weir__address *address,
                    struct weir__entry *ret_entry);
 int weir__lmdb_has_older(struct weir__index *index, const struct weir__address *address,

@@ -11,6 +11,13 @@
 
 #include "banned.h"
 
+void weir__lmdb_break(struct weir__lmdb *lmdb)
+{
+    weir_lock_acquire(&lmdb->lock);
+    lmdb->is_broken = true;
+    weir_lock_release(&lmdb->lock);
+}
+
 static int reader_take(struct weir__lmdb *lmdb, struct weir__lmdb_reader **ret_reader)
 {
     weir_lock_acquire(&lmdb->lock);
@@ -42,8 +49,7 @@ static void reader_give(struct weir__lmdb *lmdb, struct weir__lmdb_reader *reade
 
 struct look {
     struct weir__lmdb *lmdb;
-    MDB_txn *txn;
-    bool is_fresh;
+    struct weir__lmdb_reader *reader;
     int (*fn)(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg);
     void *arg;
 };
@@ -51,8 +57,10 @@ struct look {
 static int look(void *arg)
 {
     struct look *self = arg;
-    int error = self->is_fresh ? 0 : weir__lmdb_error(mdb_txn_renew(self->txn));
-    return error ? error : self->fn(self->lmdb, self->txn, self->arg);
+    struct weir__lmdb_reader *reader = self->reader;
+    int rc = reader->txn ? mdb_txn_renew(reader->txn)
+                         : mdb_txn_begin(self->lmdb->env, NULL, MDB_RDONLY, &reader->txn);
+    return rc ? weir__lmdb_error(rc) : self->fn(self->lmdb, reader->txn, self->arg);
 }
 
 /* fn in a transaction that reads. */
@@ -63,23 +71,18 @@ static int reading(struct weir__lmdb *lmdb,
     int error = reader_take(lmdb, &reader);
     if (error)
         return error;
-    struct look self = {.lmdb = lmdb, .is_fresh = !reader->txn, .fn = fn, .arg = arg};
-    if (!reader->txn)
-        error = weir__lmdb_error(mdb_txn_begin(lmdb->env, NULL, MDB_RDONLY, &reader->txn));
-    if (error) {
+    struct look self = {.lmdb = lmdb, .reader = reader, .fn = fn, .arg = arg};
+    error = weir__mapped_read(&lmdb->map, look, &self);
+    if (!reader->txn && error != -WEIR_E_IO) {
         weir__base_free(reader);
         return error;
     }
-    self.txn = reader->txn;
-    error = weir__mapped_read(&lmdb->map, look, &self);
     if (error != -WEIR_E_IO) {
         reader_give(lmdb, reader);
         return error;
     }
     /* Left in the middle: the transaction is not to be used again. */
-    weir_lock_acquire(&lmdb->lock);
-    lmdb->is_broken = true;
-    weir_lock_release(&lmdb->lock);
+    weir__lmdb_break(lmdb);
     weir__base_free(reader);
     return error;
 }
