@@ -27,7 +27,14 @@ int weir__store_lookup(struct weir__store *store, const struct weir__address *ad
     weir_lock_release(&store->lock);
     if (ret_is_tail)
         *ret_is_tail = is_found;
-    return is_found ? 0 : weir__index_get(store->index, address, ret_entry);
+    if (is_found)
+        return 0;
+    int error = weir__index_get(store->index, address, ret_entry);
+    if (error != -WEIR_E_CORRUPT)
+        return error;
+    /* That is said of the index, and nothing of the chunk. */
+    weir__store_doubt_index(store);
+    return -WEIR_E_IO;
 }
 
 int weir__store_reader_init(struct weir__store_reader *reader)
@@ -48,6 +55,13 @@ static bool is_entry(const struct weir__record *record, const struct weir__entry
            record->size == entry->size && weir__address_is_equal(&record->address, &entry->address);
 }
 
+/* A read that failed since there is nothing to be read. */
+static bool ends_before(int fd, uint64_t end)
+{
+    struct stat st;
+    return weir__sys_fstat(fd, &st) == 0 && st.st_size >= 0 && (uint64_t)st.st_size < end;
+}
+
 int weir__store_load(struct weir__store *store, struct weir__segment *segment,
                      const struct weir__entry *entry, bool with_bytes,
                      struct weir__store_reader *reader)
@@ -56,8 +70,10 @@ int weir__store_load(struct weir__store *store, struct weir__segment *segment,
     struct weir__address address;
     size_t count = with_bytes ? entry->size : WEIR__RECORD_HEAD;
     if (entry->size > WEIR__RECORD_HEAD + WEIR__CHUNK_MAX)
-        return -WEIR_E_CORRUPT;
+        return -WEIR_E_MISMATCH; /* no record says so */
     int error = weir__whole_pread(segment->fd, reader->_bytes, count, entry->place.offset);
+    if (error == -WEIR_E_IO && ends_before(segment->fd, entry->place.offset + (uint64_t)count))
+        error = -WEIR_E_MISMATCH;
     if (!error)
         error = weir__record_decode(&record, reader->_bytes, &store->identity.key, entry->place);
     if (error == -WEIR_E_CORRUPT || (!error && !is_entry(&record, entry)))
@@ -119,7 +135,9 @@ void weir__store_doubt_index(struct weir__store *store)
     weir_lock_release(&store->lock);
 }
 
-/* Whether the segment itself says that this record is at this place. */
+/* Whether the segment itself says that this record is at this place. All of it is compared: an
+ * entry with a wrong size or sequence is one of an index that is wrong about a chunk that is
+ * right. */
 static bool is_listed(struct weir__store *store, struct weir__segment *segment,
                       const struct weir__entry *entry)
 {
@@ -129,6 +147,9 @@ static bool is_listed(struct weir__store *store, struct weir__segment *segment,
         return false;
     for (size_t i = 0; i < content.count && !is_there; i++)
         is_there = content.records[i].place.offset == entry->place.offset &&
+                   content.records[i].size == entry->size &&
+                   content.records[i].sequence == entry->sequence &&
+                   content.records[i].type == entry->type &&
                    weir__address_is_equal(&content.records[i].address, &entry->address);
     weir__segment_forget(&content);
     return is_there;

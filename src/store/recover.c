@@ -99,10 +99,20 @@ static const char *doubt(struct weir__store *store, const struct weir__store_mar
     return NULL;
 }
 
+/* Whether the file has all that the index has of it. */
+static bool is_whole(struct weir__store *store, const struct weir__segment_facts *facts)
+{
+    char name[WEIR__SEGMENT_NAME];
+    struct stat st;
+    weir__segment_name(facts->id, name);
+    return weir__sys_fstatat(store->segments_folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           st.st_size >= 0 && (uint64_t)st.st_size >= facts->size;
+}
+
 static int check_known(void *arg, const struct weir__segment_facts *facts)
 {
     struct found *found = arg;
-    if (!has_id(found, facts->id))
+    if (!has_id(found, facts->id) || !is_whole(found->store, facts))
         return -WEIR_E_CORRUPT;
     found->known++;
     if (facts->sequence_max >= found->store->writer.next_sequence)
