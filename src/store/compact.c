@@ -3,7 +3,8 @@
  * A record is moved by being written once more, with its sequence, to the active segment, by the
  * thread that writes: it does so only if the record still counts then. When all have been moved,
  * and last, the segment goes: first from the index, then its file. A crash in between leaves both,
- * and the later copy counts.
+ * and the later copy counts. A file that cannot be removed ends compaction until the store is
+ * opened again.
  *
  * What is moved of a segment: chunks that count; deletions and bad marks that count and have
  * something older to hide in another segment; touches that are what makes their chunk young. A
@@ -165,6 +166,24 @@ static int move_record(struct moves *moves, struct weir__segment *segment,
     }
 }
 
+/* Whether a file is left that the index has forgotten. */
+static bool is_stopped(struct weir__store *store)
+{
+    weir_lock_acquire(&store->lock);
+    bool is = store->compact_is_stopped;
+    weir_lock_release(&store->lock);
+    return is;
+}
+
+/* The index does not know the file any more, and the file may be there when the store is opened
+ * next: what hides its records, in other segments, has to stay until then. */
+static void stop(struct weir__store *store)
+{
+    weir_lock_acquire(&store->lock);
+    store->compact_is_stopped = true;
+    weir_lock_release(&store->lock);
+}
+
 /* Nothing of it counts any more. */
 static int remove_segment(struct weir__store *store, uint32_t id,
                           const struct weir__segment_content *content)
@@ -180,6 +199,8 @@ static int remove_segment(struct weir__store *store, uint32_t id,
         if (!error)
             error = weir__disk_sync_names(store->segments_folder);
     }
+    if (error)
+        stop(store);
     weir_counter_add(&store->counts.compacted_segments, 1);
     weir_counter_add(&store->counts.compacted_bytes, content->file_size);
     return error;
@@ -266,6 +287,8 @@ int weir__store_compact(struct weir__store *store, uint32_t percent,
     uint32_t id;
     if (store->is_read_only)
         return -WEIR_E_READ_ONLY;
+    if (is_stopped(store))
+        return -WEIR_E_IO;
     if (!choose(store, percent, &id))
         return -WEIR_E_NOT_FOUND;
     struct weir_permit permit = WEIR_PERMIT_NONE;
