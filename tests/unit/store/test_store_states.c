@@ -61,6 +61,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct history *recording;
 static char recorded_folder[HELP_PATH];
 static unsigned states_checked, states_twice, opened;
+static bool cuts_fail; /* to be made to last */
 
 /* --- noting --- */
 
@@ -90,6 +91,8 @@ static void on_change(void *arg, const struct weir__disk_note *note)
     (void)arg;
     pthread_mutex_lock(&lock);
     struct event *event = add_event(CHANGE);
+    if (cuts_fail && note->change == WEIR__DISK_CUT)
+        weir_fault_arm(WEIR_FAULT_IO, 1);
     event->change = note->change;
     event->at = note->at;
     event->length = note->length;
@@ -233,7 +236,8 @@ static void change_badly(struct weir__store *store, unsigned n, bool is_delete, 
     weir_fault_arm(WEIR_FAULT_IO, call);
     int result = is_delete ? help_delete(store, n) : help_put(store, n);
     CHECK(weir_fault_was_hit(WEIR_FAULT_IO));
-    weir_fault_arm(WEIR_FAULT_IO, 0);
+    if (!cuts_fail)
+        weir_fault_arm(WEIR_FAULT_IO, 0);
     CHECK_EQ(result, -WEIR_E_IO);
 }
 
@@ -251,6 +255,14 @@ static void live_badly(const char *folder)
         delete (store, 4 + call);
         put(store, 6 + call);
     }
+    /* What failed cannot even be cut off: nothing is answered until it can. */
+    cuts_fail = true;
+    change_badly(store, 0, true, 2);
+    note_about(ASKED, 0, IN);
+    CHECK_EQ(help_put(store, 0), -WEIR_E_IO);
+    CHECK_EQ(help_put(store, 21), -WEIR_E_IO);
+    cuts_fail = false;
+    put(store, 0);
     help_seal(store);
     note_index();
     change_badly(store, 3, true, 2);
