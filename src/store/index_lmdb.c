@@ -370,13 +370,13 @@ static int agree(struct weir__lmdb *lmdb, MDB_txn *txn, const unsigned char stor
 
 struct opening {
     struct weir__lmdb *lmdb;
+    const char *folder;
     const unsigned char *store_id;
     bool is_read_only;
 };
 
-static int open_tables(void *arg)
+static int open_tables(const struct opening *self)
 {
-    struct opening *self = arg;
     struct weir__lmdb *lmdb = self->lmdb;
     unsigned create = self->is_read_only ? 0 : MDB_CREATE;
     MDB_txn *txn;
@@ -419,6 +419,13 @@ static int open_env(struct weir__lmdb *lmdb, const char *folder, bool is_read_on
     return weir__lmdb_error(rc);
 }
 
+static int open_in(void *arg)
+{
+    struct opening *self = arg;
+    int error = open_env(self->lmdb, self->folder, self->is_read_only);
+    return error ? error : open_tables(self);
+}
+
 int weir__index_open(struct weir__index **ret_index, const char *folder,
                      const unsigned char store_id[16], bool is_read_only)
 {
@@ -427,12 +434,10 @@ int weir__index_open(struct weir__index **ret_index, const char *folder,
         return -WEIR_E_NO_MEMORY;
     lmdb->index.kind = &kind;
     weir_lock_init(&lmdb->lock, &readers_class);
-    struct opening opening = {lmdb, store_id, is_read_only};
-    int error = open_env(lmdb, folder, is_read_only);
+    struct opening opening = {lmdb, folder, store_id, is_read_only};
+    int error = weir__mapped_anywhere(&lmdb->map);
     if (!error)
-        error = weir__mapped_anywhere(&lmdb->map);
-    if (!error)
-        error = writing(lmdb, open_tables, &opening);
+        error = writing(lmdb, open_in, &opening);
     if (error) {
         free_index(&lmdb->index);
         return error;

@@ -26,13 +26,16 @@
 #include "banned.h"
 
 static const char index_name[] = "index";
+/* A full disk is no reason not to read what it holds. LMDB calls it Io at times. */
+static const char no_room[] = "the disk has no room for it, or fails: it is kept in memory";
 
 struct found {
     struct weir__store *store;
     struct weir__store_report *report;
     uint32_t *ids;
     size_t count, room;
-    size_t known; /* of these, that the index knows */
+    size_t known;      /* of these, that the index knows */
+    bool is_in_memory; /* the index */
 };
 
 /* --- which segments there are --- */
@@ -146,6 +149,13 @@ static int use_index(struct found *found)
     return dropped ? dropped : error;
 }
 
+static int index_in_memory(struct found *found)
+{
+    found->is_in_memory = true;
+    found->store->is_unclean = true; /* what is on the disk is not this one */
+    return weir__index_new(&found->store->index, SIZE_MAX / 256);
+}
+
 static int start_index(struct found *found, const struct weir__store_mark *mark)
 {
     struct weir__store *store = found->store;
@@ -156,15 +166,14 @@ static int start_index(struct found *found, const struct weir__store_mark *mark)
     found->report->index_why = why ? why : "it cannot be read, or misses segments";
     /* One that cannot be written has its place in memory. */
     if (store->is_read_only)
-        return weir__index_new(&store->index, SIZE_MAX / 256);
+        return index_in_memory(found);
     int error = weir__index_remove(store->folder, index_name);
     if (!error)
         error = open_index(store);
-    if (error != -WEIR_E_NO_SPACE)
+    if (error != -WEIR_E_NO_SPACE && error != -WEIR_E_IO)
         return error;
-    /* A full disk is no reason not to read what it holds. */
-    found->report->index_why = "there is no room for it on the disk: it is kept in memory";
-    return weir__index_new(&store->index, SIZE_MAX / 256);
+    found->report->index_why = no_room;
+    return index_in_memory(found);
 }
 
 /* --- segments --- */
@@ -268,7 +277,9 @@ static int take_in(struct found *found, uint32_t id, struct weir__disk_file *fil
     }
     if (error)
         return error;
-    if (is_newest && has_room(store, content))
+    /* What the index cannot take in, since nobody may write it, is found without it. */
+    bool is_beside = store->is_read_only && !found->is_in_memory;
+    if (is_newest && (has_room(store, content) || is_beside))
         return resume(store, id, file, content);
     struct weir__segment_facts facts = {.id = id, .size = content->end};
     error = weir__segments_add(&store->segments, &facts, -1, false);
@@ -330,6 +341,27 @@ static int read_segments(struct found *found)
     return error;
 }
 
+/* Once more, with an index in memory: the one on the disk cannot be brought up to date. */
+static int read_all_again(struct found *found)
+{
+    struct weir__store *store = found->store;
+    struct weir__store_report *report = found->report;
+    weir__index_free(store->index);
+    store->index = NULL;
+    int error = drop_known(store);
+    if (error)
+        return error;
+    /* What was made of it, to give its room back. */
+    if (!store->is_read_only)
+        (void)!weir__index_remove(store->folder, index_name);
+    found->known = 0;
+    report->torn_bytes = report->bad_records = 0;
+    report->index_was_rebuilt = true;
+    report->index_why = store->is_read_only ? "it misses segments and cannot be written" : no_room;
+    error = index_in_memory(found);
+    return error ? error : read_segments(found);
+}
+
 static void count_chunks(struct weir__store *store, struct weir__store_report *report)
 {
     struct weir__index_stats stats;
@@ -359,6 +391,10 @@ static int recover_folder(struct found *found)
     if (error)
         return weir__store_fail(error, "cannot make its index: %s", weir_error_text(error));
     error = read_segments(found);
+    /* The newest, which may have become the active one, is the last and needs no room. */
+    if (error && !found->is_in_memory && !store->active &&
+        (error == -WEIR_E_NO_SPACE || error == -WEIR_E_IO || store->is_read_only))
+        error = read_all_again(found);
     /* From here on a crash is to be seen as one. Taking the mark away needs no room. */
     if (!error && !store->is_read_only && weir__store_mark_remove(store))
         error =
