@@ -108,12 +108,18 @@ static void live(struct weir__store *store)
         put(store, n);
     delete (store, 2);
     seal(store);
+    /* A segment that goes first, with a deletion that hides what lies in another. */
+    put(store, 18);
+    delete (store, 18);
+    delete (store, 5);
+    seal(store);
+    (void)help_compact(store);
     for (unsigned n = 6; n < 10; n++)
         put(store, n);
     for (unsigned n = 0; n < 4; n++)
         delete (store, n);
     put(store, 1);
-    (void)!help_touch(store, 5);
+    (void)!help_touch(store, 4);
     seal(store);
     (void)help_compact(store);
     put(store, 10);

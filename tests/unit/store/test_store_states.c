@@ -204,6 +204,12 @@ static void live(const char *folder)
     change_many(store, 4, 8, 12, false);
     help_seal(store);
     note_index();
+    /* A segment that goes first, with a deletion that hides what lies in another. */
+    put(store, 26);
+    delete (store, 26);
+    delete (store, 12);
+    help_seal(store);
+    CHECK(help_compact(store) > 0);
     put(store, 1);
     change_many(store, 4, 4, 13, true);
     delete (store, 13);
