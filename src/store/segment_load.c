@@ -91,8 +91,6 @@ static int keep(struct scan *scan, const struct weir__entry *entry)
     content->bad_records += scan->doubtful_records;
     content->bad_bytes += scan->doubtful_bytes;
     scan->doubtful_records = scan->doubtful_bytes = 0;
-    if (entry->sequence > content->sequence_max)
-        content->sequence_max = entry->sequence;
     return 0;
 }
 
@@ -129,6 +127,9 @@ static int scan_record(struct scan *scan, const struct weir__record *record, uin
     *ret_next = next < scan->window.file_size ? next : scan->window.file_size;
     if (!is_data(record->type))
         return 0;
+    /* Whatever its bytes are: no other record is to have its number. */
+    if (record->sequence > scan->content.sequence_max)
+        scan->content.sequence_max = record->sequence;
     error = window_look(&scan->window, at, record->size, &bytes);
     if (error && error != -WEIR_E_RANGE)
         return error;
