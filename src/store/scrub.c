@@ -89,9 +89,10 @@ static bool is_due(struct weir__store *store, uint64_t *walked)
 {
     int64_t now = weir_wall_s();
     weir_lock_acquire(&store->lock);
-    uint64_t since = now > store->scrub_ended_s ? (uint64_t)(now - store->scrub_ended_s) : 0;
+    /* An end that is yet to come is one of a clock that was wrong, or of a damaged file. */
     bool is_wanted = store->scrub_wanted > *walked;
-    bool is_time = since >= store->scrub_interval_s;
+    bool is_time = store->scrub_ended_s > now || store->scrub_ended_s < 0 ||
+                   (uint64_t)(now - store->scrub_ended_s) >= store->scrub_interval_s;
     if (is_wanted || is_time)
         *walked = store->scrub_wanted;
     weir_lock_release(&store->lock);
