@@ -302,6 +302,24 @@ static int open_file(struct weir__store *store, uint32_t id, struct weir__disk_f
     return 0;
 }
 
+/* What it holds, on the disk. After a sudden end the kernel may still show what it failed to write
+ * for whoever was there before: it tells such a failure once, and keeps the page as if it were
+ * written. So what is not on its way to the disk any more is read from there. */
+static int load_anew(struct found *found, struct weir__disk_file *file, uint32_t id,
+                     struct weir__segment_content *content)
+{
+    struct weir__store *store = found->store;
+    int error = weir__segment_load(content, file->fd, id, &store->identity.key);
+    if (error || content->is_sealed || store->is_read_only || found->report->was_clean)
+        return error;
+    weir__segment_forget(content);
+    error = weir__disk_sync(file);
+    if (error)
+        return error;
+    (void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
+    return weir__segment_load(content, file->fd, id, &store->identity.key);
+}
+
 static int read_segment(struct found *found, uint32_t id)
 {
     struct weir__store *store = found->store;
@@ -310,7 +328,7 @@ static int read_segment(struct found *found, uint32_t id)
     int error = open_file(store, id, &file);
     if (error)
         return weir__store_fail(error, "cannot open segment %08x: %s", id, weir__log_reason(errno));
-    error = weir__segment_load(&content, file.fd, id, &store->identity.key);
+    error = load_anew(found, &file, id, &content);
     if (error == -WEIR_E_CORRUPT) {
         found->report->bad_segments++;
         error = store->is_read_only ? 0 : put_file_aside(store, id);
