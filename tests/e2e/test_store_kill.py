@@ -11,6 +11,7 @@ from store_lib import Model, Writer, check, seeded
 from tap import Tap
 
 ROUNDS = 500 if os.environ.get("WEIR_LONG") else 30
+LIFE = 30  # of these on one store
 
 
 def one_round(folder, model, seed, dice, number):
@@ -29,26 +30,32 @@ def one_round(folder, model, seed, dice, number):
     return check(folder, model) if number % 3 else (True, "")
 
 
+def one_life(tap, folder, seed, dice, first):
+    """Rounds on one store. How much was answered."""
+    model, last = Model(), min(first + LIFE, ROUNDS)
+    for number in range(first, last):
+        is_good, why = one_round(folder, model, seed, dice, number)
+        if not is_good:
+            break
+    tap.tell(is_good, f"sudden ends {first + 1} to {last}", f"round {number} of seed {seed}: {why}")
+    if is_good:
+        is_good, why = check(folder, model)
+        tap.tell(is_good, "all is there at the end", why)
+    print(f"# {model.answered} answers about {len(model.may)} chunks")
+    return model.answered
+
+
 def main():
     tap = Tap()
     seed, dice = seeded()
     work = tempfile.mkdtemp(prefix="weir-store-kill-", dir="/dev/shm")
-    folder = os.path.join(work, "store")
-    model = Model()
+    answered = 0
     try:
-        bad = 0
-        for number in range(ROUNDS):
-            is_good, why = one_round(folder, model, seed, dice, number)
-            bad += not is_good
-            if not is_good:
-                print("\n".join("# " + line for line in f"round {number}: {why}".splitlines()))
-            if bad:
-                break
-        tap.tell(bad == 0, f"{ROUNDS} sudden ends", f"round {number} of seed {seed}")
-        is_good, why = check(folder, model)
-        tap.tell(is_good, "all is there at the end", why)
-        tap.tell(model.answered > 20 * ROUNDS, "much was acknowledged", str(model.answered))
-        print(f"# {model.answered} answers about {len(model.may)} chunks")
+        for first in range(0, ROUNDS, LIFE):
+            folder = os.path.join(work, "store")
+            answered += one_life(tap, folder, seed, dice, first)
+            shutil.rmtree(folder)
+        tap.tell(answered > 20 * ROUNDS, "much was acknowledged", str(answered))
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return tap.end()
