@@ -741,9 +741,16 @@ static void check_history(struct disk *disk, const struct history *history)
     }
 }
 
+static void history_free(struct history *history)
+{
+    for (size_t i = 0; i < history->count; i++)
+        free(history->events[i].bytes);
+    history->count = 0;
+}
+
 static void record(struct history *history, const char *folder, void (*fn)(const char *))
 {
-    history->count = 0;
+    history_free(history);
     recording = history;
     snprintf(recorded_folder, sizeof(recorded_folder), "%s", folder);
     weir__disk_watch(on_change, NULL);
@@ -803,8 +810,7 @@ static void die_and_go_on(const struct disk *before)
     disk_fini(&after);
     while (shots_count > shots_before)
         free(shots[--shots_count].bytes);
-    for (size_t i = 0; i < second.count; i++)
-        free(second.events[i].bytes);
+    history_free(&second);
 }
 
 TEST(a_process_dies_and_then_power_fails)
