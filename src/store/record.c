@@ -87,7 +87,12 @@ static bool is_size_right(enum weir__record_type type, uint32_t size)
 {
     if (size < WEIR__RECORD_HEAD || (is_head_alone(type) && size != WEIR__RECORD_HEAD))
         return false;
-    return type != WEIR__RECORD_CHUNK || size - WEIR__RECORD_HEAD <= WEIR__CHUNK_MAX;
+    uint32_t length = size - WEIR__RECORD_HEAD;
+    if (type == WEIR__RECORD_BEGIN)
+        return length == WEIR__IDENTITY_SIZE;
+    if (type == WEIR__RECORD_FOOTER)
+        return length % WEIR__ENTRY_SIZE == 0 && length / WEIR__ENTRY_SIZE <= WEIR__SEGMENT_COUNT;
+    return length <= WEIR__CHUNK_MAX;
 }
 
 int weir__record_decode(struct weir__record *ret_record,
