@@ -17,7 +17,8 @@
 #include "disk.h"
 #include "record.h"
 
-#define WEIR__SEGMENT_MAX (UINT64_C(1) << 30)
+/* The largest that the options allow, and a footer behind it. */
+#define WEIR__SEGMENT_MAX ((UINT64_C(1) << 30) + (UINT64_C(4) << 20))
 
 struct weir__segment_content {
     struct weir__entry *records; /* in the order of their places */
