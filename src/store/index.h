@@ -15,7 +15,7 @@
  * - A file that was damaged can make a lookup fail (Io) or tell nonsense, but a hit says which
  *   record it means, and whoever follows it checks the head of that record.
  *
- * Any number of threads look up; one applies and drops.
+ * Any number of threads look up; one applies, and one drops.
  *
  * Ownership: the index belongs to whoever opened it; entries are copied.
  */

@@ -28,8 +28,11 @@ struct memory {
     struct weir_lock lock;    /* guards what follows */
     struct weir__map live;
     struct weir__map dead; /* size: how many records */
+    uint64_t dead_count;   /* records */
     struct weir__segment_facts *facts;
     size_t facts_count, facts_room;
+    struct weir__segment_facts *told; /* a copy, of who applies alone */
+    size_t told_room;
 };
 
 static struct memory *of(struct weir__index *index)
@@ -67,6 +70,7 @@ static void bury(struct memory *memory, const struct weir__entry *entry)
     if (!weir__map_get(&memory->dead, &entry->address, &count))
         count.size = 0;
     count.size++;
+    memory->dead_count++;
     weir__map_set(&memory->dead, &count);
 }
 
@@ -75,6 +79,7 @@ static void unbury(struct memory *memory, const struct weir__address *address)
     struct weir__entry count;
     if (!weir__map_get(&memory->dead, address, &count))
         return;
+    memory->dead_count--;
     if (--count.size > 0)
         weir__map_set(&memory->dead, &count);
     else
@@ -105,20 +110,30 @@ static void apply_one(struct memory *memory, const struct weir__entry *record)
     }
 }
 
+/* Room for one more. */
+static int grow(struct weir__segment_facts **facts, size_t *room, size_t count)
+{
+    if (count < *room)
+        return 0;
+    size_t larger = *room ? 2 * *room : 16;
+    void *fresh = weir__base_realloc(*facts, larger, sizeof(**facts));
+    if (!fresh)
+        return -WEIR_E_NO_MEMORY;
+    *facts = fresh;
+    *room = larger;
+    return 0;
+}
+
 static int make_room(struct memory *memory, size_t count)
 {
     int error = weir__map_reserve(&memory->live, count);
     if (!error)
         error = weir__map_reserve(&memory->dead, count);
-    if (error || memory->facts_count < memory->facts_room)
-        return error;
-    size_t room = memory->facts_room ? 2 * memory->facts_room : 16;
-    struct weir__segment_facts *facts = weir__base_realloc(memory->facts, room, sizeof(*facts));
-    if (!facts)
-        return -WEIR_E_NO_MEMORY;
-    memory->facts = facts;
-    memory->facts_room = room;
-    return 0;
+    if (!error)
+        error = grow(&memory->facts, &memory->facts_room, memory->facts_count);
+    if (!error)
+        error = grow(&memory->told, &memory->told_room, memory->facts_count);
+    return error;
 }
 
 static int apply(struct weir__index *index, const struct weir__segment_facts *facts,
@@ -128,7 +143,7 @@ static int apply(struct weir__index *index, const struct weir__segment_facts *fa
     struct memory *memory = of(index);
     weir_lock_acquire(&memory->lock);
     int error = facts_of(memory, facts->id) ? -WEIR_E_EXISTS : make_room(memory, count);
-    size_t all = memory->facts_count;
+    size_t all = 0;
     if (!error) {
         struct weir__segment_facts *own = &memory->facts[memory->facts_count++];
         *own = (struct weir__segment_facts){.id = facts->id,
@@ -142,11 +157,12 @@ static int apply(struct weir__index *index, const struct weir__segment_facts *fa
                 own->sequence_max = records[i].sequence;
             apply_one(memory, &records[i]);
         }
+        memcpy(memory->told, memory->facts, all * sizeof(*memory->told));
     }
     weir_lock_release(&memory->lock);
-    /* One thread changes the facts, and it is this one. */
-    for (size_t i = 0; !error && i < all; i++)
-        changed(arg, &memory->facts[i]);
+    /* A segment may be dropped meanwhile, so it is the copy that is told. */
+    for (size_t i = 0; i < all; i++)
+        changed(arg, &memory->told[i]);
     return error == -WEIR_E_EXISTS ? 0 : error;
 }
 
@@ -284,7 +300,7 @@ static int read_stats(struct weir__index *index, struct weir__index_stats *ret_s
     weir_lock_acquire(&memory->lock);
     *ret_stats = (struct weir__index_stats){
         .entries = weir__map_count(&memory->live),
-        .dead = weir__map_count(&memory->dead),
+        .dead = memory->dead_count,
         .bytes = (memory->live._room + memory->dead._room) * sizeof(struct weir__entry),
     };
     weir_lock_release(&memory->lock);
@@ -297,6 +313,7 @@ static void free_index(struct weir__index *index)
     weir__map_fini(&memory->live);
     weir__map_fini(&memory->dead);
     weir__base_free(memory->facts);
+    weir__base_free(memory->told);
     weir_lock_fini(&memory->lock);
     weir__base_free(memory);
 }
