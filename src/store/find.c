@@ -186,7 +186,7 @@ static int get(struct weir__store *store, struct weir__store_reader *reader,
             weir__store_quarantine(store, &entry, "its bytes are not those of its address");
         return error;
     }
-    weir__hot_add(&store->hot, &entry, epoch);
+    weir__hot_add(&store->hot, &entry, with_bytes, epoch);
     fill_in(ret_chunk, &entry, segment, with_bytes);
     return 0;
 }
@@ -196,12 +196,17 @@ int weir__store_get_now(struct weir__store *store, const struct weir__address *a
 {
     struct weir__segment *segment;
     struct weir__entry entry;
+    bool is_verified;
     enum weir__store_verify verify = policy_of(store);
-    if (verify == WEIR__STORE_VERIFY_ALWAYS || !weir__hot_get(&store->hot, address, &entry))
+    if (verify == WEIR__STORE_VERIFY_ALWAYS ||
+        !weir__hot_get(&store->hot, address, &entry, &is_verified))
+        return -WEIR_E_BUSY;
+    /* Read before the policy was changed. */
+    if (verify == WEIR__STORE_VERIFY_FIRST && !is_verified)
         return -WEIR_E_BUSY;
     if (weir__segments_pin_open(&store->segments, entry.place.segment, &segment))
         return -WEIR_E_BUSY;
-    fill_in(ret_chunk, &entry, segment, verify == WEIR__STORE_VERIFY_FIRST);
+    fill_in(ret_chunk, &entry, segment, is_verified);
     return 0;
 }
 

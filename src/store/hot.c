@@ -60,7 +60,7 @@ static struct weir__hot_place *find(struct weir__hot *hot, size_t set,
 }
 
 bool weir__hot_get(struct weir__hot *hot, const struct weir__address *address,
-                   struct weir__entry *ret_entry)
+                   struct weir__entry *ret_entry, bool *ret_is_verified)
 {
     size_t set = set_of(hot, address);
     struct weir__hot_stripe *stripe = stripe_of(hot, set);
@@ -69,6 +69,7 @@ bool weir__hot_get(struct weir__hot *hot, const struct weir__address *address,
     if (place) {
         place->was_asked = true;
         *ret_entry = place->entry;
+        *ret_is_verified = place->is_verified;
         stripe->hits++;
     }
     weir_lock_release(&stripe->lock);
@@ -99,7 +100,8 @@ static struct weir__hot_place *make_place(struct weir__hot *hot, size_t set)
     return found ? found : places;
 }
 
-void weir__hot_add(struct weir__hot *hot, const struct weir__entry *entry, uint64_t epoch)
+void weir__hot_add(struct weir__hot *hot, const struct weir__entry *entry, bool is_verified,
+                   uint64_t epoch)
 {
     size_t set = set_of(hot, &entry->address);
     struct weir__hot_stripe *stripe = stripe_of(hot, set);
@@ -108,7 +110,7 @@ void weir__hot_add(struct weir__hot *hot, const struct weir__entry *entry, uint6
         struct weir__hot_place *place = find(hot, set, &entry->address);
         if (!place)
             place = make_place(hot, set);
-        *place = (struct weir__hot_place){.entry = *entry};
+        *place = (struct weir__hot_place){.entry = *entry, .is_verified = is_verified};
     }
     weir_lock_release(&stripe->lock);
 }

@@ -1,4 +1,4 @@
-/* hot.h - chunks that were read and verified not long ago, with their places.
+/* hot.h - chunks that were read not long ago, with their places, and whether they were verified.
  *
  * A set of eight for each group of addresses; a newcomer takes the place of one that was not asked
  * for since the last look for a place. So memory is fixed, and a lookup is one short lock.
@@ -22,6 +22,7 @@
 
 struct weir__hot_place {
     struct weir__entry entry; /* type 0: free */
+    bool is_verified;         /* by its bytes; otherwise only its head was looked at */
     bool was_asked;
 };
 
@@ -43,9 +44,10 @@ WEIR_MUST_USE int weir__hot_init(struct weir__hot *hot, size_t entries);
 void weir__hot_fini(struct weir__hot *hot);
 
 bool weir__hot_get(struct weir__hot *hot, const struct weir__address *address,
-                   struct weir__entry *ret_entry);
+                   struct weir__entry *ret_entry, bool *ret_is_verified);
 uint64_t weir__hot_epoch(struct weir__hot *hot, const struct weir__address *address);
-void weir__hot_add(struct weir__hot *hot, const struct weir__entry *entry, uint64_t epoch);
+void weir__hot_add(struct weir__hot *hot, const struct weir__entry *entry, bool is_verified,
+                   uint64_t epoch);
 void weir__hot_forget(struct weir__hot *hot, const struct weir__address *address);
 uint64_t weir__hot_hits(struct weir__hot *hot);
 
