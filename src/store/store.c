@@ -46,7 +46,8 @@ static int fill_in(struct weir__store_options *options)
                                 WEIR__STORE_SEGMENT_LEAST, WEIR__STORE_SEGMENT_MOST);
     if (o->pending_bytes < 2 * WEIR__CHUNK_MAX || o->pending_bytes > WEIR_BUDGET_MAX)
         return weir__store_fail(-WEIR_E_INVALID, "what waits to be written has 2 MiB at least");
-    if (o->compact_percent > 100 || o->hot_entries > (1u << 28))
+    if (o->compact_percent > 100 || o->hot_entries > (1u << 28) ||
+        (unsigned)o->verify > WEIR__STORE_VERIFY_SCRUB)
         return weir__store_fail(-WEIR_E_INVALID, "a number is out of bounds");
     if (!o->folder && o->memory_max < 2 * (uint64_t)o->segment_bytes)
         return weir__store_fail(-WEIR_E_INVALID, "a store in memory has two segments at least");
@@ -64,9 +65,12 @@ static int set_rate(struct weir_rate *rate, const char *name, uint64_t per_s, bo
 
 int weir__store_update(struct weir__store *store, const struct weir__store_options *options)
 {
-    struct weir__store_options fresh = *options;
-    fresh.folder = store->options.folder;
-    fresh.memory_max = store->options.memory_max;
+    struct weir__store_options fresh = store->options;
+    fresh.verify = options->verify;
+    fresh.compact_percent = options->compact_percent;
+    fresh.compact_per_s = options->compact_per_s;
+    fresh.scrub_per_s = options->scrub_per_s;
+    fresh.scrub_interval_s = options->scrub_interval_s;
     int error = fill_in(&fresh);
     if (!error)
         error = set_rate(&store->compact_rate, NULL, fresh.compact_per_s, false);
