@@ -435,34 +435,40 @@ static void end_run(struct weir__store *store, struct weir_crew_self *self,
     weir__map_clear(&store->writer.batch);
 }
 
-/* Of a store in memory: for another segment. */
-static bool has_memory(struct weir__store *store)
+/* Of a store in memory: for another segment. What makes it fuller leaves one for what makes room:
+ * deletions, and what is moved out of segments with many of them. */
+static bool has_memory(struct weir__store *store, const struct weir__store_write *write)
 {
     struct weir__segments_stats stats;
     if (store->segments_folder >= 0)
         return true;
+    bool makes_room = write->_kind != WEIR__WRITE_PLAIN || write->action == WEIR__STORE_DELETE;
     weir__segments_read(&store->segments, &stats);
-    return (stats.count + 1) * store->options.segment_bytes <= store->options.memory_max;
+    return (stats.count + (makes_room ? 1 : 2)) * store->options.segment_bytes <=
+           store->options.memory_max;
+}
+
+static bool has_room(struct weir__store *store, const struct weir__store_run *run, uint32_t size)
+{
+    return (uint64_t)run->end + PAGE + weir__record_span(size) <= store->options.segment_bytes &&
+           store->active->count + run->count < WEIR__SEGMENT_COUNT;
 }
 
 /* An active segment with room for the write, the run before it ended if it must be. */
 static int find_room(struct weir__store *store, struct weir_crew_self *self,
-                     struct weir__store_run *run, uint32_t size)
+                     struct weir__store_run *run, const struct weir__store_write *write)
 {
     struct weir__writer *writer = &store->writer;
-    uint64_t end = (uint64_t)run->end + PAGE + weir__record_span(size);
-    int error = 0;
     if (writer->file.fd < 0 && store->active)
         return -WEIR_E_CANCELED; /* it was to be abandoned when the store was closed */
-    if (writer->file.fd >= 0 && (end > store->options.segment_bytes ||
-                                 store->active->count + run->count >= WEIR__SEGMENT_COUNT)) {
+    bool is_full = writer->file.fd < 0 || !has_room(store, run, WEIR__RECORD_HEAD + write->length);
+    int error = is_full && !has_memory(store, write) ? -WEIR_E_NO_SPACE : 0;
+    if (!error && is_full) {
         end_run(store, self, run);
         error = seal(store, self);
     }
     if (!error && writer->file.fd < 0) {
-        if (run->count > 0 || run->idle_count > 0)
-            end_run(store, self, run);
-        error = has_memory(store) ? settle(writer) : -WEIR_E_NO_SPACE;
+        error = settle(writer);
         if (!error)
             error = weir__store_begin_segment(store);
         run->end = writer->end;
@@ -490,7 +496,7 @@ static void take_write(struct weir__store *store, struct weir_crew_self *self,
     result = judge(store, write, &known);
     if (result == 0) {
         size_t count = run->count;
-        result = find_room(store, self, run, WEIR__RECORD_HEAD + write->length);
+        result = find_room(store, self, run, write);
         if (result == -WEIR_E_NOT_FOUND)
             result = -WEIR_E_IO; /* the folder of the segments is gone, not the chunk */
         /* What it was judged by may have failed with the run that was ended. */

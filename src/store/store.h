@@ -59,7 +59,8 @@ enum weir__store_verify {
 /* A zero stands for the default. */
 struct weir__store_options {
     const char *folder;     /* NULL: in memory, and nothing of it touches a disk */
-    uint64_t memory_max;    /* bytes of segments in memory; NoSpace beyond */
+    uint64_t memory_max;    /* bytes of segments in memory; NoSpace beyond. The last segment of
+                             * these is for deletions and compaction */
     bool is_read_only;      /* asked for; otherwise as the folder allows */
     bool is_offline;        /* for tools: no thread but the one that writes */
     uint32_t segment_bytes; /* when a segment is sealed */
