@@ -81,7 +81,7 @@ static void remember(struct weir__store *store)
     weir_lock_release(&store->lock);
     weir_counter_add(&store->counts.scrub_walks, 1);
     /* Lost, it is walked once more. */
-    if (store->folder >= 0)
+    if (store->folder >= 0 && !store->is_read_only)
         (void)!weir__disk_replace(store->folder, file_name, &now, sizeof(now));
 }
 
