@@ -2,9 +2,8 @@
  *
  * A record is moved by being written once more, with its sequence, to the active segment, by the
  * thread that writes: it does so only if the record still counts then. When all have been moved,
- * and last, the segment goes: first from the index, then its file. A crash in between leaves both,
- * and the later copy counts. A file that cannot be removed ends compaction until the store is
- * opened again.
+ * and last, the segment goes: first its file, then from the index, which is made anew after a crash
+ * in between.
  *
  * What is moved of a segment: chunks that count; deletions and bad marks that count and have
  * something older to hide in another segment; touches that are what makes their chunk young. A
@@ -166,41 +165,26 @@ static int move_record(struct moves *moves, struct weir__segment *segment,
     }
 }
 
-/* Whether a file is left that the index has forgotten. */
-static bool is_stopped(struct weir__store *store)
-{
-    weir_lock_acquire(&store->lock);
-    bool is = store->compact_is_stopped;
-    weir_lock_release(&store->lock);
-    return is;
-}
-
-/* The index does not know the file any more, and the file may be there when the store is opened
- * next: what hides its records, in other segments, has to stay until then. */
-static void stop(struct weir__store *store)
-{
-    weir_lock_acquire(&store->lock);
-    store->compact_is_stopped = true;
-    weir_lock_release(&store->lock);
-}
-
-/* Nothing of it counts any more. */
+/* Nothing of it counts any more. The index forgets its dead only when they are gone for good: a
+ * deletion that hides them goes when the index says that there is nothing to hide. */
 static int remove_segment(struct weir__store *store, uint32_t id,
                           const struct weir__segment_content *content)
 {
     char name[WEIR__SEGMENT_NAME];
-    int error = weir__index_drop(store->index, id, content->records, content->count);
-    if (error)
-        return error;
-    (void)!weir__segments_remove(&store->segments, id);
+    int error = 0;
     weir__segment_name(id, name);
     if (store->segments_folder >= 0) {
         error = weir__disk_remove(store->segments_folder, name);
-        if (!error)
-            error = weir__disk_sync_names(store->segments_folder);
+        if (error)
+            return error;
+        error = weir__disk_sync_names(store->segments_folder);
     }
+    if (!error)
+        error = weir__index_drop(store->index, id, content->records, content->count);
+    /* It knows a segment that is not there, or may come back. */
     if (error)
-        stop(store);
+        weir__store_doubt_index(store);
+    (void)!weir__segments_remove(&store->segments, id);
     weir_counter_add(&store->counts.compacted_segments, 1);
     weir_counter_add(&store->counts.compacted_bytes, content->file_size);
     return error;
@@ -287,8 +271,6 @@ int weir__store_compact(struct weir__store *store, uint32_t percent,
     uint32_t id;
     if (store->is_read_only)
         return -WEIR_E_READ_ONLY;
-    if (is_stopped(store))
-        return -WEIR_E_IO;
     if (!choose(store, percent, &id))
         return -WEIR_E_NOT_FOUND;
     struct weir_permit permit = WEIR_PERMIT_NONE;

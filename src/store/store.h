@@ -193,8 +193,7 @@ WEIR_MUST_USE int weir__store_walk(struct weir__store *store, const struct weir_
 /* --- upkeep --- */
 
 /* One step of compaction: the segment with most dead bytes, if they are percent or more of it (0:
- * any). 0: one was compacted; NotFound: there is none; Io: one could not be removed, and none is
- * until the store is opened again. Waits. */
+ * any). 0: one was compacted; NotFound: there is none. Waits. */
 WEIR_MUST_USE int weir__store_compact(struct weir__store *store, uint32_t percent,
                                       const struct weir_deadline *deadline);
 /* Looks for another good record of a chunk that was found damaged, and puts it again. 0: it is good

@@ -91,7 +91,7 @@ struct weir__store {
     struct weir__tail *active;
     struct weir__tail *waiting[WEIR__STORE_TAILS]; /* for the index, oldest first */
     size_t waiting_count;
-    bool is_full, is_failing, index_is_failing, index_is_broken, compact_is_stopped;
+    bool is_full, is_failing, index_is_failing, index_is_broken;
     bool is_unclean; /* something went wrong: the index is not to be trusted next time */
     enum weir__store_verify verify;
     uint32_t compact_percent;
