@@ -9,6 +9,8 @@
  *   quarantine.c  what becomes of damaged ones
  *   compact.c     the thread that moves the living out of segments with many dead
  *   scrub.c       the thread that walks through all
+ *   store_check.c a walk by hand, which trusts nothing
+ *   upkeep.c      counting and compacting by hand
  *
  * Way of a write: submit() -> queue `writes` -> commit thread: written and synced with all that
  * waits -> into the active tail -> done(). When the segment is full: footer, another segment, and

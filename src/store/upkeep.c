@@ -1,0 +1,159 @@
+/* upkeep.c - a store counted and compacted by hand; see store_check.h. */
+#include "store_check.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "store_part.h"
+#include "sys.h"
+
+#include "banned.h"
+
+static const char quarantine_name[] = "quarantine";
+static const char scrub_name[] = "scrub";
+
+/* --- counting --- */
+
+struct sum {
+    int folder;
+    uint64_t files, bytes;
+};
+
+static int add_segment(void *arg, const char *name)
+{
+    struct sum *sum = arg;
+    struct stat st;
+    if (weir__segment_id(name) == 0)
+        return 0;
+    if (weir__sys_fstatat(sum->folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? 0 : weir_error_from_errno(errno);
+    sum->files++;
+    sum->bytes += (uint64_t)st.st_size;
+    return 0;
+}
+
+static int add_file(void *arg, const char *name)
+{
+    struct sum *sum = arg;
+    (void)name;
+    sum->files++;
+    return 0;
+}
+
+static int sum_segments(struct weir__store *store, uint64_t *ret_bytes)
+{
+    struct sum sum = {.folder = store->segments_folder};
+    int error = weir__disk_each(sum.folder, add_segment, &sum);
+    if (!error)
+        *ret_bytes = sum.bytes;
+    return error;
+}
+
+static int count_quarantine(struct weir__store *store, uint64_t *ret_files)
+{
+    struct sum sum = {.files = 0};
+    int fd =
+        weir__sys_openat(store->folder, quarantine_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (fd < 0 && errno != ENOENT)
+        return weir_error_from_errno(errno);
+    int error = fd < 0 ? 0 : weir__disk_each(fd, add_file, &sum);
+    weir__sys_close(fd);
+    if (!error)
+        *ret_files = sum.files;
+    return error;
+}
+
+static int take_chunk(void *arg, const struct weir__address *address, uint32_t length,
+                      uint32_t time_s)
+{
+    struct weir__census *census = arg;
+    (void)address;
+    if (census->chunks == 0 || length < census->length_min)
+        census->length_min = length;
+    if (length > census->length_max)
+        census->length_max = length;
+    if (census->chunks == 0 || time_s < census->time_min_s)
+        census->time_min_s = time_s;
+    if (time_s > census->time_max_s)
+        census->time_max_s = time_s;
+    census->chunks++;
+    census->chunk_bytes += length;
+    return 0;
+}
+
+static int take_deletion(void *arg, const struct weir__entry *entry)
+{
+    struct weir__census *census = arg;
+    census->deletions += entry->type != WEIR__RECORD_CHUNK;
+    return 0;
+}
+
+int weir__store_census(struct weir__store *store, struct weir__census *ret_census)
+{
+    struct weir__census census = {0};
+    int64_t ended;
+    size_t length;
+    int error = weir__store_walk(store, NULL, take_chunk, &census);
+    if (!error)
+        error = weir__index_walk(store->index, NULL, take_deletion, &census);
+    if (!error)
+        error = sum_segments(store, &census.file_bytes);
+    if (!error)
+        error = count_quarantine(store, &census.quarantined);
+    if (weir__disk_read(store->folder, scrub_name, &ended, sizeof(ended), &length) == 0 &&
+        length == sizeof(ended))
+        census.scrub_ended_s = ended;
+    if (!error)
+        *ret_census = census;
+    return error;
+}
+
+/* --- compacting --- */
+
+static uint64_t count_candidates(struct weir__store *store, uint32_t percent)
+{
+    struct weir__segment_facts facts;
+    uint64_t count = 0;
+    for (uint32_t id = 0; weir__segments_next(&store->segments, id, &facts); id = facts.id)
+        count += facts.dead > 0 && facts.dead * 100 >= facts.bytes * percent;
+    return count;
+}
+
+/* The newest segment says what is dead in the others: only sealed ones are in the index. */
+static int settle(struct weir__store *store, const struct weir_deadline *deadline)
+{
+    struct weir_permit all = WEIR_PERMIT_NONE;
+    int error = weir__store_seal(store, deadline);
+    if (!error)
+        error = weir_budget_acquire(&store->unindexed, WEIR__STORE_TAILS, &all, deadline);
+    weir_permit_release(&all);
+    return error;
+}
+
+int weir__store_compact_all(struct weir__store *store, uint32_t percent,
+                            const struct weir__check_hooks *hooks,
+                            const struct weir_deadline *deadline,
+                            struct weir__compacted *ret_compacted)
+{
+    struct weir__compacted compacted = {0};
+    int error = sum_segments(store, &compacted.bytes_before);
+    if (!error)
+        error = settle(store, deadline);
+    uint64_t total = error ? 0 : count_candidates(store, percent);
+    while (!error) {
+        if (compacted.segments > total)
+            total = compacted.segments;
+        if (hooks->progress)
+            error = hooks->progress(hooks->arg, compacted.segments, total);
+        if (!error)
+            error = weir__store_compact(store, percent, deadline);
+        compacted.segments += error == 0;
+    }
+    if (error == -WEIR_E_NOT_FOUND)
+        error = sum_segments(store, &compacted.bytes_after);
+    if (!error)
+        *ret_compacted = compacted;
+    return error;
+}
