@@ -20,6 +20,7 @@
     X(rules, "show, test and check the rules of weir scan")                                        \
     X(scan, "find leaked secrets in files, archives and git histories")                            \
     X(storage, "serve chunks of bytes over HTTP, stored durably under their addresses")            \
+    X(store, "check, compact or count a store of chunks")                                          \
     X(token, "make, narrow and inspect capabilities, and rotate their keys")                       \
     X(version, "print the version")
 
