@@ -474,7 +474,7 @@ static int find_room(struct weir__store *store, struct weir_crew_self *self,
         run->end = writer->end;
     }
     if (!error)
-        error = weir__tail_reserve(store->active, run->count + 1);
+        error = weir__tail_reserve(store->active, run->count + 1, &store->lock);
     return error;
 }
 

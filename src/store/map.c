@@ -49,23 +49,9 @@ static size_t find(const struct weir__map *map, const struct weir__address *addr
     return at;
 }
 
-static int grow(struct weir__map *map, size_t room)
+int weir__map_larger(const struct weir__map *map, size_t more, struct weir__map *ret_larger)
 {
     struct weir__map larger = *map;
-    larger._room = room;
-    larger._places = weir__base_alloc(room, sizeof(*larger._places));
-    if (!larger._places)
-        return -WEIR_E_NO_MEMORY;
-    for (size_t i = 0; i < map->_room; i++)
-        if (map->_places[i].type)
-            larger._places[find(&larger, &map->_places[i].address)] = map->_places[i];
-    weir__base_free(map->_places);
-    *map = larger;
-    return 0;
-}
-
-int weir__map_reserve(struct weir__map *map, size_t more)
-{
     size_t wanted, room = map->_room ? map->_room : ROOM_MIN;
     if (more > map->_count_max || map->_count > map->_count_max - more)
         return -WEIR_E_OVERFLOW;
@@ -73,7 +59,38 @@ int weir__map_reserve(struct weir__map *map, size_t more)
     /* Three quarters full at most: runs stay short. */
     while (room / 4 * 3 < wanted)
         room *= 2;
-    return room == map->_room ? 0 : grow(map, room);
+    larger._places = NULL;
+    if (room != map->_room) {
+        larger._room = room;
+        larger._places = weir__base_alloc(room, sizeof(*larger._places));
+        if (!larger._places)
+            return -WEIR_E_NO_MEMORY;
+        for (size_t i = 0; i < map->_room; i++)
+            if (map->_places[i].type)
+                larger._places[find(&larger, &map->_places[i].address)] = map->_places[i];
+    }
+    *ret_larger = larger;
+    return 0;
+}
+
+void weir__map_swap(struct weir__map *map, struct weir__map *larger)
+{
+    struct weir__map before = *map;
+    if (!larger->_places)
+        return;
+    *map = *larger;
+    *larger = before;
+}
+
+int weir__map_reserve(struct weir__map *map, size_t more)
+{
+    struct weir__map larger;
+    int error = weir__map_larger(map, more, &larger);
+    if (error)
+        return error;
+    weir__map_swap(map, &larger);
+    weir__map_fini(&larger);
+    return 0;
 }
 
 void weir__map_set(struct weir__map *map, const struct weir__entry *entry)

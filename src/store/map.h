@@ -9,7 +9,8 @@
  * none.
  *
  * Not for two threads at once; whoever shares one has a lock around it. A call takes memory only in
- * weir__map_reserve(), so that the others can be made where nothing may fail.
+ * weir__map_reserve() and weir__map_larger(), so that the others can be made where nothing may
+ * fail.
  *
  * Ownership: entries are copied in and out.
  */
@@ -33,6 +34,13 @@ void weir__map_fini(struct weir__map *map);
 
 /* Room for so many more, so that setting them cannot fail. Overflow, NoMemory. */
 WEIR_MUST_USE int weir__map_reserve(struct weir__map *map, size_t more);
+
+/* The same in two steps, for the one thread that changes a map which others read under a lock: a
+ * larger copy is made without it (nothing, if there is room), and takes the map's place under it.
+ * What is left is given back by weir__map_fini(). */
+WEIR_MUST_USE int weir__map_larger(const struct weir__map *map, size_t more,
+                                   struct weir__map *ret_larger);
+void weir__map_swap(struct weir__map *map, struct weir__map *larger);
 
 /* In place of what is there under this address. Asserts that there is room. */
 void weir__map_set(struct weir__map *map, const struct weir__entry *entry);

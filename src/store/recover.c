@@ -211,7 +211,7 @@ static int resume(struct weir__store *store, uint32_t id, struct weir__disk_file
     struct weir__tail *tail;
     int fd, error = weir__tail_new(&tail, id);
     if (!error)
-        error = weir__tail_reserve(tail, content->count);
+        error = weir__tail_reserve(tail, content->count, NULL);
     for (size_t i = 0; !error && i < content->count; i++) {
         const struct weir__entry *record = &content->records[i];
         struct weir__entry known = *record;

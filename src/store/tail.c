@@ -29,11 +29,26 @@ void weir__tail_free(struct weir__tail *tail)
     weir__base_free(tail);
 }
 
-int weir__tail_reserve(struct weir__tail *tail, size_t more)
+static int reserve_meaning(struct weir__tail *tail, size_t more, struct weir_lock *lock)
+{
+    struct weir__map larger;
+    int error = weir__map_larger(&tail->_meaning, more, &larger);
+    if (error)
+        return error;
+    if (lock)
+        weir_lock_acquire(lock);
+    weir__map_swap(&tail->_meaning, &larger);
+    if (lock)
+        weir_lock_release(lock);
+    weir__map_fini(&larger);
+    return 0;
+}
+
+int weir__tail_reserve(struct weir__tail *tail, size_t more, struct weir_lock *lock)
 {
     if (more > WEIR__SEGMENT_COUNT - tail->count)
         return -WEIR_E_OVERFLOW;
-    int error = weir__map_reserve(&tail->_meaning, more);
+    int error = reserve_meaning(tail, more, lock);
     if (error || tail->count + more <= tail->_room)
         return error;
     size_t room = tail->_room ? tail->_room : 256;

@@ -4,7 +4,8 @@
  * in their order, for the footer and for the index, and by address what they mean. A record that
  * touches a chunk means that chunk with a newer time, wherever it lies.
  *
- * Not for two threads at once.
+ * One thread changes it, and reads its records; others may read what addresses mean, under a lock
+ * that the one has around weir__tail_add() as well.
  *
  * Ownership: a tail belongs to whoever made it.
  */
@@ -12,6 +13,7 @@
 #define WEIR_STORE_TAIL_H
 
 #include <weir/budget.h>
+#include <weir/lock.h>
 
 #include "map.h"
 
@@ -29,8 +31,9 @@ struct weir__tail {
 WEIR_MUST_USE int weir__tail_new(struct weir__tail **ret_tail, uint32_t segment);
 void weir__tail_free(struct weir__tail *tail);
 
-/* Room for so many more records. Overflow, NoMemory. */
-WEIR_MUST_USE int weir__tail_reserve(struct weir__tail *tail, size_t more);
+/* Room for so many more records. Overflow, NoMemory. lock: the one under which others read what
+ * addresses mean, which must not be held; NULL: nobody does. */
+WEIR_MUST_USE int weir__tail_reserve(struct weir__tail *tail, size_t more, struct weir_lock *lock);
 /* A record, and what its address means from now on: mostly itself. Asserts that there is room. */
 void weir__tail_add(struct weir__tail *tail, const struct weir__entry *record,
                     const struct weir__entry *meaning);

@@ -25,7 +25,7 @@ TEST(order_and_meaning)
     CHECK_EQ(weir__tail_new(&tail, 3), 0);
     CHECK_EQ(tail->segment, 3);
     CHECK(!weir__tail_get(tail, &none, &got));
-    CHECK_EQ(weir__tail_reserve(tail, 4), 0);
+    CHECK_EQ(weir__tail_reserve(tail, 4, NULL), 0);
     weir__tail_add(tail, &put, &put);
     weir__tail_add(tail, &other, &other);
     weir__tail_add(tail, &touch, &touched);
@@ -50,14 +50,14 @@ TEST(as_many_as_a_segment_has)
 {
     struct weir__tail *tail;
     CHECK_EQ(weir__tail_new(&tail, 1), 0);
-    CHECK_EQ(weir__tail_reserve(tail, WEIR__SEGMENT_COUNT + 1), -WEIR_E_OVERFLOW);
+    CHECK_EQ(weir__tail_reserve(tail, WEIR__SEGMENT_COUNT + 1, NULL), -WEIR_E_OVERFLOW);
     for (uint64_t i = 0; i < WEIR__SEGMENT_COUNT; i++) {
         struct weir__entry record = record_of(i % 1000, i + 1, WEIR__RECORD_CHUNK);
-        CHECK_EQ(weir__tail_reserve(tail, 1), 0);
+        CHECK_EQ(weir__tail_reserve(tail, 1, NULL), 0);
         weir__tail_add(tail, &record, &record);
     }
-    CHECK_EQ(weir__tail_reserve(tail, 0), 0);
-    CHECK_EQ(weir__tail_reserve(tail, 1), -WEIR_E_OVERFLOW);
+    CHECK_EQ(weir__tail_reserve(tail, 0, NULL), 0);
+    CHECK_EQ(weir__tail_reserve(tail, 1, NULL), -WEIR_E_OVERFLOW);
     CHECK_EQ(tail->count, WEIR__SEGMENT_COUNT);
     CHECK_EQ(weir__tail_meanings(tail), 1000);
     for (uint64_t i = 0; i < WEIR__SEGMENT_COUNT; i++)
