@@ -5,6 +5,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "store_mutants.h"
 #include "store_part.h"
 #include "sys.h"
 #include "temporary.h"
@@ -15,20 +16,33 @@
  * went. Each time another one has to be moved for that, so this is enough. */
 #define TRIES 8
 
+/* With the lock held. */
+static bool find_in_tails(const struct weir__store *store, const struct weir__address *address,
+                          struct weir__entry *ret_entry)
+{
+    bool is_found = store->active && weir__tail_get(store->active, address, ret_entry);
+    for (size_t i = store->waiting_count; !is_found && i-- > 0;) {
+        size_t at = WEIR__STORE_MUTANT(LOOKUP_OLDEST_FIRST) ? store->waiting_count - 1 - i : i;
+        is_found = weir__tail_get(store->waiting[at], address, ret_entry);
+    }
+    return is_found;
+}
+
 int weir__store_lookup(struct weir__store *store, const struct weir__address *address,
                        struct weir__entry *ret_entry, bool *ret_is_tail)
 {
-    bool is_found = false;
+    if (WEIR__STORE_MUTANT(LOOKUP_INDEX_FIRST) &&
+        weir__index_get(store->index, address, ret_entry) == 0)
+        return 0;
     weir_lock_acquire(&store->lock);
-    if (store->active)
-        is_found = weir__tail_get(store->active, address, ret_entry);
-    for (size_t i = store->waiting_count; !is_found && i-- > 0;)
-        is_found = weir__tail_get(store->waiting[i], address, ret_entry);
+    bool is_found = find_in_tails(store, address, ret_entry);
     weir_lock_release(&store->lock);
     if (ret_is_tail)
         *ret_is_tail = is_found;
     if (is_found)
         return 0;
+    if (WEIR__STORE_MUTANT(LOOKUP_INDEX_FIRST))
+        return -WEIR_E_NOT_FOUND;
     int error = weir__index_get(store->index, address, ret_entry);
     if (error != -WEIR_E_CORRUPT)
         return error;

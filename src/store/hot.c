@@ -7,6 +7,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "store_mutants.h"
 
 #include "banned.h"
 
@@ -106,7 +107,7 @@ void weir__hot_add(struct weir__hot *hot, const struct weir__entry *entry, bool 
     size_t set = set_of(hot, &entry->address);
     struct weir__hot_stripe *stripe = stripe_of(hot, set);
     weir_lock_acquire(&stripe->lock);
-    if (stripe->epoch == epoch) {
+    if (stripe->epoch == epoch || WEIR__STORE_MUTANT(HOT_EPOCH_IGNORED)) {
         struct weir__hot_place *place = find(hot, set, &entry->address);
         if (!place)
             place = make_place(hot, set);
@@ -120,7 +121,7 @@ void weir__hot_forget(struct weir__hot *hot, const struct weir__address *address
     size_t set = set_of(hot, address);
     struct weir__hot_stripe *stripe = stripe_of(hot, set);
     weir_lock_acquire(&stripe->lock);
-    stripe->epoch++;
+    stripe->epoch += !WEIR__STORE_MUTANT(HOT_EPOCH_STAYS);
     struct weir__hot_place *place = find(hot, set, address);
     if (place)
         place->entry.type = (enum weir__record_type)0;

@@ -5,6 +5,7 @@
  */
 #include <weir/error.h>
 
+#include "store_mutants.h"
 #include "store_part.h"
 
 #include "banned.h"
@@ -32,7 +33,7 @@ static void note_state(struct weir__store *store, bool is_failing)
 }
 
 /* Lookups go to the index from here on. */
-static void forget(struct weir__store *store, struct weir__tail *tail)
+static void take_off(struct weir__store *store, struct weir__tail *tail)
 {
     weir_lock_acquire(&store->lock);
     for (size_t i = 0; i < store->waiting_count; i++) {
@@ -43,17 +44,19 @@ static void forget(struct weir__store *store, struct weir__tail *tail)
             store->waiting[i] = store->waiting[i + 1];
     }
     weir_lock_release(&store->lock);
-    weir__tail_free(tail);
 }
 
 static int take_in(struct weir__store *store, struct weir_crew_self *self, struct weir__tail *tail)
 {
     for (;;) {
+        if (WEIR__STORE_MUTANT(INDEXER_FORGETS_FIRST))
+            take_off(store, tail);
         int error = weir__store_apply(store, tail->segment, tail->end, tail->is_sealed,
                                       tail->records, tail->count);
         note_state(store, error != 0);
         if (!error) {
-            forget(store, tail);
+            take_off(store, tail);
+            weir__tail_free(tail);
             return 0;
         }
         /* While the store is being closed there is no time to wait for a disk: the segments have

@@ -16,6 +16,7 @@
 
 #include "job_mutants.h"
 #include "mutants.h"
+#include "store_mutants.h"
 #include "tree_mutants.h"
 #include "xp_engine.h"
 
@@ -41,7 +42,7 @@ static const struct {
     int number;
 } mutants[] = {
 #define ROW(name, scenario) {#name, scenario, WEIR__MUTANT_##name},
-    WEIR__MUTANTS(ROW) WEIR__TREE_MUTANTS(ROW) WEIR__JOB_MUTANTS(ROW)
+    WEIR__MUTANTS(ROW) WEIR__TREE_MUTANTS(ROW) WEIR__JOB_MUTANTS(ROW) WEIR__STORE_MUTANTS(ROW)
 #undef ROW
 };
 #define MUTANTS (sizeof(mutants) / sizeof(mutants[0]))
