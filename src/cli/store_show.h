@@ -5,9 +5,9 @@
 #ifndef WEIR_CLI_STORE_SHOW_H
 #define WEIR_CLI_STORE_SHOW_H
 
-#include "store_check.h"
 #include "json.h"
 #include "out.h"
+#include "store_check.h"
 
 /* Of one damage; what of a path or a reason it has is short. */
 #define WEIR__STORE_JSON_MAX (1u << 20)

@@ -1,5 +1,5 @@
-/* store_check.h - what people do to a store that no service has open: look at every byte of it, count
- * what it holds, and compact it.
+/* store_check.h - what people do to a store that no service has open: look at every byte of it,
+ * count what it holds, and compact it.
  *
  * A check scans each segment from its first byte to its last, and looks up every record that it
  * finds: what the footer lists must be there, what counts must be what the index says, and what the
