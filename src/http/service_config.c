@@ -79,7 +79,7 @@ static const struct weir__config_key keys[] = {
     {WEIR__CONFIG_COUNT(S, server.put_workers), .name = "server.put_workers", .preset = "0",
      .min = 1, .max = 1024, .nothing = "chosen from the cores", .help = "threads that write"},
     {WEIR__CONFIG_LIST(S, server.trusted_proxies), .name = "server.trusted_proxies", .preset = "",
-     .check = weir__network_check, .is_live = true,
+     .check = weir__network_check,
      .help = "networks whose word about the address of a client is taken",
      .detail = "As '10.0.0.0/8' or '::1'. Others may send such headers, and they are ignored."},
     {WEIR__CONFIG_LIST(S, server.hosts), .name = "server.hosts", .preset = "",

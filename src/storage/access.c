@@ -85,6 +85,17 @@ static bool is_origin_known(const struct weir__exchange *exchange, const struct 
     return false;
 }
 
+void weir__access_headers(struct weir__exchange *exchange)
+{
+    const char *origin = weir__exchange_header(exchange, "Origin");
+    if (!origin || is_own_origin(exchange, origin))
+        return;
+    /* It was let in, so it is one of those that may. */
+    weir__reply_header(exchange, "Vary", "Origin");
+    weir__reply_header(exchange, "Access-Control-Allow-Origin", origin);
+    weir__reply_header(exchange, "Access-Control-Expose-Headers", "ETag, Location, X-Corr-ID");
+}
+
 /* --- by whom --- */
 
 static enum weir__scope scope_of(const struct weir__exchange *exchange, const struct weir__ask *ask)

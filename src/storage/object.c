@@ -30,6 +30,7 @@ void weir__content_headers(struct weir__exchange *exchange, const char *etag, bo
     weir__reply_header(exchange, "Accept-Ranges", "bytes");
     weir__reply_header(exchange, "Cache-Control", "public, max-age=31536000, immutable");
     weir__reply_header(exchange, "Vary", "Accept-Encoding");
+    weir__access_headers(exchange);
     weir__reply_header(exchange, "X-Content-Type-Options", "nosniff");
     weir__reply_header(exchange, "Content-Security-Policy", "sandbox; default-src 'none'");
     if (is_file)

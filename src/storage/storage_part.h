@@ -232,6 +232,9 @@ enum weir__endpoint weir__endpoint_of(const struct weir__exchange *exchange);
 bool weir__access_allows(struct weir__storage *storage, struct weir__exchange *exchange,
                          const struct weir__rules *rules);
 
+/* What tells a browser that the page which asked may read the answer. */
+void weir__access_headers(struct weir__exchange *exchange);
+
 /* --- errand.c --- */
 /* A job for the exchange, on the loop's thread. NULL: there is no memory, and the request has been
  * refused; the silent one leaves that to the caller. */

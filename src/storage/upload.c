@@ -140,6 +140,7 @@ void weir__upload_resume(struct weir__exchange *exchange, struct weir__ask *ask)
     weir__etag_print(&job->address, etag);
     weir__reply_begin(exchange, job->result == WEIR__STORE_PRESENT ? 200 : 201);
     weir__reply_header(exchange, "ETag", etag);
+    weir__access_headers(exchange);
     weir__reply_header(exchange, "Content-Type", "application/json");
     snprintf(text, sizeof(text), "/o/%s", address);
     weir__reply_header(exchange, "Location", text);
