@@ -298,7 +298,7 @@ void weir__store_folder_close(struct weir__store *store)
 static const unsigned char mark_magic[8] = "weirmrk1";
 
 enum { MARK_CLEAN = 8, MARK_ID = 12, MARK_SEQUENCE = 16, MARK_DIGEST = 24, MARK_SUM = 56 };
-enum { MARK_SIZE = 64 };
+enum { MARK_SIZE = WEIR__STORE_MARK_SIZE };
 
 static void mark_sum(const unsigned char bytes[MARK_SIZE], unsigned char sum[MARK_SIZE - MARK_SUM])
 {
@@ -310,32 +310,46 @@ static void mark_sum(const unsigned char bytes[MARK_SIZE], unsigned char sum[MAR
     memcpy(sum, digest, MARK_SIZE - MARK_SUM);
 }
 
-void weir__store_mark_read(struct weir__store *store, struct weir__store_mark *ret_mark)
+bool weir__store_mark_decode(struct weir__store_mark *ret_mark, const unsigned char *bytes,
+                             size_t length)
 {
-    unsigned char bytes[MARK_SIZE], sum[MARK_SIZE - MARK_SUM];
-    size_t length = 0;
-    *ret_mark = (struct weir__store_mark){.is_clean = false};
-    if (weir__disk_read(store->folder, mark_name, bytes, sizeof(bytes), &length) ||
-        length != sizeof(bytes) || memcmp(bytes, mark_magic, sizeof(mark_magic)) != 0)
-        return;
+    unsigned char sum[MARK_SIZE - MARK_SUM];
+    if (length != MARK_SIZE || memcmp(bytes, mark_magic, sizeof(mark_magic)) != 0)
+        return false;
     mark_sum(bytes, sum);
-    if (memcmp(sum, bytes + MARK_SUM, sizeof(sum)) != 0)
-        return;
-    ret_mark->is_clean = bytes[MARK_CLEAN] == 1;
+    if (memcmp(sum, bytes + MARK_SUM, sizeof(sum)) != 0 || bytes[MARK_CLEAN] != 1)
+        return false;
+    ret_mark->is_clean = true;
     memcpy(&ret_mark->next_id, bytes + MARK_ID, sizeof(ret_mark->next_id));
     memcpy(&ret_mark->next_sequence, bytes + MARK_SEQUENCE, sizeof(ret_mark->next_sequence));
     memcpy(ret_mark->index_digest, bytes + MARK_DIGEST, sizeof(ret_mark->index_digest));
+    return true;
 }
 
-int weir__store_mark_write(struct weir__store *store, const struct weir__store_mark *mark)
+void weir__store_mark_encode(const struct weir__store_mark *mark, unsigned char bytes[MARK_SIZE])
 {
-    unsigned char bytes[MARK_SIZE] = {0};
+    memset(bytes, 0, MARK_SIZE);
     memcpy(bytes, mark_magic, sizeof(mark_magic));
     bytes[MARK_CLEAN] = mark->is_clean;
     memcpy(bytes + MARK_ID, &mark->next_id, sizeof(mark->next_id));
     memcpy(bytes + MARK_SEQUENCE, &mark->next_sequence, sizeof(mark->next_sequence));
     memcpy(bytes + MARK_DIGEST, mark->index_digest, sizeof(mark->index_digest));
     mark_sum(bytes, bytes + MARK_SUM);
+}
+
+void weir__store_mark_read(struct weir__store *store, struct weir__store_mark *ret_mark)
+{
+    unsigned char bytes[MARK_SIZE + 1];
+    size_t length = 0;
+    *ret_mark = (struct weir__store_mark){.is_clean = false};
+    if (weir__disk_read(store->folder, mark_name, bytes, sizeof(bytes), &length) == 0)
+        (void)!weir__store_mark_decode(ret_mark, bytes, length);
+}
+
+int weir__store_mark_write(struct weir__store *store, const struct weir__store_mark *mark)
+{
+    unsigned char bytes[MARK_SIZE];
+    weir__store_mark_encode(mark, bytes);
     return weir__disk_replace(store->folder, mark_name, bytes, sizeof(bytes));
 }
 

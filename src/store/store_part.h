@@ -122,6 +122,12 @@ struct weir__store_mark {
     uint32_t next_id;
     unsigned char index_digest[WEIR__HASH_SIZE];
 };
+#define WEIR__STORE_MARK_SIZE 64u
+/* False: it is not that of a clean end. */
+bool weir__store_mark_decode(struct weir__store_mark *ret_mark, const unsigned char *bytes,
+                             size_t length);
+void weir__store_mark_encode(const struct weir__store_mark *mark,
+                             unsigned char bytes[WEIR__STORE_MARK_SIZE]);
 /* One that is missing or damaged is that of an unclean end. */
 void weir__store_mark_read(struct weir__store *store, struct weir__store_mark *ret_mark);
 WEIR_MUST_USE int weir__store_mark_write(struct weir__store *store,
