@@ -172,6 +172,10 @@ TEST(touched_is_younger_for_good)
     CHECK(young > born);
     CHECK_EQ(time_of(store, &other), born);
     CHECK_EQ(rig_read(store, &address, LENGTH, 1), 0);
+    /* With the touch in the newest segment, which is scanned. */
+    weir__store_close(store);
+    store = open_as(WEIR__STORE_VERIFY_FIRST);
+    CHECK_EQ(time_of(store, &address), young);
     /* The chunk is moved, and the touch stays where it is; then the other way round. */
     for (int round = 0; round < 6; round++) {
         switch (round) {
@@ -230,6 +234,45 @@ TEST(pinned_while_deleted_and_compacted)
     }
     for (uint64_t n = 0; n < 3; n++)
         weir__chunk_release(store, &kept[n]);
+    end(store);
+}
+
+/* The segment of a deletion is compacted, that of what it hides is not: the deletion is moved,
+ * again and again, and goes when there is nothing to hide. */
+TEST(deletions_are_moved)
+{
+    struct weir__address deleted, kept, other;
+    begin();
+    struct weir__store *store = rig_open(NULL);
+    CHECK_EQ(rig_put(store, 100, 1, &deleted), 0);
+    CHECK_EQ(rig_put(store, LENGTH, 2, &kept), 0);
+    rig_seal(store);
+    CHECK_EQ(rig_delete(store, &deleted), 0);
+    for (uint64_t round = 0; round < 3; round++) {
+        CHECK_EQ(rig_put(store, LENGTH, 10 + round, &other), 0);
+        CHECK_EQ(rig_delete(store, &other), 0);
+        rig_seal(store);
+        CHECK_EQ(rig_compact(store, 50), 1);
+        weir__store_close(store);
+        rig_remove("mark");
+        store = rig_open(NULL);
+        CHECK_EQ(rig_find(store, &deleted), -WEIR_E_NOT_FOUND);
+        CHECK_EQ(rig_read(store, &kept, LENGTH, 2), 0);
+        /* It alone was worth to be moved. */
+        CHECK_EQ(stats_of(store).tail_records, 1);
+    }
+    /* Now what it hides goes, and then it has nothing to hide. */
+    CHECK_EQ(rig_delete(store, &kept), 0);
+    CHECK_EQ(rig_put(store, LENGTH, 20, &other), 0);
+    CHECK_EQ(rig_delete(store, &other), 0);
+    rig_seal(store);
+    CHECK_EQ(rig_compact(store, 50), 2);
+    CHECK_EQ(stats_of(store).index_entries, 0);
+    weir__store_close(store);
+    rig_remove("mark");
+    store = rig_open(NULL);
+    CHECK_EQ(rig_find(store, &deleted), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(rig_find(store, &kept), -WEIR_E_NOT_FOUND);
     end(store);
 }
 
