@@ -47,8 +47,8 @@ finders() { # how: the commands whose help, or page, speaks of findings
         ! "$WEIR" "$1" "$command" | grep -q 'findings or' || echo "$command"
     done
 }
-is 'commands that find say so, and no others' "$(finders help | paste -sd ' ')" 'rules scan'
-is 'and so do their pages' "$(finders man | paste -sd ' ')" 'rules scan'
+is 'commands that find say so, and no others' "$(finders help | paste -sd ' ')" 'rules scan store'
+is 'and so do their pages' "$(finders man | paste -sd ' ')" 'rules scan store'
 long=$(COLUMNS=45 "$WEIR" demo queue | grep -vE '^   (OBJECT|queue) ' | grep -E '^.{46}' || true)
 is 'weir demo is wrapped to COLUMNS, but for its table' "$long" ''
 

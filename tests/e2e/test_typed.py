@@ -23,7 +23,7 @@ WEIR = os.environ["WEIR"]
 SEED = os.environ.get("WEIR_SEED", "1")
 IS_SLOW = os.environ.get("SANITIZED", "none") != "none"
 EACH = 40 if os.environ.get("WEIR_LONG") else 1 if IS_SLOW else 4  # secrets at each place
-COMMANDS = ["completion", "copy", "demo", "devices", "errors", "help", "man", "rules", "scan", "token",
+COMMANDS = ["completion", "copy", "demo", "devices", "errors", "help", "man", "rules", "scan", "store", "token",
             "version"]
 LOWER = "abcdefghijklmnopqrstuvwxyz"
 UPPER = LOWER.upper()
