@@ -53,15 +53,16 @@ static bool is_dead(uint32_t s, uint32_t r)
 /* Records as a store would write them: sequences rise, and some are copies of older ones. */
 static void make_records(uint64_t *random)
 {
-    uint64_t sequence = 1;
+    uint64_t sequence = 0;
     memset(&m, 0, sizeof(m));
     for (uint32_t s = 0; s < SEGMENTS; s++)
         for (uint32_t r = 0; r < RECORDS; r++) {
             uint64_t dice = rig_random(random);
+            sequence++;
             struct weir__entry *record = &m.records[s][r];
             m.number[s][r] = (uint32_t)(dice % ADDRESSES);
             *record = (struct weir__entry){.address = rig_address(m.number[s][r]),
-                                           .sequence = sequence++,
+                                           .sequence = sequence,
                                            .size = WEIR__RECORD_HEAD,
                                            .time_s = (uint32_t)sequence,
                                            .type = WEIR__RECORD_DELETED + (dice >> 16) % 3};
