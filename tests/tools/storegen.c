@@ -27,7 +27,7 @@
 
 #define LENGTH_MAX 40000u
 
-static void die(const char *what, const char *why)
+_Noreturn static void die(const char *what, const char *why)
 {
     fprintf(stderr, "storegen: %s: %s\n", what, why);
     exit(3);
