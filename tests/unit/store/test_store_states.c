@@ -159,11 +159,18 @@ struct one {
     unsigned n;
 };
 
+static unsigned under_way;
+static pthread_cond_t none_under_way = PTHREAD_COND_INITIALIZER;
+
 static void one_done(struct weir__store_write *write)
 {
     struct one *one = write->arg;
     if (write->result >= 0 || write->result == -WEIR_E_NOT_FOUND)
         note_about(ANSWERED, one->n, write->action == WEIR__STORE_PUT ? IN : OUT);
+    pthread_mutex_lock(&lock);
+    under_way--;
+    pthread_cond_signal(&none_under_way);
+    pthread_mutex_unlock(&lock);
 }
 
 static void change_many(struct weir__store *store, unsigned from, unsigned count, unsigned last,
@@ -188,10 +195,14 @@ static void change_many(struct weir__store *store, unsigned from, unsigned count
         event->chunk = one->n;
         event->may = is_delete ? OUT : IN;
         CHECK_EQ(weir__store_submit(store, &one->write), 0);
+        under_way++;
     }
     pthread_mutex_unlock(&lock);
-    /* Writes are done in their order. */
     put(store, last);
+    pthread_mutex_lock(&lock);
+    while (under_way > 0)
+        pthread_cond_wait(&none_under_way, &lock);
+    pthread_mutex_unlock(&lock);
 }
 
 static void live(const char *folder)
@@ -279,6 +290,63 @@ static void live_badly(const char *folder)
     store = help_open(folder, NULL);
     put(store, 20);
     weir__store_close(store);
+}
+
+static uint64_t random_state;
+
+static unsigned below(unsigned limit)
+{
+    random_state ^= random_state << 13, random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (unsigned)(random_state % limit);
+}
+
+/* Anything, in any order, of few chunks, so that each has a past. */
+static void live_at_random(const char *folder)
+{
+    struct weir__store *store = help_open(folder, NULL);
+    for (int i = 0; i < 40; i++) {
+        unsigned n = below(12);
+        switch (below(12)) {
+        case 0:
+            help_seal(store);
+            note_index();
+            break;
+        case 1:
+            (void)help_compact(store);
+            note_index();
+            break;
+        case 2:
+            weir__store_close(store);
+            note_index();
+            store = help_open(folder, NULL);
+            break;
+        case 3:
+            change_many(store, n, 1 + below(5), 12 + n, below(2));
+            break;
+        case 4:
+            (void)!help_touch(store, n);
+            break;
+        case 5:
+            /* One that is there, or is not: else nothing would be written. */
+            put(store, n);
+            change_badly(store, n, true, 1 + below(2));
+            break;
+        case 6:
+            delete (store, n);
+            change_badly(store, n, false, 2);
+            break;
+        case 7:
+        case 8:
+        case 9:
+            delete (store, n);
+            break;
+        default:
+            put(store, n);
+        }
+    }
+    weir__store_close(store);
+    note_index();
 }
 
 /* What the second process does. */
@@ -596,6 +664,7 @@ static void index_write(const struct disk *disk, const char *folder, unsigned wh
 
 static const char *where = "";
 static size_t where_at;
+static uint64_t where_seed;
 
 static void look_at_all(struct weir__store *store, const struct disk *disk, const char *when)
 {
@@ -604,8 +673,9 @@ static void look_at_all(struct weir__store *store, const struct disk *disk, cons
         bool is_fine = (result == 0 && disk->may[n] & IN) ||
                        (result == -WEIR_E_NOT_FOUND && disk->may[n] & OUT);
         if (!is_fine)
-            tap_fail(__FILE__, __LINE__, "%s, %s, event %zu: chunk %u is %s, may be %s%s", where,
-                     when, where_at, n,
+            tap_fail(__FILE__, __LINE__,
+                     "%s, %s, seed %llu, event %zu: chunk %u is %s, may be %s%s", where, when,
+                     (unsigned long long)where_seed, where_at, n,
                      result < 0 ? weir_error_name(result)
                      : result   ? "wrong"
                                 : "there",
@@ -788,6 +858,30 @@ TEST(power_fails_after_an_error)
     check_history(&disk, &second);
     printf("# %zu events, %u states\n", second.count, states_checked - before);
     disk_fini(&disk);
+}
+
+TEST(power_fails_after_anything)
+{
+    unsigned before = states_checked;
+    const char *seed = getenv("WEIR_SEED");
+    uint64_t from = seed ? strtoull(seed, NULL, 10) : 1, count = getenv("WEIR_LONG") ? 40 : 3;
+    where = "anything";
+    for (uint64_t i = from; i < from + count; i++) {
+        char folder[HELP_PATH];
+        int shots_before = shots_count;
+        random_state = (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
+        where_seed = i;
+        help_make_folder(folder);
+        record(&second, folder, live_at_random);
+        help_remove(folder);
+        disk_init(&disk);
+        check_history(&disk, &second);
+        disk_fini(&disk);
+        while (shots_count > shots_before)
+            free(shots[--shots_count].bytes);
+    }
+    where_seed = 0;
+    printf("# %u states\n", states_checked - before);
 }
 
 /* All that the first process did is there, and what is said to last is what it had synced. */
