@@ -17,6 +17,7 @@
 #include <err.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,12 +59,12 @@ struct writer {
     unsigned char bytes[LENGTH_MAX + 16];
 };
 
-static volatile sig_atomic_t is_ended;
+static atomic_bool is_ended;
 
 static void on_term(int number)
 {
     (void)number;
-    is_ended = 1;
+    is_ended = true;
 }
 
 static void say(char what, uint64_t n)
