@@ -3,6 +3,7 @@
  */
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "store_help.h"
@@ -192,6 +193,47 @@ TEST(segments_of_another_store_are_put_aside)
     weir__store_close(store);
     help_remove(folder);
     help_remove(mine);
+}
+
+/* No descriptor is to be had: what needs one fails, nothing is lost, and it goes on when there are
+ * some again. */
+TEST(there_are_no_descriptors)
+{
+    struct weir__store_options options = {.segment_bytes = 4u << 20, .descriptors_max = 1};
+    struct rlimit before, none;
+    struct weir__store *store;
+    struct weir_deadline deadline = help_soon();
+    bool was_answered[40];
+    int refused = 0;
+    make();
+    options.folder = folder;
+    CHECK_EQ(weir__store_open(&store, &options, NULL), 0);
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 3;
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    for (unsigned n = 20; n < 60; n++) {
+        was_answered[n - 20] = help_put(store, n) >= 0;
+        refused += !was_answered[n - 20];
+        int result = help_look(store, n % CHUNKS);
+        CHECK(result == 0 || result == -WEIR_E_NOT_FOUND || result == -WEIR_E_NO_DESCRIPTORS);
+        if (n == 40)
+            (void)!weir__store_seal(store, &deadline);
+    }
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    CHECK(refused > 10 && refused < 30);
+    for (int round = 0; round < 2; round++) {
+        CHECK_EQ(help_put(store, 100), round ? WEIR__STORE_PRESENT : 0);
+        look_at_all(store);
+        for (unsigned n = 20; n < 60; n++)
+            CHECK_EQ(help_look(store, n), was_answered[n - 20] ? 0 : -WEIR_E_NOT_FOUND);
+        if (round == 0) {
+            weir__store_close(store);
+            store = help_open(folder, NULL);
+        }
+    }
+    weir__store_close(store);
+    help_remove(folder);
 }
 
 /* --- a disk that is full --- */
