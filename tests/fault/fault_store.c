@@ -5,6 +5,9 @@
  * it has and without. And the store can be written again.
  */
 #include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 
 #include "../unit/store/store_help.h"
 #include "sweep.h"
@@ -192,6 +195,58 @@ static void check(enum weir_fault what, int errno_value, long least)
     weir__sys_fault_errno(errno_value);
     sweep_cleanly(what, scenario, least);
     printf("# %ld faults, %u answered, %u refused\n", number - 1, acknowledged, refused);
+}
+
+/* Not one call but many fail, for a while: how many is up to the scheduler. */
+static atomic_bool is_dead, is_begun;
+
+static void *kill_disk(void *arg)
+{
+    (void)arg;
+    while (is_dead) {
+        weir_fault_arm(WEIR_FAULT_IO, 1);
+        is_begun = true;
+    }
+    weir_fault_arm(WEIR_FAULT_IO, 0);
+    return NULL;
+}
+
+TEST(the_disk_is_dead_for_a_while)
+{
+    pthread_t killer;
+    refused = acknowledged = 0;
+    number = 0;
+    weir__sys_fault_errno(EIO);
+    for (int round = 0; round < 20 || (refused <= 100 && round < 400); round++) {
+        help_make_folder(folder);
+        for (unsigned n = 0; n < CHUNKS; n++)
+            may[n] = OUT;
+        struct weir__store *store = help_open(folder, NULL);
+        for (unsigned n = 0; n < 6; n++)
+            put(store, n);
+        is_dead = true;
+        is_begun = false;
+        CHECK_EQ(pthread_create(&killer, NULL, kill_disk, NULL), 0);
+        while (!is_begun)
+            sched_yield();
+        for (int i = 0; i < 3; i++)
+            live(store);
+        is_dead = false;
+        pthread_join(killer, NULL);
+        look_at_all(store, "as it goes on");
+        end_suddenly("after a sudden end");
+        live(store);
+        look_at_all(store, "as it goes on further");
+        CHECK_EQ(help_put(store, FRESH), 0);
+        weir__store_close(store);
+        end_suddenly("without the index");
+        store = help_open(folder, NULL);
+        look_at_all(store, "opened again");
+        weir__store_close(store);
+        help_remove(folder);
+    }
+    printf("# %u answered, %u refused\n", acknowledged, refused);
+    CHECK(refused > 100);
 }
 
 TEST(system_calls_fail)
