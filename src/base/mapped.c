@@ -28,8 +28,8 @@ struct look {
 
 static _Thread_local struct look *innermost;
 
-static const struct weir_lock_class handler_class = {"base-mapped", 900};
-static struct weir_lock handler_lock = WEIR_LOCK_INIT(&handler_class);
+const struct weir_lock_class weir__mapped_class = {"base-mapped", 900};
+static struct weir_lock handler_lock = WEIR_LOCK_INIT(&weir__mapped_class);
 static struct sigaction before;
 static bool is_installed;
 

@@ -24,7 +24,10 @@
 #ifndef WEIR_BASE_MAPPED_H
 #define WEIR_BASE_MAPPED_H
 
-#include <weir/defs.h>
+#include <weir/lock.h>
+
+/* Of the lock that is taken when the handler is installed. */
+extern const struct weir_lock_class weir__mapped_class;
 
 struct weir__mapped {
     const unsigned char *bytes; /* NULL: nothing is mapped */

@@ -23,7 +23,7 @@
 #define SLEEP_MS   1000
 #define NS_PER_MS  UINT64_C(1000000)
 
-static const struct weir_lock_class mail_class = {"http-mail", 660};
+const struct weir_lock_class weir__mail_class = {"http-mail", 660};
 
 /* --- life cycle --- */
 
@@ -54,7 +54,7 @@ int weir__loop_new(struct weir__server_loop **ret_loop, struct weir__server *ser
     loop->listen_at_ns = WEIR_NEVER;
     loop->mail_end = &loop->mail;
     loop->stamp_s = -1;
-    weir_lock_init(&loop->lock, &mail_class);
+    weir_lock_init(&loop->lock, &weir__mail_class);
     weir__wheel_init(&loop->wheel, weir_now_ns());
     loop->scratch = weir__base_realloc(NULL, 1, WEIR__LOOP_SCRATCH);
     int result = loop->scratch ? watch_mail(loop) : -WEIR_E_NO_MEMORY;

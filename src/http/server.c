@@ -81,6 +81,12 @@ int weir__server_update(struct weir__server *server, const struct weir__server_l
 
 /* --- life cycle --- */
 
+static int register_locks(void)
+{
+    static const struct weir_lock_class *const order[] = {&server_class, &weir__mail_class};
+    return weir_lock_register(order, sizeof(order) / sizeof(order[0]));
+}
+
 static int make_shared(struct weir__server *server)
 {
     const struct weir__server_limits *limits = &server->options.limits;
@@ -147,7 +153,9 @@ int weir__server_new(struct weir__server **ret_server, const struct weir__server
             return -WEIR_E_INVALID;
         }
         server->options.trusted = NULL; /* they were copied */
-        result = make_shared(server);
+        result = register_locks();
+        if (result == 0)
+            result = make_shared(server);
     }
     unsigned count = result < 0 ? 0 : options->loops ? options->loops : count_processors();
     for (unsigned i = 0; i < count && result == 0; i++) {
@@ -328,6 +336,17 @@ void weir__server_read(struct weir__server *server, struct weir__server_stats *r
     }
     all.open = all.accepted > all.closed ? all.accepted - all.closed : 0;
     *ret_stats = all;
+}
+
+void weir__server_parts(struct weir__server *server, struct weir__server_parts *ret_parts)
+{
+    *ret_parts = (struct weir__server_parts){
+        .addresses = &server->admit,
+        .bodies = &server->bodies,
+        .limits = &server->limits,
+        .phase = &server->phase,
+        .progress = &server->progress,
+    };
 }
 
 unsigned weir__server_loops(const struct weir__server *server)

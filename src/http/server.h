@@ -43,7 +43,10 @@
 
 #include <sys/socket.h>
 
+#include <weir/admit.h>
+#include <weir/budget.h>
 #include <weir/crew.h>
+#include <weir/watch.h>
 
 #include "client.h"
 
@@ -317,6 +320,15 @@ struct weir__server_stats {
 };
 
 void weir__server_read(struct weir__server *server, struct weir__server_stats *ret_stats);
+
+/* What it is made of, for who describes or measures it. Borrowed, while the server is there. */
+struct weir__server_parts {
+    struct weir_admit *addresses;
+    struct weir_budget *bodies; /* bytes */
+    struct weir_watch *limits, *phase, *progress;
+};
+void weir__server_parts(struct weir__server *server, struct weir__server_parts *ret_parts);
+
 unsigned weir__server_loops(const struct weir__server *server);
 
 #endif

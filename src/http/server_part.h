@@ -262,6 +262,7 @@ void weir__server_leave(struct weir__server *server, unsigned loop, bool is_coun
 void weir__server_loop_ended(struct weir__server *server);
 
 /* --- loop.c --- */
+extern const struct weir_lock_class weir__mail_class;
 WEIR_MUST_USE int weir__loop_new(struct weir__server_loop **ret_loop, struct weir__server *server,
                                  unsigned number);
 void weir__loop_free(struct weir__server_loop *loop);

@@ -7,13 +7,12 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "store_locks.h"
 #include "store_mutants.h"
 
 #include "banned.h"
 
 #define WAYS 8u
-
-static const struct weir_lock_class hot_class = {"store-hot", 730};
 
 int weir__hot_init(struct weir__hot *hot, size_t entries)
 {
@@ -25,7 +24,7 @@ int weir__hot_init(struct weir__hot *hot, size_t entries)
         hot->_secret = UINT64_C(0x9E3779B97F4A7C15) ^ (uint64_t)(uintptr_t)hot;
     hot->_secret |= 1;
     for (size_t i = 0; i < WEIR__HOT_STRIPES; i++)
-        weir_lock_init(&hot->_stripes[i].lock, &hot_class);
+        weir_lock_init(&hot->_stripes[i].lock, &weir__store_hot_class);
     hot->_places = weir__base_alloc(sets * WAYS, sizeof(*hot->_places));
     return hot->_places ? 0 : -WEIR_E_NO_MEMORY;
 }

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "alloc.h"
+#include "store_locks.h"
 #include "sys.h"
 
 #include "banned.h"
@@ -21,8 +22,6 @@
 #define READERS_MAX 256u                /* lookups at once */
 #define MAP_LARGEST (UINT64_C(1) << 38) /* address space, not disk: room for 10^9 chunks */
 #define MAP_LEAST   (UINT64_C(1) << 26)
-
-static const struct weir_lock_class readers_class = {"store-index-readers", 740};
 
 int weir__lmdb_error(int rc)
 {
@@ -433,7 +432,7 @@ int weir__index_open(struct weir__index **ret_index, const char *folder,
     if (!lmdb)
         return -WEIR_E_NO_MEMORY;
     lmdb->index.kind = &kind;
-    weir_lock_init(&lmdb->lock, &readers_class);
+    weir_lock_init(&lmdb->lock, &weir__store_readers_class);
     struct opening opening = {lmdb, folder, store_id, is_read_only};
     int error = weir__mapped_anywhere(&lmdb->map);
     if (!error)

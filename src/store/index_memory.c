@@ -15,13 +15,12 @@
 #include "alloc.h"
 #include "index_part.h"
 #include "map.h"
+#include "store_locks.h"
 
 #include "banned.h"
 
 /* A walk is made in steps of so many entries, the lock is free between them. */
 #define STEP 4096u
-
-static const struct weir_lock_class memory_class = {"store-index-memory", 741};
 
 struct memory {
     struct weir__index index; /* first */
@@ -337,7 +336,7 @@ int weir__index_new(struct weir__index **ret_index, size_t count_max)
     if (!memory)
         return -WEIR_E_NO_MEMORY;
     memory->index.kind = &kind;
-    weir_lock_init(&memory->lock, &memory_class);
+    weir_lock_init(&memory->lock, &weir__store_memory_class);
     weir__map_init(&memory->live, count_max);
     weir__map_init(&memory->dead, count_max);
     *ret_index = &memory->index;

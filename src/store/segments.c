@@ -9,18 +9,17 @@
 
 #include "alloc.h"
 #include "require.h"
+#include "store_locks.h"
 #include "sys.h"
 
 #include "banned.h"
-
-static const struct weir_lock_class segments_class = {"store-segments", 720};
 
 static const char suffix[] = ".seg";
 
 void weir__segments_init(struct weir__segments *segments, int folder, size_t open_max)
 {
     *segments = (struct weir__segments){._folder = folder, ._open_max = open_max};
-    weir_lock_init(&segments->_lock, &segments_class);
+    weir_lock_init(&segments->_lock, &weir__store_segments_class);
 }
 
 static void free_segment(struct weir__segment *segment)

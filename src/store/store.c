@@ -6,12 +6,11 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "store_locks.h"
 #include "store_part.h"
 #include "sys.h"
 
 #include "banned.h"
-
-static const struct weir_lock_class store_class = {"store-tails", 710};
 
 #define COMPACT_PERCENT  50u
 #define COMPACT_PER_S    (UINT64_C(64) << 20)
@@ -161,8 +160,12 @@ int weir__store_open(struct weir__store **ret_store, const struct weir__store_op
     store->folder = store->segments_folder = store->lock_fd = -1;
     store->writer.file.fd = store->writer.doubtful.fd = -1;
     store->is_read_only = options->is_read_only;
-    weir_lock_init(&store->lock, &store_class);
-    int error = fill_in(&store->options);
+    weir_lock_init(&store->lock, &weir__store_tails_class);
+    int error = weir__store_register_locks();
+    if (error)
+        weir__store_fail(error, "%s", weir_error_detail());
+    if (!error)
+        error = fill_in(&store->options);
     if (!error && (error = copy_folder(store, options->folder)))
         weir__store_fail(error, "out of memory");
     store->verify = store->options.verify;
@@ -400,4 +403,19 @@ void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_s
     stats.scrub_ended_s = store->scrub_ended_s;
     weir_lock_release(&store->lock);
     *ret_stats = stats;
+}
+
+void weir__store_parts(struct weir__store *store, struct weir__store_parts *ret_parts)
+{
+    *ret_parts = (struct weir__store_parts){
+        .writers = store->writers,
+        .keepers = store->keepers,
+        .writes = &store->writes,
+        .tails = &store->tails,
+        .pending = &store->pending,
+        .unindexed = &store->unindexed,
+        .compacting = &store->compacting,
+        .compact_rate = &store->compact_rate,
+        .scrub_rate = &store->scrub_rate,
+    };
 }

@@ -35,7 +35,10 @@
 #define WEIR_STORE_STORE_H
 
 #include <weir/budget.h>
+#include <weir/crew.h>
 #include <weir/deadline.h>
+#include <weir/queue.h>
+#include <weir/rate.h>
 
 #include "record.h"
 
@@ -232,5 +235,14 @@ struct weir__store_stats {
     bool is_read_only, is_full, is_failing, index_is_broken;
 };
 void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_stats);
+
+/* What it is made of, for who describes or measures it. Borrowed, while the store is open. */
+struct weir__store_parts {
+    struct weir_crew *writers, *keepers;
+    struct weir_queue *writes, *tails;
+    struct weir_budget *pending, *unindexed, *compacting;
+    struct weir_rate *compact_rate, *scrub_rate;
+};
+void weir__store_parts(struct weir__store *store, struct weir__store_parts *ret_parts);
 
 #endif
