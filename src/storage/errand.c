@@ -13,6 +13,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "errand_mutants.h"
 #include "storage_part.h"
 
 #include "banned.h"
@@ -85,15 +86,18 @@ void weir__errand_send(struct weir__errand *job, struct weir_queue *line)
         return;
     weir_lock_acquire(&storage->jobs_lock);
     /* The clock may have been faster, and answers then. */
-    bool is_ours = job->exchange != NULL;
-    if (is_ours)
+    bool is_ours = job->exchange != NULL || WEIR__ERRAND_MUTANT(ERRAND_UNSENT_NOT_ASKED);
+    if (is_ours && !WEIR__ERRAND_MUTANT(ERRAND_UNSENT_LISTED))
         unlink_job(storage, job);
     weir_lock_release(&storage->jobs_lock);
     free_job(job);
     if (!is_ours)
         return;
-    ((struct weir__ask *)weir__exchange_private(exchange))->job = NULL;
-    weir__storage_refuse(exchange, error == -WEIR_E_CLOSED ? -WEIR_E_DRAINING : error, NULL);
+    if (!WEIR__ERRAND_MUTANT(ERRAND_UNSENT_STAYS))
+        ((struct weir__ask *)weir__exchange_private(exchange))->job = NULL;
+    if (error == -WEIR_E_CLOSED && !WEIR__ERRAND_MUTANT(ERRAND_CLOSED_IS_BUSY))
+        error = -WEIR_E_DRAINING;
+    weir__storage_refuse(exchange, error, NULL);
 }
 
 struct weir__exchange *weir__errand_begin_reading(struct weir__errand *job)
@@ -121,6 +125,10 @@ void weir__errand_finish(struct weir__errand *job, int result, const char *messa
     job->message = message;
     weir_lock_acquire(&storage->jobs_lock);
     struct weir__exchange *exchange = job->exchange;
+    if (WEIR__ERRAND_MUTANT(ERRAND_FINISH_LETS_GO)) {
+        weir_lock_release(&storage->jobs_lock);
+        weir_lock_acquire(&storage->jobs_lock);
+    }
     job->state = WEIR__ERRAND_DONE;
     job->exchange = NULL;
     if (exchange)
@@ -128,7 +136,7 @@ void weir__errand_finish(struct weir__errand *job, int result, const char *messa
     weir_lock_release(&storage->jobs_lock);
     if (exchange)
         weir__exchange_post(exchange);
-    else
+    else if (!WEIR__ERRAND_MUTANT(ERRAND_ALONE_IS_LEFT))
         free_job(job);
 }
 
@@ -143,7 +151,8 @@ static void answer_late(struct weir__exchange *exchange, void *arg)
 {
     struct weir__ask *ask = weir__exchange_private(exchange);
     (void)arg;
-    ask->job = NULL;
+    if (!WEIR__ERRAND_MUTANT(ERRAND_LATE_KEEPS_JOB))
+        ask->job = NULL;
     weir__storage_refuse(exchange, -WEIR_E_TIMEOUT, NULL);
 }
 
@@ -154,7 +163,9 @@ static size_t take_late(struct weir__storage *storage, uint64_t now_ns,
     weir_lock_acquire(&storage->jobs_lock);
     for (struct weir__errand *job = storage->jobs, *next; job && count < LATE_MAX; job = next) {
         next = job->_next;
-        if (job->deadline_ns > now_ns || job->state == WEIR__ERRAND_READS)
+        bool is_read = job->state == WEIR__ERRAND_READS;
+        if (job->deadline_ns > now_ns ||
+            (is_read && !WEIR__ERRAND_MUTANT(ERRAND_CLOCK_TAKES_READING)))
             continue;
         unlink_job(storage, job);
         late[count++] = job->exchange;

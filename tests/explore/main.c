@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "errand_mutants.h"
 #include "job_mutants.h"
 #include "mutants.h"
 #include "store_mutants.h"
@@ -43,6 +44,7 @@ static const struct {
 } mutants[] = {
 #define ROW(name, scenario) {#name, scenario, WEIR__MUTANT_##name},
     WEIR__MUTANTS(ROW) WEIR__TREE_MUTANTS(ROW) WEIR__JOB_MUTANTS(ROW) WEIR__STORE_MUTANTS(ROW)
+        WEIR__ERRAND_MUTANTS(ROW)
 #undef ROW
 };
 #define MUTANTS (sizeof(mutants) / sizeof(mutants[0]))

@@ -1,0 +1,289 @@
+/* scenarios_storage.c - requests of the storage service and the jobs that are done for them: loop,
+ * line, worker, clock and shutdown, as src/storage/errand.c has them.
+ *
+ * In place of the server stand a few functions here. An exchange is out while somebody else has it;
+ * who posts it gives it back, once, and its loop then resumes or calls, answers, and ends it. After
+ * that its request must not be looked at.
+ */
+#include "xp.h"
+
+#include "storage_part.h"
+
+#define REQUESTS 2
+
+struct weir__exchange {
+    struct weir__ask ask;
+    bool is_out;  /* with a job */
+    bool is_home; /* posted, and not yet seen by its loop */
+    bool is_gone;
+    void (*call)(struct weir__exchange *exchange, void *arg);
+    unsigned answered;
+    int error; /* that it was answered with */
+};
+
+static struct {
+    struct weir__storage storage;
+    struct weir__exchange exchanges[REQUESTS];
+    struct weir_cancel abort;
+    size_t pieces;
+    unsigned made, freed, worked, workers;
+    bool is_over; /* the worker has ended */
+} s;
+
+static const struct weir_lock_class jobs_class = {"jobs", 320};
+
+/* --- in place of the server and the store --- */
+
+void *weir__exchange_private(struct weir__exchange *exchange)
+{
+    return &exchange->ask;
+}
+
+struct weir_deadline weir__exchange_deadline(struct weir__exchange *exchange)
+{
+    (void)exchange;
+    return (struct weir_deadline){.at_ns = XP_START_NS + 1};
+}
+
+void weir__exchange_call(struct weir__exchange *exchange,
+                         void (*fn)(struct weir__exchange *exchange, void *arg), void *arg)
+{
+    (void)arg;
+    XP_ASSERT(exchange->is_out, "it is given back by who does not have it");
+    exchange->is_out = false;
+    exchange->call = fn;
+    exchange->is_home = true;
+}
+
+void weir__exchange_post(struct weir__exchange *exchange)
+{
+    weir__exchange_call(exchange, NULL, NULL);
+}
+
+static void answer(struct weir__exchange *exchange, int error)
+{
+    XP_ASSERT(!exchange->is_gone, "what is gone is answered");
+    exchange->answered++;
+    exchange->error = error;
+}
+
+void weir__storage_refuse(struct weir__exchange *exchange, int error, const char *message)
+{
+    (void)message;
+    exchange->is_out = false;
+    answer(exchange, error);
+}
+
+/* Each job that is freed comes here once; there are no files. */
+void weir__file_answer_free(struct weir__file_answer *file)
+{
+    XP_ASSERT(!file && s.freed++ < s.made, "a job is freed twice");
+}
+
+/* --- what workers do --- */
+
+static void look_at(const struct weir__exchange *exchange)
+{
+    XP_ASSERT(!exchange->is_gone, "a request that has ended is read");
+}
+
+static void work(struct weir__errand *job, struct weir__worker *worker)
+{
+    (void)worker;
+    struct weir__exchange *exchange = weir__errand_begin_reading(job);
+    if (exchange) {
+        look_at(exchange);
+        xp_point();
+        look_at(exchange);
+    }
+    weir__errand_end_reading(job);
+    s.worked++;
+    weir__errand_finish(job, 0, NULL);
+}
+
+/* As the pools do: until the line is closed and empty, or abort. */
+static void works(void)
+{
+    struct weir_deadline until_abort = weir_deadline_until(&s.abort);
+    struct weir__errand *job;
+    int error;
+    while ((error = weir_queue_recv(&s.storage.reads, &job, &until_abort)) == 0)
+        job->work(job, NULL);
+    XP_ASSERT(error == -WEIR_E_CLOSED || weir_cancel_is_fired(&s.abort), "a worker ends early");
+    s.is_over = true;
+}
+
+/* --- what loops do --- */
+
+static void ends(struct weir__exchange *exchange)
+{
+    exchange->is_gone = true;
+    weir__errand_leave(exchange->ask.job);
+    exchange->ask.job = NULL;
+}
+
+static void begins(struct weir__exchange *exchange)
+{
+    struct weir__errand *job = weir__errand_new(&s.storage, exchange, work);
+    if (!job)
+        return;
+    s.made++;
+    exchange->is_out = true;
+    weir__errand_send(job, &s.storage.reads);
+}
+
+static bool is_home(void *arg)
+{
+    const struct weir__exchange *exchange = arg;
+    return exchange->is_home || exchange->answered > 0;
+}
+
+static void resumes(struct weir__exchange *exchange)
+{
+    xp_await(is_home, exchange);
+    if (!exchange->is_home)
+        return; /* it was answered when it began */
+    exchange->is_home = false;
+    if (exchange->call)
+        exchange->call(exchange, NULL);
+    else
+        answer(exchange, exchange->ask.job->result);
+}
+
+static void serves_one(unsigned index)
+{
+    begins(&s.exchanges[index]);
+    resumes(&s.exchanges[index]);
+    xp_point();
+    ends(&s.exchanges[index]);
+}
+
+static void serves_first(void)
+{
+    serves_one(0);
+    weir_queue_close(&s.storage.reads);
+}
+
+static void serves_second(void)
+{
+    serves_one(1);
+}
+
+/* One loop with two connections. */
+static void serves_both(void)
+{
+    begins(&s.exchanges[0]);
+    begins(&s.exchanges[1]);
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        resumes(&s.exchanges[i]);
+        ends(&s.exchanges[i]);
+    }
+}
+
+static void is_late(void)
+{
+    weir__errands_tick(&s.storage, XP_START_NS + 1);
+}
+
+/* --- the end --- */
+
+static void drop(void *arg, void *item)
+{
+    (void)arg;
+    weir__errand_finish(*(struct weir__errand **)item, -WEIR_E_CANCELED, NULL);
+}
+
+static bool is_over(void *arg)
+{
+    (void)arg;
+    return s.is_over;
+}
+
+/* As a drain whose deadline has passed: what is in line is dropped, each job once. */
+static void shuts_down(void)
+{
+    weir_queue_close(&s.storage.reads);
+    weir_cancel_fire(&s.abort);
+    xp_await(is_over, NULL);
+    weir_queue_drain(&s.storage.reads, drop, NULL);
+}
+
+static void begin(uint64_t capacity)
+{
+    s.pieces = xp_pieces();
+    weir_lock_init(&s.storage.jobs_lock, &jobs_class);
+    weir_cancel_init(&s.abort, NULL);
+    XP_ASSERT_EQ(
+        weir_queue_init(&s.storage.reads, "work",
+                        &(struct weir_queue_options){sizeof(struct weir__errand *), capacity}),
+        0);
+}
+
+static void begin_one(void)
+{
+    begin(1);
+}
+
+static void begin_two(void)
+{
+    begin(2);
+}
+
+static void check(unsigned requests)
+{
+    for (unsigned i = 0; i < requests; i++)
+        XP_ASSERT_EQ(s.exchanges[i].answered, 1);
+    XP_ASSERT_EQ(s.freed, s.made);
+    XP_ASSERT(!s.storage.jobs && s.storage.jobs_count == 0, "a job is left in the list");
+    XP_ASSERT_EQ(weir_queue_depth(&s.storage.reads), 0);
+    weir_queue_drain(&s.storage.reads, NULL, NULL);
+    weir_queue_fini(&s.storage.reads);
+    weir_cancel_fini(&s.abort);
+    weir_lock_fini(&s.storage.jobs_lock);
+    XP_ASSERT_EQ(xp_pieces(), s.pieces);
+}
+
+static void check_late(void)
+{
+    int error = s.exchanges[0].error;
+    XP_ASSERT(error == 0 || error == -WEIR_E_TIMEOUT, "answered with something else");
+    XP_ASSERT_EQ(weir_counter_value(&s.storage.counts.timeouts[WEIR__OP_COUNT]),
+                 error == -WEIR_E_TIMEOUT);
+    XP_ASSERT_EQ(s.worked, 1);
+    check(1);
+}
+
+static void check_full(void)
+{
+    unsigned refused = 0;
+    for (unsigned i = 0; i < REQUESTS; i++)
+        refused += s.exchanges[i].error == -WEIR_E_BUSY;
+    XP_ASSERT(refused < REQUESTS, "all are refused, and there was room");
+    check(REQUESTS);
+}
+
+static void check_shutdown(void)
+{
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        int error = s.exchanges[i].error;
+        XP_ASSERT(error == 0 || error == -WEIR_E_CANCELED || error == -WEIR_E_DRAINING,
+                  "neither done nor told of the shutdown");
+    }
+    check(REQUESTS);
+}
+
+XP_SCENARIO(storage_done_or_late,
+            .about = "a request is answered once, by its worker or by the clock", XP_STATE(s),
+            .setup = begin_one, .threads = {serves_first, works, is_late}, .check = check_late,
+            .bound = 3)
+
+/* Nobody takes what is in line before both were begun, or it is taken in between. */
+XP_SCENARIO(storage_line_full, .about = "a full line refuses, once, though the clock was faster",
+            XP_STATE(s), .setup = begin_one,
+            .threads = {serves_second, serves_first, works, is_late}, .check = check_full,
+            .bound = 2)
+
+XP_SCENARIO(storage_shutdown,
+            .about = "line of two and shutdown: each job is done or told of it, once", XP_STATE(s),
+            .setup = begin_two, .threads = {serves_both, works, shuts_down},
+            .check = check_shutdown, .bound = 3)
