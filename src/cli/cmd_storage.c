@@ -22,8 +22,9 @@
 
 COMMAND(storage);
 
-#define GIVEN_MAX (2 * WEIR__LIST_MAX + 4)
-#define TURN_NS   (100 * WEIR_NS_PER_MS)
+#define GIVEN_MAX  (2 * WEIR__LIST_MAX + 4)
+#define TURN_NS    (100 * WEIR_NS_PER_MS)
+#define TABLES_MAX (1u << 20)
 
 struct values {
     const char *data;
@@ -32,6 +33,7 @@ struct values {
     struct weir__list set;
     bool open;
     bool amnesia;
+    bool topology;
 };
 
 static const struct weir__option options[] = {
@@ -52,6 +54,10 @@ static const struct weir__option options[] = {
      .help = "let others read and write without tokens and TLS"},
     {WEIR__OPTION_FLAG(struct values, amnesia), .name = "amnesia",
      .help = "keep everything in memory, and nothing after the end"},
+    {WEIR__OPTION_FLAG(struct values, topology), .name = "topology",
+     .help = "print tables of threads, channels, limits, locks and times, and exit",
+     .detail = "Of a service with this configuration that keeps everything in memory and listens "
+               "on a free port. The tables are Markdown."},
     WEIR__OPTIONS_END,
 };
 
@@ -119,14 +125,16 @@ static int read_given(struct given *given, const struct values *values)
 {
     given->count = 0;
     int error = read_set(given, &values->set);
-    for (size_t i = 0; i < values->listen.count; i++)
+    if (values->topology)
+        give(given, "listen", "127.0.0.1:0", "--topology");
+    for (size_t i = 0; !values->topology && i < values->listen.count; i++)
         give(given, "listen", values->listen.items[i], "--listen");
     if (values->data)
         give(given, "data", values->data, "--data");
     if (values->open)
         give(given, "server.open", "true", "--open");
-    if (values->amnesia)
-        give(given, "amnesia.enabled", "true", "--amnesia");
+    if (values->amnesia || values->topology)
+        give(given, "amnesia.enabled", "true", values->amnesia ? "--amnesia" : "--topology");
     return error;
 }
 
@@ -293,6 +301,30 @@ static int run(const struct weir__call *call, struct supervisor *self)
     return drain(self);
 }
 
+/* --- tables --- */
+
+static int print_topology(const struct weir__call *call, struct supervisor *self)
+{
+    char why[WEIR__STORAGE_WHY_MAX];
+    struct weir__storage_options given = {.config = self->config,
+                                          .version = call->program->version};
+    struct weir__buffer tables;
+    weir__buffer_init(&tables, TABLES_MAX);
+    int error = weir__storage_new(&self->storage, &given, why);
+    if (!error && (error = weir__storage_start(self->storage, why)) == 0)
+        error = weir__storage_topology(self->storage, &tables);
+    if (error == -WEIR_E_MISMATCH)
+        weir__log(WEIR__LOG_ERROR, "%s", weir__buffer_text(&tables));
+    else if (error)
+        weir__log(WEIR__LOG_ERROR, "%s", self->storage ? weir_error_text(error) : why);
+    else
+        weir__out_write(call->out, weir__buffer_text(&tables), weir__buffer_length(&tables));
+    if (self->storage)
+        weir__storage_drain(self->storage, NULL);
+    weir__buffer_fini(&tables);
+    return error;
+}
+
 int cmd_storage(const struct weir__call *call)
 {
     struct supervisor self = {.values = call->values};
@@ -304,7 +336,7 @@ int cmd_storage(const struct weir__call *call)
     weir__service_keep_signals();
     weir__log_hurry(is_nobody_waiting);
     apply_log(self.config);
-    error = run(call, &self);
+    error = self.values->topology ? print_topology(call, &self) : run(call, &self);
     weir__storage_free(self.storage);
     weir__config_unref(self.config);
     return error;

@@ -83,8 +83,7 @@ static int print_event(struct weir__buffer *buffer, const struct weir__event *ev
     add_text(&json, "token", event->token);
     add_text(&json, "what", event->what);
     weir__json_end(&json);
-    int error = weir__json_finish(&json);
-    return error ? error : weir__buffer_putc(buffer, '\n');
+    return weir__json_finish(&json);
 }
 
 static void write_event(int fd, struct weir__buffer *buffer, const struct weir__event *event)

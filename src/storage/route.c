@@ -9,12 +9,8 @@
 
 #include "banned.h"
 
-/* How long a request may take unless it says otherwise, and what it may say at most. */
-#define DEADLINE_DEFAULT_NS (10 * WEIR_NS_PER_S)
-#define DEADLINE_MOST_MS    UINT64_C(600000)
-
-#define METHOD(name)        (1u << WEIR__HTTP_##name)
-#define READS               (METHOD(GET) | METHOD(HEAD))
+#define METHOD(name) (1u << WEIR__HTTP_##name)
+#define READS        (METHOD(GET) | METHOD(HEAD))
 
 struct way {
     const char *path;
@@ -97,15 +93,15 @@ static bool set_deadline(struct weir__exchange *exchange)
     const char *text = weir__exchange_header(exchange, "X-Deadline-Ms");
     uint64_t arrived = weir__exchange_arrived_ns(exchange), ms = 0;
     if (!text) {
-        weir__exchange_set_deadline(exchange, weir_time_add(arrived, DEADLINE_DEFAULT_NS));
+        weir__exchange_set_deadline(exchange, weir_time_add(arrived, WEIR__STORAGE_DEADLINE_NS));
         return true;
     }
-    for (const char *at = text; *at && ms <= DEADLINE_MOST_MS; at++) {
+    for (const char *at = text; *at && ms <= WEIR__STORAGE_DEADLINE_MOST_MS; at++) {
         if (*at < '0' || *at > '9')
             return false;
         ms = 10 * ms + (uint64_t)(*at - '0');
     }
-    if (ms == 0 || ms > DEADLINE_MOST_MS)
+    if (ms == 0 || ms > WEIR__STORAGE_DEADLINE_MOST_MS)
         return false;
     weir__exchange_set_deadline(exchange, weir_time_add(arrived, ms * WEIR_NS_PER_MS));
     return true;

@@ -20,8 +20,6 @@ static const struct weir_lock_class counters_class = {"io_counters", 330};
 
 #define HEALTH_LINE 256u
 #define ADMIT_KEEP  (60 * WEIR_NS_PER_S)
-/* After the drain deadline, for threads to end. */
-#define GRACE_NS (1 * WEIR_NS_PER_S)
 
 __attribute__((format(printf, 3, 4))) static int fail(char why[WEIR__STORAGE_WHY_MAX], int error,
                                                       const char *format, ...)
@@ -370,8 +368,9 @@ static int register_locks(void)
 static int make_parts(struct weir__storage *storage, struct weir__rules *rules,
                       const struct weir__storage_options *options, char why[WEIR__STORAGE_WHY_MAX])
 {
-    struct weir_crew_options crew = {
-        .threads_max = 4096, .drain_ns = rules->service->drain_ns, .grace_ns = GRACE_NS};
+    struct weir_crew_options crew = {.threads_max = 4096,
+                                     .drain_ns = rules->service->drain_ns,
+                                     .grace_ns = WEIR__STORAGE_GRACE_NS};
     int error = register_locks();
     if (!error)
         error = make_lines(storage, rules);

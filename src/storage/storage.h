@@ -72,7 +72,9 @@ const char *weir__storage_finding(const struct weir__storage *storage);
 /* --- what it is made of, for its page of documentation --- */
 
 struct weir__buffer;
-/* Tables of threads, channels, locks and times as Markdown, from what is registered. */
+/* Tables of threads, channels, locks, times and limits as Markdown, from what is registered in this
+ * process and by a service that was started. Mismatch: something has no description, or a
+ * description has nothing; the buffer then says which. */
 WEIR_MUST_USE int weir__storage_topology(struct weir__storage *storage,
                                          struct weir__buffer *buffer);
 

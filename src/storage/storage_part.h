@@ -14,6 +14,7 @@
  *   audit.c      events and who hears them
  *   log.c        a line for each request
  *   numbers.c    metrics
+ *   topology.c   what it is made of, as tables
  *
  * A job outlives its request: when the deadline passes, or the client goes, the request is answered
  * and the job comes to its end by itself. What they share is guarded by the lock of jobs.
@@ -44,7 +45,12 @@
 #define WEIR__STORAGE_HEALTH_LINE 256u
 #define WEIR__STORAGE_TICK_NS     (20 * WEIR_NS_PER_MS)
 #define WEIR__STORAGE_REPAIRERS   2u
-#define WEIR__STORAGE_DAMAGED     256u /* chunks without a good copy that are remembered */
+/* How long a request may take unless it says otherwise, and what it may say at most. */
+#define WEIR__STORAGE_DEADLINE_NS      (10 * WEIR_NS_PER_S)
+#define WEIR__STORAGE_DEADLINE_MOST_MS UINT64_C(600000)
+/* After the drain deadline, for threads to end. */
+#define WEIR__STORAGE_GRACE_NS (1 * WEIR_NS_PER_S)
+#define WEIR__STORAGE_DAMAGED  256u /* chunks without a good copy that are remembered */
 
 struct weir__worker;
 struct weir__errand;
