@@ -291,10 +291,12 @@ static int run(const struct weir__call *call, struct supervisor *self)
     }
     if (weir__storage_finding(self->storage)[0])
         weir__log(WEIR__LOG_WARNING, "%s", weir__storage_finding(self->storage));
-    const char *address;
+    const struct weir__service_config *service =
+        weir__config_values(self->config, &weir__service_table);
+    const char *scheme = service->tls.cert[0] ? "https://" : "http://", *address;
     for (unsigned i = 0; (address = weir__storage_address(self->storage, i)); i++)
         weir__out_printf(call->out, "listening on %s%s\n",
-                         strncmp(address, "unix:", 5) == 0 ? "" : "http://", address);
+                         strncmp(address, "unix:", 5) == 0 ? "" : scheme, address);
     weir__out_flush(call->out);
     weir__service_notify("READY=1");
     supervise(self);

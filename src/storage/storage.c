@@ -251,21 +251,18 @@ static int make_limits(struct weir__storage *storage, const struct weir__rules *
 
 /* What others can reach wants both: keys, so that not everybody may, and TLS, so that nobody reads
  * the tokens on their way. */
-static int check_reach(const struct weir__rules *rules, char why[WEIR__STORAGE_WHY_MAX])
+static int check_reach(const struct weir__rules *rules, const char *address,
+                       char why[WEIR__STORAGE_WHY_MAX])
 {
     const struct weir__service_config *service = rules->service;
     bool has_tls = service->tls.cert && service->tls.cert[0];
-    for (size_t i = 0; i < service->listen.count; i++) {
-        const char *address = service->listen.items[i];
-        if (weir__service_is_local(address) || service->server.is_open)
-            continue;
-        if (!weir__service_wants_tokens(service) || !has_tls)
-            return fail(why, -WEIR_E_INVALID,
-                        "others can reach '%s': set tokens.keys, tls.cert and tls.key, or say "
-                        "--open if everybody may read and write",
-                        address);
-    }
-    return 0;
+    if (weir__service_is_local(address) || service->server.is_open ||
+        (weir__service_wants_tokens(service) && has_tls))
+        return 0;
+    return fail(why, -WEIR_E_INVALID,
+                "others can reach '%s': set tokens.keys, tls.cert and tls.key, or say --open if "
+                "everybody may read and write",
+                address);
 }
 
 /* Whether somebody has asked for this many. */
@@ -311,10 +308,14 @@ static int open_sockets(struct weir__storage *storage, const struct weir__rules 
     if (has_tls &&
         (error = weir__server_tls(storage->server, service->tls.cert, service->tls.key, &reason)))
         return fail(why, error, "%s", reason);
-    for (size_t i = 0; i < options->sockets_count; i++)
-        if ((error = weir__server_adopt(storage->server, options->sockets[i], has_tls, &reason)) <
-            0)
-            return fail(why, error, "cannot use the socket %d: %s", options->sockets[i], reason);
+    for (size_t i = 0; i < options->sockets_count; i++) {
+        int listener = weir__server_adopt(storage->server, options->sockets[i], has_tls, &reason);
+        if (listener < 0)
+            return fail(why, listener, "cannot use the socket %d: %s", options->sockets[i], reason);
+        const char *address = weir__server_address(storage->server, (unsigned)listener);
+        if ((error = check_reach(rules, address, why)))
+            return error;
+    }
     for (size_t i = 0; options->sockets_count == 0 && i < service->listen.count; i++) {
         const char *address = service->listen.items[i];
         struct weir__listen listen = {
@@ -344,7 +345,9 @@ static int make_server(struct weir__storage *storage, const struct weir__rules *
         .trusted = service->server.trusted_proxies.items,
         .trusted_count = service->server.trusted_proxies.count,
     };
-    int error = check_reach(rules, why);
+    int error = 0;
+    for (size_t i = 0; !error && given->sockets_count == 0 && i < service->listen.count; i++)
+        error = check_reach(rules, service->listen.items[i], why);
     if (!error)
         error = check_descriptors(storage, rules, why);
     if (error)

@@ -126,6 +126,32 @@ check "every public function has a manual page" has_page
 check "man pages of the program are there" test -e "${man%3}1/weir.1"
 check "the sample of a configuration is there, and loads" \
     "$prefix/bin/weir" config check "$prefix/share/weir/weir.toml"
+units=$prefix/lib/systemd/system
+# The program is not where the unit will look for it; a copy of the unit says where it is here.
+units_hold() {
+    command -v systemd-analyze >"$top/which" || return 0
+    mkdir -p "$top/units"
+    sed "s|^ExecStart=[^ ]*|ExecStart=$prefix/bin/weir|; s|^Documentation=.*||" \
+        "$units/weir-storage.service" >"$top/units/weir-storage.service"
+    cp "$units/weir-storage.socket" "$top/units/"
+    local said
+    said=$(SYSTEMD_UNIT_PATH="$top/units:" systemd-analyze verify --man=no \
+        "$top/units/weir-storage.service" "$top/units/weir-storage.socket" 2>&1) || {
+        printf '%s\n' "$said"
+        return 1
+    }
+    ! grep weir-storage <<<"$said"
+}
+units_start_it() { # what the unit starts is a command of the program, with options that it has
+    local command
+    command=$(sed -n 's/^ExecStart=//p' "$units/weir-storage.service")
+    [[ $command == /usr/local/bin/weir\ storage\ --data\ * ]] &&
+        "$prefix/bin/weir" storage --help | grep -e '--data'
+}
+check "the units of systemd are there" \
+    test -e "$units/weir-storage.service" -a -e "$units/weir-storage.socket"
+check "they start the installed program" units_start_it
+check "systemd finds nothing wrong with them" units_hold
 check "bash completion is there" test -e "$prefix/share/bash-completion/completions/weir"
 check "zsh completion is there" test -e "$prefix/share/zsh/site-functions/_weir"
 check "fish completion is there" test -e "$prefix/share/fish/vendor_completions.d/weir.fish"
