@@ -110,6 +110,7 @@ void weir__store_quarantine(struct weir__store *store, const struct weir__entry 
                               (uint64_t)entry->place.offset + entry->size);
         weir__segments_unpin(&store->segments, segment);
     }
-    weir__store_tell(store, &entry->address, what);
+    /* Before it is told, so that who hears of it comes behind the verdict. */
     say_bad(store, entry);
+    weir__store_tell(store, &entry->address, what);
 }

@@ -42,12 +42,20 @@ int weir__store_salvage(struct weir__store *store, struct weir__store_reader *re
                         const struct weir__address *address, const struct weir_deadline *deadline)
 {
     struct weir__place places[PLACES_MAX];
-    uint32_t length, time_s;
+    struct weir__entry entry;
+    uint32_t length;
     size_t count = 0;
-    /* Somebody may have put it again. */
-    if (weir__store_find(store, address, &length, &time_s) == 0)
-        return 0;
-    int error = weir__index_dead(store->index, address, places, PLACES_MAX, &count);
+    /* Somebody may have put it again. The verdict on what was found bad is in the line of writes,
+     * so it is behind that line that the answer is true. */
+    int error = weir__store_touch(store, address, deadline);
+    if (error != -WEIR_E_NOT_FOUND)
+        return error;
+    /* What was deleted meanwhile stays deleted. */
+    error = weir__store_lookup(store, address, &entry, NULL);
+    if (!error && entry.type != WEIR__RECORD_BAD)
+        error = -WEIR_E_NOT_FOUND;
+    if (!error)
+        error = weir__index_dead(store->index, address, places, PLACES_MAX, &count);
     if (error)
         return error;
     for (size_t i = 0; i < count; i++)

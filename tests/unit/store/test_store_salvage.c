@@ -1,0 +1,100 @@
+/* test_store_salvage.c - a damaged chunk is put again from another good record of it, if there is
+ * one, and never what was deleted. */
+#include "store_rig.h"
+
+#define LENGTH 3000u
+
+/* Flips a bit of the content in the segment; false: it is not in there. */
+static bool damage(unsigned segment, uint64_t n)
+{
+    static unsigned char file[WEIR__STORE_SEGMENT_LEAST], content[LENGTH];
+    char path[128];
+    snprintf(path, sizeof(path), "%s/segments/%08x.seg", rig_folder, segment);
+    int fd = open(path, O_RDWR);
+    ssize_t size = pread(fd, file, sizeof(file), 0);
+    rig_fill(content, LENGTH, n);
+    unsigned char *at = size > 0 ? memmem(file, (size_t)size, content, LENGTH) : NULL;
+    if (at) {
+        at[LENGTH / 2] ^= 4;
+        CHECK_EQ(pwrite(fd, at + LENGTH / 2, 1, at + LENGTH / 2 - file), 1);
+    }
+    CHECK_EQ(close(fd), 0);
+    return at != NULL;
+}
+
+static int salvage(struct weir__store *store, const struct weir__address *address)
+{
+    struct weir_deadline deadline = rig_soon();
+    struct weir__store_reader reader;
+    CHECK_EQ(weir__store_reader_init(&reader), 0);
+    int result = weir__store_salvage(store, &reader, address, &deadline);
+    weir__store_reader_fini(&reader);
+    return result;
+}
+
+TEST(an_older_record_is_put_again)
+{
+    struct weir__address address;
+    rig_make_folder();
+    struct weir__store *store = rig_open(NULL);
+    CHECK_EQ(rig_put(store, LENGTH, 1, &address), 0);
+    rig_seal(store);
+    CHECK_EQ(rig_delete(store, &address), 0);
+    CHECK_EQ(rig_put(store, LENGTH, 1, &address), 0);
+    rig_seal(store);
+    CHECK(damage(2, 1));
+    CHECK_EQ(rig_read(store, &address, LENGTH, 1), -WEIR_E_CORRUPT);
+    CHECK_EQ(salvage(store, &address), 0);
+    CHECK_EQ(rig_read(store, &address, LENGTH, 1), 0);
+    CHECK_EQ(salvage(store, &address), 0);
+    weir__store_close(store);
+    rig_remove_folder();
+}
+
+struct hearer {
+    struct weir__store *store;
+    unsigned times;
+    int result;
+};
+
+static void hear(void *arg, const struct weir__address *address, const char *what)
+{
+    struct hearer *hearer = arg;
+    (void)what;
+    hearer->times++;
+    hearer->result = salvage(hearer->store, address);
+}
+
+/* Who hears of the damage and comes at once must not take what was there for good. */
+TEST(without_another_record_it_is_not_found)
+{
+    struct weir__address address;
+    rig_make_folder();
+    struct hearer hearer = {.store = rig_open(NULL)};
+    weir__store_on_damage(hearer.store, hear, &hearer);
+    CHECK_EQ(rig_put(hearer.store, LENGTH, 1, &address), 0);
+    CHECK(damage(1, 1));
+    CHECK_EQ(rig_read(hearer.store, &address, LENGTH, 1), -WEIR_E_CORRUPT);
+    CHECK_EQ(hearer.times, 1);
+    CHECK_EQ(hearer.result, -WEIR_E_NOT_FOUND);
+    CHECK_EQ(rig_find(hearer.store, &address), -WEIR_E_NOT_FOUND);
+    weir__store_close(hearer.store);
+    rig_remove_folder();
+}
+
+TEST(what_was_deleted_stays_deleted)
+{
+    struct weir__address address;
+    rig_make_folder();
+    struct weir__store *store = rig_open(NULL);
+    CHECK_EQ(rig_put(store, LENGTH, 1, &address), 0);
+    rig_seal(store);
+    CHECK_EQ(rig_delete(store, &address), 0);
+    rig_seal(store);
+    CHECK_EQ(salvage(store, &address), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(rig_find(store, &address), -WEIR_E_NOT_FOUND);
+    weir__store_close(store);
+    rig_remove_folder();
+}
+
+TAP_MAIN()
