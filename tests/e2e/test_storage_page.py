@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""What docs/storage.md shows can be typed and works: the quick start, the example for nginx, the
+alerts and the names of metrics.
+
+WEIR is the program, ROOT the source tree.
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from tap import Tap
+
+WEIR = os.environ["WEIR"]
+PAGE = (pathlib.Path(os.environ["ROOT"]) / "docs/storage.md").read_text()
+NAME = "chunks.example.org"
+
+
+def blocks(kind):
+    return re.findall(rf"^```{kind}\n(.*?)^```$", PAGE, re.S | re.M)
+
+
+def environment(folder):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("WEIR_")}
+    clean.update(PATH=os.path.dirname(WEIR) + ":" + clean["PATH"], XDG_DATA_HOME=folder)
+    return clean
+
+
+class Service:
+    def __init__(self, folder, *options):
+        self.process = subprocess.Popen([WEIR, "storage", "--listen", "127.0.0.1:0", *options],
+                                        env=environment(folder), stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        self.port = line.rsplit(":", 1)[-1].strip()
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=60)
+
+
+def shell(command, folder):
+    return subprocess.run(["bash", "-c", command], cwd=folder, env=environment(folder), check=False,
+                          capture_output=True, text=True, timeout=60)
+
+
+def try_quick_start(tap, folder, port):
+    first, second = blocks("console")[:2]
+    tap.tell("$ weir storage " in first, "the first command starts it", first)
+    text = second.replace("\\\n", " ").replace("127.0.0.1:8470", f"127.0.0.1:{port}")
+    text = text.replace("curl ", "curl -sS ")
+    commands, wanted, names = [], [], []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            commands.append(line[2:])
+            names.append(line[2:].replace(f":{port}", ":8470"))
+            wanted.append("")
+        else:
+            wanted[-1] += line + "\n"
+    script = "\n".join(f"{command}\necho ---" for command in commands)
+    answer = shell(script, folder)
+    got = answer.stdout.split("---\n")
+    for name, is_, should in zip(names, got, wanted):
+        tap.tell(is_ == should, f"as shown: {name.split('   ')[0][:60]}",
+                 f"is: {is_}\nshould be: {should}\n{answer.stderr}")
+
+
+def try_metrics(tap, folder, port):
+    text = shell(f"curl -sS http://127.0.0.1:{port}/metrics", folder).stdout
+    there = set(re.findall(r"^# TYPE (\S+)", text, re.M))
+    section = PAGE[PAGE.index("## Monitoring"):PAGE.index("## What happens when")]
+    named = {n for row in re.findall(r"^\| (`.*?) \|", section, re.M)
+             for n in re.findall(r"`([a-z_]+)", row)}
+    used = set(re.findall(r"\b([a-z]+_[a-z_]+)\b", "".join(blocks("yaml"))))
+    used = {n for n in used if n.startswith(("store_", "repairs_", "busy_", "work_"))}
+    tap.tell(len(named) > 20 and named <= there, "every metric of the page is there",
+             f"missing: {sorted(named - there)}")
+    tap.tell(len(used) > 3 and used <= there, "alerts ask for metrics that there are",
+             f"missing: {sorted(used - there)}")
+
+
+def try_alerts(tap, folder):
+    rules = [b for b in blocks("yaml") if b.startswith("groups:")]
+    path = os.path.join(folder, "rules.yml")
+    pathlib.Path(path).write_text("".join(rules))
+    if not shutil.which("promtool"):
+        return
+    answer = shell(f"promtool check rules {path}", folder)
+    tap.tell(answer.returncode == 0, "promtool takes the alerts", answer.stdout + answer.stderr)
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def nginx_conf(folder, service_port, port):
+    shown = blocks("nginx")[0]
+    for old, new in [("127.0.0.1:8470", f"127.0.0.1:{service_port}"),
+                     ("listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),
+                     ("/etc/ssl/chunks.pem", f"{folder}/cert.pem"),
+                     ("/etc/ssl/private/chunks.key", f"{folder}/key.pem")]:
+        assert old in shown, old
+        shown = shown.replace(old, new)
+    temporary = "".join(f"{kind}_temp_path {folder}/{kind};\n"
+                        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    return (f"daemon off; pid {folder}/nginx.pid; error_log {folder}/nginx.log;\n"
+            f"events {{ worker_connections 64; }}\nhttp {{ access_log off;\n{temporary}{shown}}}\n")
+
+
+def await_port(port):
+    for _ in range(500):
+        with socket.socket() as one:
+            if one.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.02)
+
+
+def try_nginx(tap, folder, own):
+    """own: of the configuration that the page wants for it."""
+    if not shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"):
+        return
+    config = pathlib.Path(folder, "storage.toml")
+    config.write_text(own)
+    service = Service(folder, "--data", f"{folder}/behind", "--config", str(config))
+    port = free_port()
+    shell(f"openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 "
+          f"-subj /CN={NAME} -addext subjectAltName=DNS:{NAME}", folder)
+    pathlib.Path(folder, "nginx.conf").write_text(nginx_conf(folder, service.port, port))
+    nginx = subprocess.Popen(["nginx", "-c", f"{folder}/nginx.conf"],
+                             env=dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin"),
+                             stderr=subprocess.DEVNULL)
+    await_port(port)
+    curl = f"curl -sS --cacert cert.pem --resolve {NAME}:{port}:127.0.0.1"
+    answer = shell(
+        f"head -c 1048576 /dev/urandom >one; address=b3:$(b3sum --no-names one);"
+        f"{curl} -o said -w '%{{http_code}} ' -T one https://{NAME}:{port}/o/$address;"
+        f"{curl} https://{NAME}:{port}/o/$address | cmp - one && printf 'same ';"
+        f"{curl} -o said -w '%{{http_code}}' https://{NAME}:{port}/metrics", folder)
+    tap.tell(answer.stdout == "201 same 404", "a chunk goes to and fro behind nginx",
+             answer.stdout + answer.stderr)
+    nginx.terminate()
+    nginx.wait(timeout=60)
+    tap.tell(service.end() == 0, "and the service ends well")
+
+
+def main():
+    tap = Tap()
+    folder = tempfile.mkdtemp()
+    os.chmod(folder, 0o755)  # nginx has workers of another user
+    try:
+        service = Service(folder)
+        try_quick_start(tap, folder, service.port)
+        try_metrics(tap, folder, service.port)
+        tap.tell(service.end() == 0, "it drains and ends")
+        try_alerts(tap, folder)
+        try_nginx(tap, folder, blocks("toml")[0])
+    finally:
+        shutil.rmtree(folder)
+    return tap.end()
+
+
+sys.exit(main())
