@@ -234,9 +234,10 @@ static void print_crew(struct table *table, struct weir_crew *crew)
     for (uint64_t i = 0; i < report.kind_count; i++) {
         const struct weir_crew_kind *kind = &report.kinds[i];
         const struct said *said = about(table, weir_crew_name(crew), kind->name);
+        uint64_t running = kind->spawned - kind->ended - kind->abandoned - kind->unstarted;
         if (said)
             print(table, "| %s | `%s` | %llu | %s | %s |\n", said->kind, kind->name,
-                  (unsigned long long)kind->spawned, said->text[0], said->text[1]);
+                  (unsigned long long)running, said->text[0], said->text[1]);
     }
 }
 
