@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <weir/clock.h>
-#include <weir/lock.h>
 
 #include "sys.h"
 
@@ -38,9 +37,7 @@ int weir__service_signal(uint64_t ns)
     struct timespec time = {(time_t)(ns / WEIR_NS_PER_S), (long)(ns % WEIR_NS_PER_S)};
     sigset_t set;
     fill(&set);
-    weir_lock_assert_none("a wait for signals");
-    int number = sigtimedwait(&set, NULL, &time);
-    return number > 0 ? number : 0;
+    return weir__sys_wait_signal(&set, &time);
 }
 
 /* A number in the environment; 0: there is none. */

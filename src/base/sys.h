@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -134,6 +135,15 @@ static inline int weir__sys_wait_writable(int fd, int ms)
 static inline int weir__sys_get_flags(int fd)
 {
     return WEIR__SYS(int, fcntl(fd, F_GETFL));
+}
+
+/* The next of these signals, which are blocked, or 0 when none came in that time: the wait of a
+ * service's supervisor. */
+static inline int weir__sys_wait_signal(const sigset_t *signals, const struct timespec *time)
+{
+    weir_lock_assert_none("a wait for signals");
+    int number = sigtimedwait(signals, NULL, time);
+    return number > 0 ? number : 0;
 }
 
 static inline ssize_t weir__sys_pread(int fd, void *bytes, size_t count, off_t at)

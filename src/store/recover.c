@@ -257,8 +257,12 @@ static bool has_room(struct weir__store *store, const struct weir__segment_conte
 static void note_content(struct found *found, const struct weir__segment_content *content)
 {
     struct weir__writer *writer = &found->store->writer;
-    found->report->torn_bytes += content->torn_bytes;
-    found->report->bad_records += content->bad_records;
+    /* Whoever closed the store left nothing unfinished: it is damage then. */
+    bool is_torn = content->torn_bytes > 0 && !found->report->was_clean;
+    found->report->torn_bytes += is_torn ? content->torn_bytes : 0;
+    found->report->bad_records += content->bad_records + (content->torn_bytes > 0 && !is_torn);
+    weir_counter_add(&found->store->counts.damaged,
+                     content->bad_records + (content->torn_bytes > 0 && !is_torn));
     if (content->sequence_max >= writer->next_sequence)
         writer->next_sequence = content->sequence_max + 1;
 }
