@@ -123,9 +123,11 @@ static int init(struct weir__http_client *client, const struct weir__http_client
         o->stall_ns = WEIR__HTTP_STALL_NS;
     client->agent = copy(o->agent ? o->agent : "weir");
     client->ca_file = o->ca_file ? copy(o->ca_file) : NULL;
+    client->unix_path = o->unix_path ? copy(o->unix_path) : NULL;
     client->hosts_max = (size_t)o->connections_max * HOSTS_PER_CONNECTION;
     client->hosts = weir__base_alloc(client->hosts_max, sizeof(struct weir__http_host *));
-    if (!client->agent || (o->ca_file && !client->ca_file) || !client->hosts)
+    if (!client->agent || (o->ca_file && !client->ca_file) ||
+        (o->unix_path && !client->unix_path) || !client->hosts)
         return -WEIR_E_NO_MEMORY;
     int result = weir_budget_init(&client->connections, "http-connections", o->connections_max);
     client->has_connections = result == 0;
@@ -172,6 +174,7 @@ void weir__http_client_free(struct weir__http_client *client)
     weir_lock_fini(&client->lock);
     weir__base_free(client->agent);
     weir__base_free(client->ca_file);
+    weir__base_free(client->unix_path);
     weir__base_free(client);
 }
 

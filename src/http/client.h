@@ -53,8 +53,9 @@ struct weir__http_client_options {
     uint32_t connections_max;
     uint64_t connect_ns;
     uint64_t stall_ns;
-    const char *ca_file; /* certificates that are trusted instead of the system's */
-    const char *agent;   /* what the client calls itself */
+    const char *ca_file;   /* certificates that are trusted instead of the system's */
+    const char *agent;     /* what the client calls itself */
+    const char *unix_path; /* all goes there, whatever the host; no proxy is used */
 };
 
 enum weir__http_method {

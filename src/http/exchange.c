@@ -302,6 +302,10 @@ static int set_up(struct exchange *x)
     SET(CURLOPT_SSL_VERIFYHOST, 2L);
     if (client->ca_file)
         SET(CURLOPT_CAINFO, client->ca_file);
+    if (client->unix_path) {
+        SET(CURLOPT_UNIX_SOCKET_PATH, client->unix_path);
+        SET(CURLOPT_PROXY, "");
+    }
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)(client->options.connect_ns / WEIR_NS_PER_MS));
     SET(CURLOPT_QUICK_EXIT, 1L); /* a resolver that hangs is left to itself */
     SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
