@@ -15,8 +15,10 @@
     X(demo, "show what weir promises, at work on this machine")                                    \
     X(devices, "show which disk a path lies on, and how many jobs it takes")                       \
     X(errors, "list every error with its code, HTTP status and exit status")                       \
+    X(get, "get a file out of a storage service, by its address")                                  \
     X(help, "explain weir, or one of its commands")                                                \
     X(man, "print a manual page")                                                                  \
+    X(put, "put files of any size into a storage service")                                         \
     X(rules, "show, test and check the rules of weir scan")                                        \
     X(scan, "find leaked secrets in files, archives and git histories")                            \
     X(storage, "serve chunks of bytes over HTTP, stored durably under their addresses")            \

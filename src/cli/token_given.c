@@ -106,6 +106,19 @@ static int read_token(char text[WEIR__TOKEN_SIZE], int fd)
     return (int)length;
 }
 
+int weir__token_from_file(char text[WEIR__TOKEN_SIZE], const char *path)
+{
+    int fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_NOCTTY, 0);
+    if (fd < 0) {
+        weir__log(WEIR__LOG_ERROR, "cannot open '%s': %s", WEIR__TYPED(path),
+                  weir__log_reason(errno));
+        return weir_error_from_errno(errno);
+    }
+    int result = read_token(text, fd);
+    weir__sys_close(fd);
+    return result;
+}
+
 int weir__token_given(char text[WEIR__TOKEN_SIZE], const struct weir__call *call)
 {
     const struct weir__token_values *values = call->values;
@@ -125,15 +138,7 @@ int weir__token_given(char text[WEIR__TOKEN_SIZE], const struct weir__call *call
         memcpy(text, operand, length + 1);
         return (int)length;
     }
-    int fd = weir__sys_openat(AT_FDCWD, values->from, O_RDONLY | O_NOCTTY, 0);
-    if (fd < 0) {
-        weir__log(WEIR__LOG_ERROR, "cannot open '%s': %s", WEIR__TYPED(values->from),
-                  weir__log_reason(errno));
-        return weir_error_from_errno(errno);
-    }
-    int result = read_token(text, fd);
-    weir__sys_close(fd);
-    return result;
+    return weir__token_from_file(text, values->from);
 }
 
 /* --- caveats --- */

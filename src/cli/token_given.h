@@ -36,6 +36,9 @@ WEIR_MUST_USE int weir__token_folder(char folder[WEIR__TOKEN_FOLDER_SIZE],
  * or an error. */
 WEIR_MUST_USE int weir__token_given(char text[WEIR__TOKEN_SIZE], const struct weir__call *call);
 
+/* The token in a file; its length returned, or an error. */
+WEIR_MUST_USE int weir__token_from_file(char text[WEIR__TOKEN_SIZE], const char *path);
+
 #define WEIR__TOKEN_GIVEN_MAX 6u
 
 struct weir__token_given {

@@ -18,7 +18,8 @@ static const char *const tokens_words[] = {"auto", "always", "never", NULL};
 static const char *const format_words[] = {"text", "json", NULL};
 static const char *const level_words[] = {"error", "warning", "info", "debug", NULL};
 
-const char *const weir__service_variables[] = {"WEIR_LIBEXEC", "WEIR_STORE", NULL};
+const char *const weir__service_variables[] = {"WEIR_LIBEXEC", "WEIR_SERVER", "WEIR_STORE",
+                                               "WEIR_TOKEN", NULL};
 
 static const char *check_mode(const char *text)
 {

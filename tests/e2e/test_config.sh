@@ -47,7 +47,7 @@ expect 'a variable that is nearly a key of a section' 2 '' \
     "*'WEIR_SERVER_MAX_INFLIHGT'; did you mean 'WEIR_SERVER_MAX_INFLIGHT'?"
 run env WEIR_READ_TIMEOUTS=5s "$WEIR" config show
 expect 'and of none' 0 'listen*' "*'WEIR_READ_TIMEOUTS'; did you mean 'WEIR_READ_TIMEOUT'?"
-run env WEIR_LIBEXEC=x WEIR_STORE=y WEIR_OTHER_THING=z "$WEIR" config show
+run env WEIR_LIBEXEC=x WEIR_STORE=y WEIR_SERVER=http://x WEIR_TOKEN=z WEIR_OTHER_THING=z "$WEIR" config show
 expect 'variables that are no keys' 0 'listen*' ''
 run "$WEIR" config show --set max_inflight=5
 expect 'a flag without its section' 2 '' \

@@ -1,0 +1,272 @@
+#!/bin/bash
+# weir put and weir get as people run them, against a service of their own: round trips of odd sizes,
+# holes, streams, ranges; bounded memory; what is there already; and whatever goes wrong, in one line.
+set -euo pipefail
+# shellcheck source=tests/e2e/storage_lib.sh
+source "$(dirname "$0")/storage_lib.sh"
+need_tools jq curl cmp
+
+cd "$dir"
+export HOME=$dir/home XDG_DATA_HOME=$dir/share
+mkdir home work
+: "${SANITIZED:=none}"
+
+start_storage --data data --listen 127.0.0.1:0 --listen "unix:$dir/sock"
+export WEIR_SERVER=$server
+
+address_of() { # of the file
+    "$WEIR" put -q "$1" | sed 's/ .*//'
+}
+
+one_line() { # what went wrong was said once
+    [[ $(wc -l <"$dir/err") -eq 1 ]]
+}
+
+# --- round trips ---
+
+for size in 0 1 65535 65536 65537 1048575 1048576 1048577 20971520; do
+    head -c "$size" /dev/urandom >"work/$size"
+    run "$WEIR" put "work/$size"
+    expect "put $size bytes" 0 "b3:*  work/$size" ''
+    address=${out%% *}
+    run "$WEIR" get "$address" -o back
+    expect "get $size bytes" 0 '' ''
+    check "$size bytes are the same" cmp "work/$size" back
+    run "$WEIR" put --fixed 64KiB "work/$size"
+    fixed=${out%% *}
+    "$WEIR" get "$fixed" >back
+    check "$size bytes in fixed chunks are the same" cmp "work/$size" back
+done
+big=work/20971520
+address=$(address_of $big)
+
+run "$WEIR" put work/0 work/1 $big
+is 'a line for each file' "$(wc -l <out)" 3
+"$WEIR" put - <$big >out
+is 'standard input has the same address' "$(cat out)" "$address  -"
+# shellcheck disable=SC2002 # a pipe is meant
+cat $big | "$WEIR" put - >out
+is 'so has a pipe' "$(cat out)" "$address  -"
+check 'to a pipe' cmp <("$WEIR" get "$address" | cat) $big
+check 'by the service itself' cmp <(curl -s "$server/f/$address") $big
+check 'through a Unix socket' cmp <("$WEIR" get --server "unix:$dir/sock" "$address") $big
+check 'one at a time' cmp <("$WEIR" get -j 1 "$address") $big
+status=0
+"$WEIR" get "$address" 2>err | head -c 10 >/dev/null || status=${PIPESTATUS[0]}
+err=$(cat err) out=
+expect 'a reader who has seen enough is no error' 0 '' ''
+
+# --- what is there already is not sent ---
+
+run "$WEIR" put --json $big
+is 'nothing is sent twice' "$(jq -r '[.sent, .sent_bytes, .bytes, .address] | join(" ")' out)" \
+    "0 0 20971520 $address"
+run "$WEIR" put -v $big
+expect 'and the summary says so' 0 "$address*" '*sent 0 B in 0 of * chunks'
+{ head -c 100000 /dev/urandom && cat $big; } >work/longer
+run "$WEIR" put --json work/longer
+check 'of a file with something put in, little is sent' \
+    test "$(jq .sent_bytes out)" -lt 1500000 -a "$(jq .sent_bytes out)" -ge 100000
+
+# --- ranges, chunks ---
+
+while read -r range from count; do
+    check "range $range" cmp <("$WEIR" get "$address" --range "$range") \
+        <(tail -c "+$((from + 1))" $big | head -c "$count")
+done <<'END'
+0-0 0 1
+100-299 100 200
+65000-2000000 65000 1935001
+20971519- 20971519 1
+-5 20971515 5
+20971500-99999999999 20971500 20
+END
+run "$WEIR" get "$address" --range 20971520-
+expect 'a range behind the end' 3 '' '*it has 20971520 bytes*'
+for range in 5-4 -0 - 5 a-b 1-2x 99999999999999999999-; do
+    run "$WEIR" get "$address" --range "$range"
+    expect "'$range' is no range" 2 '' '*'
+done
+plain=$(curl -s -X POST --data-binary @work/65537 "$server/o" | jq -r .address)
+check 'a chunk that is no manifest is given as it is' cmp <("$WEIR" get "$plain") work/65537
+check 'a part of it' cmp <("$WEIR" get -r 10-19 "$plain") <(tail -c +11 work/65537 | head -c 10)
+
+# --- holes, and memory ---
+
+truncate -s 10G work/sparse
+printf begin | dd of=work/sparse conv=notrunc status=none
+head -c 3000000 /dev/urandom | dd of=work/sparse bs=1M seek=5000 conv=notrunc status=none
+run /usr/bin/time -f %M "$WEIR" put -q work/sparse
+high=$(tail -n 1 err)
+sparse=${out%% *}
+check '10 GiB with holes are put' test "$status" -eq 0 -a -n "$sparse"
+if [[ $SANITIZED == none ]]; then
+    check "in less than 64 MiB ($high KiB)" test "$high" -lt 65536
+else
+    skip 'in less than 64 MiB' 'the sanitizer needs more'
+fi
+run /usr/bin/time -f %M "$WEIR" get "$sparse" -o back
+high=$(tail -n 1 err)
+check '10 GiB with holes are got' test "$status" -eq 0
+if [[ $SANITIZED == none ]]; then
+    check "in less than 64 MiB, too ($high KiB)" test "$high" -lt 65536
+else
+    skip 'in less than 64 MiB, too' 'the sanitizer needs more'
+fi
+is 'the length is the same' "$(stat -c %s back)" 10737418240
+check 'the holes are holes' test "$(du -k back | cut -f1)" -lt 8192
+is 'put again they have the same address' "$(address_of back)" "$sparse"
+check 'the data are the same' cmp -i 5242870000 -n 4000000 work/sparse back
+"$WEIR" get "$sparse" --range 5242879990-5242880009 >part
+check 'around the edge of a hole' cmp part <(tail -c +5242879991 work/sparse | head -c 20)
+if [[ $SANITIZED == none ]]; then
+    head -c 300M /dev/zero | openssl enc -aes-128-ctr -K 00 -iv 00 2>/dev/null >work/large
+    run /usr/bin/time -f %M "$WEIR" put -q work/large
+    high=$(tail -n 1 err)
+    check "300 MiB of data in less than 64 MiB ($high KiB)" test "$status" -eq 0 -a "$high" -lt 65536
+    run /usr/bin/time -f %M "$WEIR" get "${out%% *}" -o back
+    high=$(tail -n 1 err)
+    check "and back ($high KiB)" test "$high" -lt 65536
+    check 'the same' cmp work/large back
+    rm -f work/large
+fi
+
+# --- the file appears when it is whole ---
+
+echo old >kept
+chmod 640 kept
+run "$WEIR" get "b3:$(printf '0%.0s' {1..64})" -o kept
+expect 'what is not there' 3 '' '*there is no such chunk ?status 404?'
+is 'leaves what was there' "$(cat kept)" old
+run "$WEIR" get "$address" -o kept
+check 'is replaced by what is whole' cmp kept $big
+is 'and keeps its mode' "$(stat -c %a kept)" 640
+ln -s kept link
+run "$WEIR" get "$plain" -o link
+check 'a link is followed' cmp kept work/65537
+check 'and stays' test -L link
+run "$WEIR" get "$plain" -o /dev/null
+expect 'a device is written to' 0 '' ''
+run "$WEIR" get "$plain" -o none/file
+expect 'no such folder' 3 '' "*cannot write 'none/file': no such file or directory"
+run "$WEIR" get "$plain" -o work
+expect 'a folder' 3 '' "*cannot write 'work': is a directory"
+is 'nothing is left behind' "$(find . -name '.weir-tmp*')" ''
+
+# --- what is wrong with what was given ---
+
+run "$WEIR" get nonsense
+expect 'no address' 2 '' "*'nonsense' is no address*"
+run "$WEIR" get "$address" --json
+expect 'two things on standard output' 2 '' '*--json needs --output*'
+run "$WEIR" put - -
+expect 'standard input twice' 2 '' '*give - once*'
+run "$WEIR" put --fixed 1KiB work/1
+expect 'chunks too small' 2 '' '*16 KiB to 1 MiB*'
+run "$WEIR" put --server ftp://example.org work/1
+expect 'a server that is none' 2 '' '*cannot be used*'
+run "$WEIR" put --server unix: work/1
+expect 'a socket without a path' 2 '' '*has no path*'
+run "$WEIR" put none work work/1
+expect 'a file fails alone' 3 'b3:*  work/1' \
+    "*cannot put 'none': no such file or directory*cannot put 'work': is a directory"
+run "$WEIR" put --json none
+is 'also in JSON' "$(jq -r .error out)" NotFound
+run "$WEIR" put --server http://127.0.0.1:1 work/1
+expect 'nobody there' 3 '' "*cannot put 'work/1': *"
+check 'in one line' one_line
+
+# --- the server goes away ---
+
+mkfifo feed
+"$WEIR" put --timeout 2s - <feed >out 2>err &
+put=$!
+exec 9>feed
+head -c 8M /dev/urandom >&9
+# Some of it has arrived: the service counts what it stores.
+puts() { curl -s "$server/metrics" | awk '/^weir_storage_store_puts_total|^store_puts_total/ {print $2}'; }
+before=$(puts)
+until head -c 1M /dev/urandom >&9 && [[ $(puts) != "$before" ]]; do sleep 0.05; done
+stop_storage KILL
+{ head -c 64M /dev/urandom >&9; } 2>/dev/null || true
+exec 9>&-
+status=0
+wait "$put" || status=$?
+out=$(cat out) err=$(cat err)
+expect 'a server that was killed' 3 '' "weir put: cannot put '-': *"
+check 'in one line, too' one_line
+
+# --- a server that comes back is waited for ---
+
+start_storage --data data --listen "${server#http://}"
+"$WEIR" put - <feed >out 2>err &
+put=$!
+exec 9>feed
+head -c 4M /dev/urandom >&9
+before=$(puts)
+until head -c 1M /dev/urandom >&9 && [[ $(puts) != "$before" ]]; do sleep 0.05; done
+stop_storage TERM
+head -c 2M /dev/urandom >&9
+start_storage --data data --listen "${server#http://}"
+head -c 2M /dev/urandom >&9
+exec 9>&-
+status=0
+wait "$put" || status=$?
+out=$(cat out) err=$(cat err)
+expect 'a server that was started anew' 0 'b3:*  -' ''
+
+# --- interrupted ---
+
+"$WEIR" put - <feed >out 2>err &
+put=$!
+exec 9>feed
+head -c 1M /dev/urandom >&9
+kill -TERM "$put"
+status=0
+wait "$put" || status=$?
+exec 9>&-
+out=$(cat out) err=$(cat err)
+is 'an interrupted put dies of the signal' "$status" 143
+is 'and prints no address' "$out" ''
+
+# --- tokens ---
+
+stop_storage
+"$WEIR" token mint --data data --scope write --expires 1h >write 2>/dev/null
+"$WEIR" token mint --data data --scope read --expires 1h >read 2>/dev/null
+start_storage --data data --listen 127.0.0.1:0 --set "tokens.keys=$dir/data/keys"
+export WEIR_SERVER=$server
+run "$WEIR" put work/1
+expect 'without a token' 3 '' '*?status 401?'
+run "$WEIR" put --token-file read work/1
+expect 'with one for reading' 3 '' '*?status 403?'
+check 'in one line' one_line
+run "$WEIR" put --token-file write work/1
+expect 'with one for writing' 0 'b3:*' ''
+WEIR_TOKEN=$(cat write) run "$WEIR" put work/1
+expect 'from the environment' 0 'b3:*' ''
+one=${out%% *}
+run "$WEIR" get --token-file read "$one" -o back
+expect 'and one for reading' 0 '' ''
+run "$WEIR" get --token-file write "$one"
+expect 'not the other way round' 3 '' '*?status 403?'
+echo 'no token' >bad
+run "$WEIR" put --token-file bad work/1
+expect 'what is no token' 3 '' '*no token*'
+check 'is not shown' no grep -qF 'no token.no' err
+run "$WEIR" put --token-file none work/1
+expect 'a file that is not there' 3 '' "*cannot open 'none'*"
+sed 's/.$/x/' write >broken
+run "$WEIR" put --token-file broken work/1
+expect 'a token that was changed' 3 '' '*?status 401?'
+check 'no message has it' no grep -qF "$(cut -c 40-80 broken)" err
+
+# --- a full server ---
+
+stop_storage
+start_storage --amnesia --set amnesia.max_bytes=12MiB --listen 127.0.0.1:0
+export WEIR_SERVER=$server
+run "$WEIR" put --timeout 3s $big
+expect 'a full server' 3 '' "*cannot put '$big': *"
+check 'is told in one line' one_line
+finish
