@@ -99,8 +99,8 @@ static void sample_lines(struct pass *pass)
 
 static void sample_tasks(struct pass *pass)
 {
-    static const char *const kinds[] = {"loop",   "get",   "put",    "stream",
-                                        "health", "clock", "repair", "audit"};
+    static const char *const kinds[] = {"loop",  "get",   "put",    "stream", "health",
+                                        "clock", "quota", "repair", "audit"};
     struct weir_crew_report report;
     weir_crew_read(pass->storage->crew, &report);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -174,6 +174,12 @@ static void sample_store(struct pass *pass)
             stats.scrubbed_bytes);
 }
 
+static void sample_quota(struct pass *pass)
+{
+    gauge(pass, "quota_tokens", "Tokens whose use is counted.", NULL, NULL,
+          weir__quota_tokens(pass->storage->quota));
+}
+
 static void sample_all(struct weir__storage *storage, bool is_first)
 {
     struct pass pass = {storage, storage->numbers, is_first};
@@ -182,6 +188,7 @@ static void sample_all(struct weir__storage *storage, bool is_first)
     sample_tasks(&pass);
     sample_server(&pass);
     sample_store(&pass);
+    sample_quota(&pass);
 }
 
 void weir__numbers_sample(struct weir__storage *storage)
@@ -197,6 +204,16 @@ static int add(struct weir__storage *storage, struct weir_counter *counter, cons
     struct weir_metrics_label one = {label, value};
     struct weir_metrics_series series = series_of(name, help, &one);
     return weir_metrics_add_counter(storage->metrics, counter, &series);
+}
+
+static int add_quotas(struct weir__storage *storage)
+{
+    static const char *const reasons[] = {"bytes", "objects", "tokens"};
+    int error = 0;
+    for (size_t i = 0; !error && i < WEIR__QUOTA_REASONS; i++)
+        error = add(storage, &storage->counts.quota_refused[i], "quota_refused_total",
+                    "Uploads refused since a quota was used up.", "reason", reasons[i]);
+    return error;
 }
 
 static int add_own(struct weir__storage *storage)
@@ -250,7 +267,7 @@ static int add_own(struct weir__storage *storage)
     if (!error)
         error = add(storage, &counts->answered_by_loop, "answered_from_memory_total",
                     "Chunks that the loop answered by itself.", NULL, NULL);
-    return error;
+    return error ? error : add_quotas(storage);
 }
 
 static int add_objects(struct weir__storage *storage)

@@ -215,6 +215,7 @@ static void gone(struct weir__exchange *exchange, const struct weir__exchange_en
     weir__file_gone(ask);
     weir__errand_leave(ask->job);
     ask->job = NULL;
+    weir__quota_give(&ask->hold);
     weir_admit_release(&ask->ticket);
     weir_permit_release(&ask->inflight);
 }

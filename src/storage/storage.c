@@ -385,6 +385,9 @@ static int make_parts(struct weir__storage *storage, struct weir__rules *rules,
         return fail(why, error, "%s: %s", weir_error_text(error), weir_error_detail());
     error = open_store(storage, rules, why);
     if (!error)
+        error = weir__quota_open(&storage->quota,
+                                 rules->own->amnesia.is_enabled ? NULL : rules->own->data, why);
+    if (!error)
         error = load_keys(rules, why); /* they lie in the folder that the store has made */
     if (!error)
         error = check_keys(rules, why);
@@ -438,6 +441,7 @@ void weir__storage_free(struct weir__storage *storage)
     if (storage->crew)
         weir_crew_free(storage->crew);
     weir__store_close(storage->store);
+    weir__quota_free(storage->quota);
     weir__numbers_free(storage);
     weir_admit_fini(&storage->per_address);
     weir_rate_fini(&storage->pacing);
@@ -565,6 +569,7 @@ int weir__storage_drain(struct weir__storage *storage, struct weir_crew_report *
     weir_queue_drain(&storage->writes, drop_job, NULL);
     weir_queue_drain(&storage->streams, drop_job, NULL);
     weir_queue_drain(&storage->health, drop_job, NULL);
+    (void)!weir__quota_save(storage->quota);
     struct weir_crew_report report;
     weir_crew_read(storage->crew, &report);
     uint64_t abandoned = 0;

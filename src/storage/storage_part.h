@@ -9,6 +9,7 @@
  *   file.c       GET and HEAD of /f/: manifests as the files that they stand for
  *   change.c     DELETE, /have, /inventory, /admin/
  *   health.c     /healthz, /readyz, /version, /metrics
+ *   quota.c      how much was stored with each token
  *   errand.c     what is done for a request by other threads, and its deadline
  *   repair.c     what becomes of damaged chunks
  *   audit.c      events and who hears them
@@ -35,6 +36,7 @@
 #include "condition.h"
 #include "file_reader.h"
 #include "keyring.h"
+#include "quota.h"
 #include "range.h"
 #include "server.h"
 #include "storage.h"
@@ -44,6 +46,7 @@
 
 #define WEIR__STORAGE_HEALTH_LINE 256u
 #define WEIR__STORAGE_TICK_NS     (20 * WEIR_NS_PER_MS)
+#define WEIR__STORAGE_QUOTA_NS    (1 * WEIR_NS_PER_S)
 #define WEIR__STORAGE_REPAIRERS   2u
 /* How long a request may take unless it says otherwise, and what it may say at most. */
 #define WEIR__STORAGE_DEADLINE_NS      (10 * WEIR_NS_PER_S)
@@ -81,6 +84,7 @@ struct weir__ask {
     struct weir_permit inflight;
     struct weir_admit_ticket ticket;
     struct weir__token_grant grant; /* id "": no token was shown */
+    struct weir__quota_hold hold;   /* of an upload, until its job has it */
     struct weir__errand *job;
     struct weir__chunk chunk; /* that is being sent */
     struct weir__file_answer *file;
@@ -113,6 +117,7 @@ struct weir__errand {
     bool wants_bytes;               /* verified into memory, not by its place */
     bool is_checked;                /* the address was given and must be that of the bytes */
     bool was_damaged;               /* what is there under it is bad */
+    struct weir__quota_hold hold;   /* of an upload */
     struct weir__file_answer *file; /* while the job has it */
     int warm_fd;
     uint64_t warm_offset, warm_length;
@@ -171,6 +176,7 @@ struct weir__storage_counts {
     struct weir_counter unauthorized, forbidden, cross_site;
     struct weir_counter repairs, repairs_failed, skipped_full;
     struct weir_counter answered_by_loop, replaced;
+    struct weir_counter quota_refused[WEIR__QUOTA_REASONS];
     struct weir_histogram repair_wait, latency[WEIR__ENDPOINTS];
 };
 
@@ -188,6 +194,7 @@ struct weir__storage {
     char finding[256];
     uint64_t conns_max; /* as configured, or as many as there are descriptors for */
     struct weir__store *store;
+    struct weir__quota *quota;
     struct weir__server *server;
     struct weir_crew *crew;
     struct weir_cancel stop;       /* fired by who wants the service to end */

@@ -72,6 +72,19 @@ static int clock_main(struct weir_crew_self *self, void *arg)
     return 0;
 }
 
+/* Writes down what was stored by whom, once a second when that has changed. Not the clock's work:
+ * that must not wait for a disk. An error is tried again; the last time is at the drain. */
+static int quota_main(struct weir_crew_self *self, void *arg)
+{
+    struct weir__storage *storage = arg;
+    struct weir_deadline turn;
+    do {
+        (void)!weir__quota_save(storage->quota);
+        turn = weir_deadline_in(WEIR__STORAGE_QUOTA_NS, self->stop);
+    } while (weir_deadline_sleep(&turn) != -WEIR_E_CANCELED);
+    return 0;
+}
+
 /* --- who is to be there --- */
 
 static int start_one(struct weir__storage *storage, const struct weir__post *post)
@@ -111,6 +124,8 @@ int weir__storage_start_threads(struct weir__storage *storage, const struct weir
         error = start_many(storage, "health", 1, health_main);
     if (!error)
         error = start_many(storage, "clock", 1, clock_main);
+    if (!error)
+        error = start_many(storage, "quota", 1, quota_main);
     if (!error)
         error = start_many(storage, "repair", WEIR__STORAGE_REPAIRERS, weir__repair_main);
     if (!error && rules->service->audit.is_enabled)

@@ -28,6 +28,29 @@ static bool parse_coding(struct weir__exchange *exchange, enum weir__coding *ret
     return false;
 }
 
+/* What may come, at most, is held before it comes. Who shows no token has no quota. */
+static bool is_within_quota(struct weir__exchange *exchange, struct weir__ask *ask,
+                            const struct weir__rules *rules, uint64_t bytes)
+{
+    struct weir__storage *storage = weir__exchange_arg(exchange);
+    const struct weir__quota_limits limits = {rules->service->quotas.bytes_per_token,
+                                              rules->service->quotas.objects_per_token};
+    enum weir__quota_reason reason = WEIR__QUOTA_REASONS;
+    char why[WEIR__QUOTA_WHY];
+    if (!ask->grant.id[0] || (!limits.bytes && !limits.objects))
+        return true;
+    int error = weir__quota_reserve(storage->quota, ask->grant.id, &limits, bytes, &ask->hold,
+                                    &reason, why);
+    if (!error)
+        return true;
+    if (error == -WEIR_E_FORBIDDEN) {
+        weir_counter_add(&storage->counts.quota_refused[reason], 1);
+        weir__storage_event_of(exchange, WEIR__EVENT_DENIED, NULL, error, "quota");
+    }
+    weir__storage_refuse(exchange, error, error == -WEIR_E_FORBIDDEN ? why : NULL);
+    return false;
+}
+
 void weir__upload_begin(struct weir__exchange *exchange, struct weir__ask *ask,
                         const struct weir__rules *rules)
 {
@@ -38,7 +61,11 @@ void weir__upload_begin(struct weir__exchange *exchange, struct weir__ask *ask,
     /* If-None-Match: * asks for what a put does anyway; a tag of other content never matches. */
     if (ask->grant.body_max < max)
         max = ask->grant.body_max;
-    (void)!weir__exchange_take_body(exchange, max);
+    uint64_t length = weir__exchange_body_length(exchange);
+    /* What is packed may become as large as a chunk can be. */
+    uint64_t most = coding != WEIR__CODING_IDENTITY ? WEIR__CHUNK_MAX : length < max ? length : max;
+    if (is_within_quota(exchange, ask, rules, most))
+        (void)!weir__exchange_take_body(exchange, max);
 }
 
 /* --- a writer --- */
@@ -47,6 +74,8 @@ static void put_done(struct weir__store_write *write)
 {
     struct weir__errand *job = write->arg;
     int result = write->result;
+    if (result == 0)
+        weir__quota_keep(&job->hold, weir__buffer_length(&job->bytes));
     /* What was found bad could not be marked, and still stands there. */
     if (result == WEIR__STORE_PRESENT && job->was_damaged)
         result = -WEIR_E_BUSY;
@@ -123,6 +152,7 @@ void weir__upload_whole(struct weir__exchange *exchange, struct weir__ask *ask)
     struct weir__errand *job = weir__errand_new(storage, exchange, work);
     if (!job)
         return;
+    weir__quota_move(&job->hold, &ask->hold);
     job->is_checked = ask->route == WEIR__ROUTE_OBJECT;
     weir__errand_send(job, &storage->writes);
 }

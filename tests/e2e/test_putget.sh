@@ -269,4 +269,59 @@ export WEIR_SERVER=$server
 run "$WEIR" put --timeout 3s $big
 expect 'a full server' 3 '' "*cannot put '$big': *"
 check 'is told in one line' one_line
+
+# --- quotas ---
+
+stop_storage
+cat >quotas.toml <<END
+tokens.keys = "$dir/data/keys"
+[quotas]
+bytes_per_token = "300000B"
+END
+start_storage --data data --listen 127.0.0.1:0 --config quotas.toml
+export WEIR_SERVER=$server
+head -c 200000 /dev/urandom >work/a
+head -c 200000 /dev/urandom >work/b
+refused() { curl -s "$server/metrics" | awk '/^quota_refused_total.*"bytes"/ {print $2}'; }
+run "$WEIR" put --token-file write work/a
+expect 'within the quota' 0 'b3:*' ''
+run "$WEIR" put --token-file write work/a
+expect 'what is there costs nothing' 0 'b3:*' ''
+run curl -s -o body -w '%{http_code}' -X POST -H "Authorization: Bearer $(cat write)" --data-binary @work/a "$server/o"
+is 'a chunk that would be too much' "$out" 403
+is 'is Forbidden' "$(jq -r .error body)" Forbidden
+check 'with the numbers' grep -qE 'used up: 20[0-9]{4} of 300000 bytes' body
+before=$(refused)
+run "$WEIR" put --token-file write work/b
+expect 'beyond the quota' 3 '' "*cannot put 'work/b': the quota of this token is used up: * of 300000 bytes ?status 403?"
+check 'in one line' one_line
+check 'which is counted' test "$(refused)" -gt "$before"
+"$WEIR" token narrow --from write --method PUT,POST >narrow
+run "$WEIR" put --token-file narrow work/b
+expect 'what was made of the token has the same quota' 3 '' '*used up*'
+"$WEIR" token mint --data data --scope write --expires 1h >other 2>/dev/null
+run "$WEIR" put --token-file other work/b
+expect 'another token has its own' 0 'b3:*' ''
+stop_storage
+is 'use is written down' "$(sed -n '1p;$p' data/quotas | xargs)" 'weir-quotas 1 end 2'
+start_storage --data data --listen 127.0.0.1:0 --config quotas.toml
+export WEIR_SERVER=$server
+head -c 200000 /dev/urandom >work/c
+run "$WEIR" put --token-file other work/c
+expect 'and known after a restart' 3 '' '*used up*'
+sed -i 's/300000B/1MiB/' quotas.toml
+kill -HUP "$storage"
+until grep -q reloaded storage.err; do sleep 0.05; done
+run "$WEIR" put --token-file other work/c
+expect 'a larger quota holds at once' 0 'b3:*' ''
+# Several at once never have more than that.
+for i in 1 2 3 4 5 6 7 8 9 10; do head -c 200000 /dev/urandom >"work/many.$i"; done
+run "$WEIR" put -j 16 --token-file other work/many.*
+check 'many at once are refused at the limit' test "$status" -eq 3
+stop_storage
+check 'and do not pass it' awk 'NF == 3 && $2 > 1048576 {exit 1}' data/quotas
+check 'by much less than a chunk' awk 'NF == 3 && $2 > 700000 {found = 1} END {exit !found}' data/quotas
+printf 'weir-quotas 1\nend 7\n' >data/quotas
+run "$WEIR" storage --data data --listen 127.0.0.1:0
+expect 'a damaged file is not taken for nothing' 3 '' '*is damaged: *remove it to count from zero'
 finish
