@@ -142,7 +142,7 @@ static void send_chunk(struct weir__put *put, struct chunk *chunk)
         if (result < 0)
             fail(put, result, problem);
         else
-            count_chunk(put, chunk->length, result == 1);
+            count_chunk(put, chunk->length, true);
     }
     chunk_free(chunk);
 }

@@ -41,7 +41,7 @@ struct weir__put_file {
     struct weir__address address;
     uint64_t bytes; /* holes included */
     uint64_t chunks, chunk_bytes;
-    uint64_t sent, sent_bytes; /* of these: that the service did not have */
+    uint64_t sent, sent_bytes; /* of these: not there when it was asked */
     char problem[WEIR__STORAGE_PROBLEM_MAX];
 };
 

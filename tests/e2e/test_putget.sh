@@ -4,7 +4,7 @@
 set -euo pipefail
 # shellcheck source=tests/e2e/storage_lib.sh
 source "$(dirname "$0")/storage_lib.sh"
-need_tools jq curl cmp
+need_tools jq curl cmp python3 openssl
 
 cd "$dir"
 export HOME=$dir/home XDG_DATA_HOME=$dir/share
@@ -152,6 +152,51 @@ expect 'no such folder' 3 '' "*cannot write 'none/file': no such file or directo
 run "$WEIR" get "$plain" -o work
 expect 'a folder' 3 '' "*cannot write 'work': is a directory"
 is 'nothing is left behind' "$(find . -name '.weir-tmp*')" ''
+
+# --- a server that lies, and a chunk that is missing ---
+
+head -c 131072 /dev/urandom >work/two
+two=$("$WEIR" put --fixed 64KiB work/two | sed 's/ .*//')
+second=$(tail -c 65536 work/two | curl -s -X POST --data-binary @- "$server/o" | jq -r .address)
+python3 - "$server" "$second" >liar 2>liar.err 9>&- <<'END' &
+import http.server, sys, urllib.request
+real, bad = sys.argv[1:]
+class Liar(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        body = urllib.request.urlopen(real + self.path).read()
+        if self.path.endswith(bad):
+            body = body[:-1] + bytes([body[-1] ^ 1])
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *args):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
+print(f"http://127.0.0.1:{server.server_port}", flush=True)
+server.serve_forever()
+END
+liar=$!
+until [[ -s liar ]]; do sleep 0.05; done
+run "$WEIR" get -s "$(cat liar)" "$two" -o lied
+expect 'bytes that are not those of the chunk' 3 '' "*cannot get '$two': the data are damaged"
+check 'leave nothing' test ! -e lied
+run "$WEIR" get -s "$(cat liar)" "$two" -r 0-65535 -o part
+expect 'while the rest is given' 0 '' ''
+"$WEIR" get -s "$(cat liar)" "$two" >part 2>err || true
+check 'and nothing wrong is written' cmp part <(head -c 65536 work/two)
+kill "$liar"
+wait "$liar" 2>/dev/null || true
+"$WEIR" token mint --data data --scope delete >delete 2>/dev/null
+run curl -s -o /dev/null -w '%{http_code}' -X DELETE -H "Authorization: Bearer $(cat delete)" "$server/o/$second"
+is 'a chunk is deleted' "$out" 204
+run "$WEIR" get "$two" -o gone
+expect 'a chunk that is missing' 3 '' "*cannot get '$two': there is no such chunk*"
+check 'leaves nothing, too' test ! -e gone
+run "$WEIR" put --json --fixed 64KiB work/two
+is 'a put brings back what is missing' "$(jq -r '.sent, .sent_bytes' out | xargs)" '1 65536'
+check 'so that it is whole again' cmp <("$WEIR" get "$two") work/two
 
 # --- what is wrong with what was given ---
 
