@@ -161,9 +161,9 @@ static void tell_totals(const struct totals *totals)
     char bytes[WEIR__VALUE_TEXT_MAX], sent[WEIR__VALUE_TEXT_MAX];
     weir__value_human_size(totals->bytes, bytes);
     weir__value_human_size(totals->sent_bytes, sent);
-    weir__log(WEIR__LOG_INFO, "%llu files, %s; sent %s in %llu of %llu chunks",
-              (unsigned long long)totals->files, bytes, sent, (unsigned long long)totals->sent,
-              (unsigned long long)totals->chunks);
+    weir__log(WEIR__LOG_INFO, "%llu %s, %s; sent %s in %llu of %llu chunks",
+              (unsigned long long)totals->files, totals->files == 1 ? "file" : "files", bytes, sent,
+              (unsigned long long)totals->sent, (unsigned long long)totals->chunks);
 }
 
 static void add(struct totals *totals, const struct weir__put_file *file)

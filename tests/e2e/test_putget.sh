@@ -315,6 +315,19 @@ run "$WEIR" put --timeout 3s $big
 expect 'a full server' 3 '' "*cannot put '$big': *"
 check 'is told in one line' one_line
 
+# --- a server that is busy ---
+
+stop_storage
+start_storage --amnesia --listen 127.0.0.1:0 --set server.max_inflight=1
+export WEIR_SERVER=$server
+head -c 1000000 /dev/urandom >work/busy
+run "$WEIR" put -j 8 --fixed 64KiB work/busy
+expect 'a server that takes one request at a time' 0 'b3:*' ''
+busy=${out%% *}
+check 'has said that it is busy' test \
+    "$(curl -s "$server/metrics" | awk '/^busy_rejections_total/ {n += $2} END {print n}')" -gt 0
+check 'and is waited for by get as well' cmp <("$WEIR" get -j 8 "$busy") work/busy
+
 # --- quotas ---
 
 stop_storage
