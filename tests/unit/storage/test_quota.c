@@ -125,12 +125,14 @@ TEST(no_limit_is_no_limit)
 /* --- many at once --- */
 
 #define THREADS 4
+#define AT_ONCE 8
 
 struct many {
     struct weir__quota *quota;
     struct weir_crew *crew;
 };
 
+/* Takes what it can get, some of which it keeps. */
 static int many_main(struct weir_crew_self *self, void *arg)
 {
     const struct weir__quota_limits wide = {.bytes = 1000};
@@ -139,16 +141,16 @@ static int many_main(struct weir_crew_self *self, void *arg)
     enum weir__quota_reason reason;
     char why[WEIR__QUOTA_WHY];
     (void)self;
-    for (int i = 0; i < 5000; i++) {
-        struct weir__quota_hold hold = {0};
-        if (weir__quota_reserve(many->quota, A, &wide, 300, &hold, &reason, why))
-            continue;
+    for (int i = 0; i < 2000; i++) {
+        struct weir__quota_hold holds[AT_ONCE] = {{0}};
+        for (int k = 0; k < AT_ONCE; k++)
+            (void)!weir__quota_reserve(many->quota, A, &wide, 150, &holds[k], &reason, why);
         CHECK(weir__quota_read(many->quota, A, &usage));
         CHECK(usage.bytes + usage.held_bytes <= 1000);
-        if (i % 1000 == 0)
-            weir__quota_keep(&hold, 100);
-        else
-            weir__quota_give(&hold);
+        if (i % 500 == 0)
+            weir__quota_keep(&holds[0], 100);
+        for (int k = 0; k < AT_ONCE; k++)
+            weir__quota_give(&holds[k]);
     }
     return 0;
 }
