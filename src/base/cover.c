@@ -15,6 +15,7 @@
 #define CAPITALS_MAX 16u /* in a row; half of them beside a digit */
 #define DIGITS_MAX   14u /* of a date and a time */
 #define NUMBER_MIN   8u
+#define SHORT_MAX    2u
 /* How much of an argument is looked at: of what is longer, less is known and less is shown. */
 #define LOOK_MAX 4096u
 
@@ -140,23 +141,29 @@ static size_t word_at(const char *text)
     return length;
 }
 
-/* A token may have a '/' or a '.' in it: what stands beside, one after the other. */
+/* A token may have a '/' or a '.' in it: what stands beside, one after the other. One or two bytes
+ * between them could be anything, and end nothing. */
 static void cover_beside(char *text, char *word, size_t length)
 {
     for (char *end = word; end - text > 1 && strchr("/.", end[-1]);) {
         char *from = --end;
         while (from > text && is_word_byte(from[-1]))
             from--;
-        if (from == end || is_plain(from, (size_t)(end - from)))
+        size_t n = (size_t)(end - from);
+        bool stays = is_plain(from, n);
+        if (n == 0 || (stays && n > SHORT_MAX))
             break;
-        cover(from, (size_t)(end - from));
+        if (!stays)
+            cover(from, n);
         end = from;
     }
     for (char *at = word + length; *at && strchr("/.", *at);) {
         size_t n = word_at(++at);
-        if (n == 0 || (is_plain(at, n) && !is_cut(at + n)))
+        bool stays = is_plain(at, n) && !is_cut(at + n);
+        if (n == 0 || (stays && n > SHORT_MAX))
             break;
-        cover(at, n);
+        if (!stays)
+            cover(at, n);
         at += n;
     }
 }

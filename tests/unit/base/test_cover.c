@@ -421,6 +421,8 @@ TEST(what_stands_beside_a_word)
         {"home/bob/a9f3c07e61b24d58/file.txt", "home/bob/****************/file.txt"},
         {"/a9f3c07e61b24d58", "/****************"},
         {"x9/y8", "x9/y8"},
+        {"a9f3c07e61b24d58/w/0DXhDYrOHo/b", "****************/w/**********/b"},
+        {"0DXhDYrOHo/w/a9f3c07e61b24d58", "**********/w/****************"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char text[256];
