@@ -14,7 +14,7 @@
 
 #include "banned.h"
 
-#define COUNTERS_MAX 64u
+#define COUNTERS_MAX 96u
 #define GAUGES_MAX   32u
 
 struct weir__numbers {

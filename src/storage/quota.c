@@ -34,7 +34,7 @@
 #define FILE_MAX     ((size_t)(WEIR__QUOTA_TOKENS_MAX + 2) * LINE_MAX)
 
 /* Below the locks of the store, above those of the service, though none is held with it. */
-static const struct weir_lock_class quota_class = {"quota", 340};
+const struct weir_lock_class weir__quota_class = {"quota", 340};
 
 struct entry {
     char id[WEIR__TOKEN_ID_SIZE]; /* "": a free place */
@@ -301,7 +301,7 @@ int weir__quota_open(struct weir__quota **ret_quota, const char *folder, char wh
     }
     int error = 0;
     quota->folder = -1;
-    weir_lock_init(&quota->lock, &quota_class);
+    weir_lock_init(&quota->lock, &weir__quota_class);
     if (folder) {
         quota->folder = weir__sys_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
         error = quota->folder < 0 ? weir_error_from_errno(errno) : 0;

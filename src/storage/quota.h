@@ -26,12 +26,16 @@
 #define WEIR_STORAGE_QUOTA_H
 
 #include <weir/defs.h>
+#include <weir/lock.h>
 
 #include "token.h"
 
 #define WEIR__QUOTA_TOKENS_MAX 65536u
 #define WEIR__QUOTA_FILE       "quotas"
 #define WEIR__QUOTA_WHY        256u
+
+/* Its lock, for the order of locks. */
+extern const struct weir_lock_class weir__quota_class;
 
 struct weir__quota;
 

@@ -364,7 +364,7 @@ static int make_server(struct weir__storage *storage, const struct weir__rules *
 static int register_locks(void)
 {
     static const struct weir_lock_class *const order[] = {&config_class, &meta_class,
-                                                          &counters_class};
+                                                          &counters_class, &weir__quota_class};
     return weir_lock_register(order, sizeof(order) / sizeof(order[0]));
 }
 
