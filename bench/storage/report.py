@@ -1,0 +1,127 @@
+"""Figures for people, as Markdown, and for machines, as JSON."""
+import json
+import statistics
+
+from lib.report import format_spread, print_table, rounds_text, spread
+
+GET_TIMES = {"1 KiB": 1.4, "64 KiB": 1.4, "1 MiB": 1.5}     # CPU of nginx / ours, at least
+PUT_TIMES = 15          # ours / a plain loop, at least
+APPEND_TIMES = 1.5      # appending / ours, at most
+OPEN_S_MAX = 5          # of ten million chunks
+MEMORY_TIMES = 1.5      # of its own, of ten times as many chunks / of so many, at most
+
+
+def ours_of(rows):
+    return next(row for row in rows if row.kind == "weir")
+
+
+def named(rows, name):
+    return next((row for row in rows if row.name.startswith(name)), None)
+
+
+def ratios(above, below, figure):
+    pairs = zip(above.samples[figure], below.samples[figure])
+    return spread([a / b for a, b in pairs])
+
+
+def figure_of(row, figure, decimals, factor=1):
+    if figure not in row.samples:
+        return ""
+    return format_spread(spread([value * factor for value in row.samples[figure]]), decimals)
+
+
+def ratio_of(row, ours, figure):
+    if row is ours:
+        return "1"
+    return format_spread(ratios(row, ours, figure), 2) if figure in row.samples else ""
+
+
+def print_requests(title, about, rows, rounds):
+    ours = ours_of(rows)
+    print(f"\n### {title}\n\n{about} {rounds_text(rounds)}; / weir is the median of the ratios in "
+          f"each round. The processors were busy for "
+          f"{statistics.mean(s for r in rows for s in r.samples['busy_share']):.0%} of the time, "
+          "with contender, load and others.\n")
+    print_table(["contender", "CPU of the server for each, us", "/ weir", "a second", "/ weir",
+                 "p50, ms", "p99, ms", "/ weir"],
+                [[row.name, figure_of(row, "cpu_us", 1), ratio_of(row, ours, "cpu_us"),
+                  figure_of(row, "per_s", 0), ratio_of(row, ours, "per_s"),
+                  figure_of(row, "p50_ms", 2), figure_of(row, "p99_ms", 2),
+                  ratio_of(row, ours, "p99_ms")] for row in rows],
+                [False] + [True] * 7)
+
+
+def print_open(stores, rounds):
+    """stores: {count: (how it was filled, rows)}"""
+    print(f"\n### open: chunks of 1 KiB\n\nFilled through the store itself, 2,048 writes at once, "
+          "every one of them durable; then opened as it was left, the index in the page cache, and "
+          f"with the index removed. {rounds_text(rounds)}.\n")
+    lines = []
+    for count, (filled, rows) in stores.items():
+        for row in rows:
+            sample = row.samples
+            lines.append([f"{count:,}", row.name, figure_of(row, "open_s", 3),
+                          figure_of(row, "anon_kib", 1, 1.024e-3),
+                          figure_of(row, "rss_kib", 1, 1.024e-3),
+                          f"{sample['index_bytes'][-1] / 1e6:.1f}",
+                          f"{count / filled['fill_s']:,.0f}"])
+    print_table(["chunks", "", "s", "MB of its own", "MB with pages of files", "index, MB",
+                 "filled, chunks a second"], lines, [True, False] + [True] * 5)
+
+
+# ---- targets ----
+
+def target(text, value, bound, limit):
+    met = value["median"] >= limit if bound == "at least" else value["median"] <= limit
+    return {"text": text, "value": value, "bound": bound, "limit": limit,
+            "verdict": "reached" if met else "missed"}
+
+
+def get_targets(name, rows):
+    ours, plain, cached = ours_of(rows), named(rows, "nginx"), named(rows, "nginx, open_file")
+    if not plain:
+        return
+    yield target(f"GET of {name}: CPU, nginx / weir", ratios(plain, ours, "cpu_us"), "at least",
+                 GET_TIMES[name])
+    yield target(f"GET of {name}: CPU, nginx with open_file_cache / weir",
+                 ratios(cached, ours, "cpu_us"), "at least", 1)
+    yield target(f"GET of {name}: a second, weir / nginx", ratios(ours, plain, "per_s"), "at least",
+                 1)
+    yield target(f"GET of {name}: p99, weir / nginx", ratios(ours, plain, "p99_ms"), "at most", 1)
+
+
+def put_targets(rows):
+    ours = ours_of(rows)
+    loop = next(row for row in rows if row.name.endswith("loop"))
+    append = named(rows, "append")
+    yield target("PUT: a second, weir / a file for each in a plain loop",
+                 ratios(ours, loop, "per_s"), "at least", PUT_TIMES)
+    yield target("PUT: a second, append / weir", ratios(append, ours, "per_s"), "at most",
+                 APPEND_TIMES)
+
+
+def open_targets(stores):
+    for count, (_, rows) in stores.items():
+        if count >= 10_000_000:
+            yield target(f"open of {count:,} chunks, s", spread(rows[0].samples["open_s"]),
+                         "at most", OPEN_S_MAX)
+    counts = sorted(stores)
+    if len(counts) > 1:
+        least, most = stores[counts[-2]][1][0], stores[counts[-1]][1][0]
+        yield target(f"memory of its own: {counts[-1]:,} / {counts[-2]:,} chunks",
+                     ratios(most, least, "anon_kib"), "at most", MEMORY_TIMES)
+
+
+def print_targets(targets):
+    if targets:
+        print("\n### Targets\n")
+        print_table(["target", "measured", "to be", ""],
+                    [[t["text"], format_spread(t["value"], 2), f"{t['bound']} {t['limit']:g}",
+                      t["verdict"]] for t in targets], [False, True, True, False])
+
+
+def print_json(facts, rounds, tables, targets, notes):
+    found = [{"name": name, "rows": [{"contender": row.name, "kind": row.kind, **row.samples}
+                                     for row in rows]} for name, rows in tables.items()]
+    print(json.dumps({**facts, "rounds": rounds, "notes": notes, "scenarios": found,
+                      "targets": targets}, indent=1))
