@@ -222,8 +222,8 @@ class Puts:
 
 # ---- opening ----
 
-def measure_open(program, folder, count, rounds):
-    """A store of so many chunks: filled once, then opened as it is and without its index in turn."""
+def measure_open(program, folder, count, rounds, rebuilds):
+    """A store of so many chunks: filled once, then opened as it is, then without its index."""
     place = os.path.join(folder, "many")
     if space_of(folder)[0] < count * CHUNK_BYTES * 2 + (1 << 30):
         raise Failed(f"needs {count * CHUNK_BYTES * 2 / 1e9 + 1:.0f} GB in '{folder}'")
@@ -240,7 +240,9 @@ def measure_open(program, folder, count, rounds):
         filled = json.loads(call([program, "fill", place, str(count)]))
         opened(False)
         rows = [Row("open", "weir", lambda: opened(False)),
-                Row("open without an index", "variant", lambda: rebuild())]
-        return filled, run_rounds(f"{count:,} chunks", rows, rounds)
+                Row("open without an index", "variant", rebuild)]
+        for row, times in zip(rows, (rounds, rebuilds)):
+            run_rounds(f"{count:,} chunks", [row], times)
+        return filled, rows
     finally:
         remove(place)

@@ -55,7 +55,8 @@ def print_open(stores, rounds):
     """stores: {count: (how it was filled, rows)}"""
     print(f"\n### open: chunks of 1 KiB\n\nFilled through the store itself, 2,048 writes at once, "
           "every one of them durable; then opened as it was left, the index in the page cache, and "
-          f"with the index removed. {rounds_text(rounds)}.\n")
+          f"with the index removed. {rounds_text(rounds)}, but once for the largest without its "
+          "index.\n")
     lines = []
     for count, (filled, rows) in stores.items():
         for row in rows:
