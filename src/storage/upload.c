@@ -154,6 +154,7 @@ void weir__upload_whole(struct weir__exchange *exchange, struct weir__ask *ask)
         return;
     weir__quota_move(&job->hold, &ask->hold);
     job->is_checked = ask->route == WEIR__ROUTE_OBJECT;
+    weir__buffer_init(&job->bytes, WEIR__CHUNK_MAX); /* also what a packed one may become */
     weir__errand_send(job, &storage->writes);
 }
 
