@@ -249,7 +249,9 @@ void weir__change_begin(struct weir__exchange *exchange, struct weir__ask *ask)
     struct weir__storage *storage = weir__exchange_arg(exchange);
     switch (ask->route) {
     case WEIR__ROUTE_HAVE:
-        (void)!weir__exchange_take_body(exchange, HAVE_BODY_MAX);
+        /* A capability may allow less, also of a body that comes in chunks. */
+        (void)!weir__exchange_take_body(
+            exchange, ask->grant.body_max < HAVE_BODY_MAX ? ask->grant.body_max : HAVE_BODY_MAX);
         return;
     case WEIR__ROUTE_INVENTORY:
         give(exchange, &storage->reads, work_inventory);
