@@ -11,7 +11,7 @@ import sys
 
 sys.dont_write_bytecode = True
 from storage_lib import (MIB, Storage, address, bearer, exchange, finish, has, is_envelope, make_file,  # noqa: E402
-                         make_folder, mint, parts_of, path, read_all, read_head, run, same, true)
+                         mint, parts_of, path, read_head, run, same, true)
 
 chance = random.Random(7)
 data = path("data")
@@ -308,7 +308,7 @@ same("it ends well", storage.stop(), 0)
 storage = Storage(data=data)
 same("what was stored is there after a restart", storage.get(target).body, text)
 same("also what was packed", storage.get("/o/" + address(plain)).body, plain)
-same("each answer reads it anew with verify=always", storage.stop(), 0)
+same("and again", storage.stop(), 0)
 storage = Storage("--set", "storage.verify=always", data=data)
 for _ in range(2):
     same("verified each time", storage.get(target).body, text)
