@@ -213,10 +213,13 @@ static int is_nobody_waiting(void)
 static void reload(struct supervisor *self)
 {
     struct weir__config_sources sources = sources_of(self->values, &self->given);
-    char why[WEIR__STORAGE_WHY_MAX];
+    char why[WEIR__STORAGE_WHY_MAX], notice[64];
     struct weir__config *fresh;
     size_t changed;
-    weir__service_notify("RELOADING=1");
+    /* The time tells the manager which reload it is that READY ends. */
+    snprintf(notice, sizeof(notice), "RELOADING=1\nMONOTONIC_USEC=%llu",
+             (unsigned long long)(weir_now_ns() / WEIR_NS_PER_US));
+    weir__service_notify(notice);
     if (weir__config_reload(&fresh, self->config, &sources, &sink, &changed)) {
         weir__log(WEIR__LOG_ERROR, "the configuration stays as it was");
     } else if (weir__storage_reload(self->storage, fresh, why)) {
