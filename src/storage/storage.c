@@ -297,6 +297,14 @@ static int check_descriptors(struct weir__storage *storage, const struct weir__r
                 (unsigned long long)allowed, (unsigned long long)(allowed / 2));
 }
 
+/* As with a Unix socket of our own: who gets there is on this machine. */
+static bool is_unix(int fd)
+{
+    int domain = 0;
+    socklen_t size = sizeof(domain);
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
+}
+
 static int open_sockets(struct weir__storage *storage, const struct weir__rules *rules,
                         const struct weir__storage_options *options,
                         char why[WEIR__STORAGE_WHY_MAX])
@@ -309,7 +317,8 @@ static int open_sockets(struct weir__storage *storage, const struct weir__rules 
         (error = weir__server_tls(storage->server, service->tls.cert, service->tls.key, &reason)))
         return fail(why, error, "%s", reason);
     for (size_t i = 0; i < options->sockets_count; i++) {
-        int listener = weir__server_adopt(storage->server, options->sockets[i], has_tls, &reason);
+        bool is_tls = has_tls && !is_unix(options->sockets[i]);
+        int listener = weir__server_adopt(storage->server, options->sockets[i], is_tls, &reason);
         if (listener < 0)
             return fail(why, listener, "cannot use the socket %d: %s", options->sockets[i], reason);
         const char *address = weir__server_address(storage->server, (unsigned)listener);
