@@ -270,7 +270,8 @@ static int drain(struct supervisor *self)
     double seconds = (double)(weir_now_ns() - began_ns) / (double)WEIR_NS_PER_S;
     if (result)
         weir__log(WEIR__LOG_WARNING,
-                  "not all was done in time: %llu threads aborted, the rest of the requests cut",
+                  "not all was done in time: %llu connections cut, %llu threads aborted",
+                  (unsigned long long)weir__storage_cut(self->storage),
                   (unsigned long long)aborted);
     else
         weir__log(WEIR__LOG_INFO, "drained in %.2f s", seconds);

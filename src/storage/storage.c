@@ -588,6 +588,13 @@ int weir__storage_drain(struct weir__storage *storage, struct weir_crew_report *
     return served || ended ? -WEIR_E_TIMEOUT : 0;
 }
 
+uint64_t weir__storage_cut(const struct weir__storage *storage)
+{
+    struct weir__server_stats stats;
+    weir__server_read(storage->server, &stats);
+    return stats.cut;
+}
+
 const char *weir__storage_address(const struct weir__storage *storage, unsigned listener)
 {
     const char *address = weir__server_address(storage->server, listener);

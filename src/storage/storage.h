@@ -57,6 +57,8 @@ WEIR_MUST_USE int weir__storage_reload(struct weir__storage *storage, struct wei
 /* 0, or Timeout when something had to be aborted. Waits for drain_deadline and some seconds at
  * most. */
 int weir__storage_drain(struct weir__storage *storage, struct weir_crew_report *ret_report);
+/* After a drain: connections that it had to cut. */
+uint64_t weir__storage_cut(const struct weir__storage *storage);
 /* The same as a signal: the supervisor is told to drain. By any thread. */
 void weir__storage_ask_to_stop(struct weir__storage *storage);
 /* Replaces members that have ended before their time. To be called now and then by one thread. */
