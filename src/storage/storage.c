@@ -19,6 +19,7 @@ static const struct weir_lock_class meta_class = {"manifest_index_meta", 320};
 static const struct weir_lock_class counters_class = {"io_counters", 330};
 
 #define HEALTH_LINE 256u
+#define URL_MOST    4096u
 #define ADMIT_KEEP  (60 * WEIR_NS_PER_S)
 
 __attribute__((format(printf, 3, 4))) static int fail(char why[WEIR__STORAGE_WHY_MAX], int error,
@@ -142,11 +143,14 @@ static void fill_limits(const struct weir__storage *storage, const struct weir__
         .body_max = service->server.body_max,
         .body_memory = service->server.body_memory,
         .head_max = (uint32_t)service->server.head_max,
+        .url_max = URL_MOST,
         .connections_max = (uint32_t)storage->conns_max,
         .per_address_max = (uint32_t)service->server.conns_per_ip,
     };
     if (limits->head_max > WEIR__SERVER_HEAD_MOST)
         limits->head_max = WEIR__SERVER_HEAD_MOST;
+    if (limits->head_max < URL_MOST)
+        limits->url_max = limits->head_max; /* which it is a part of */
 }
 
 /* --- the store --- */
