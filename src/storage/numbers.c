@@ -14,6 +14,8 @@
 
 #include "banned.h"
 
+#define BUSY_HELP    "Requests and connections refused at a limit, to come again later."
+
 #define COUNTERS_MAX 96u
 #define GAUGES_MAX   32u
 
@@ -133,6 +135,8 @@ static void sample_server(struct pass *pass)
     for (size_t i = 1; i < 6; i++)
         counter(pass, "http_responses_total", "Answers by the class of their status.", "class",
                 classes[i], stats.responses[i]);
+    counter(pass, "busy_rejections_total", BUSY_HELP, "endpoint", "connection",
+            stats.refused[WEIR__REFUSED_ADDRESS] + stats.refused[WEIR__REFUSED_CONNECTIONS]);
     gauge(pass, "http_connections", "Connections that are open.", NULL, NULL, stats.open);
     counter(pass, "http_malformed_total", "Requests that are no HTTP as we read it.", NULL, NULL,
             stats.malformed);
@@ -225,8 +229,8 @@ static int add_own(struct weir__storage *storage)
         struct weir_metrics_label label = {"endpoint", endpoints[i]};
         struct weir_metrics_series series = series_of(
             "request_duration_seconds", "From the first byte to the end of the answer.", &label);
-        error = add(storage, &counts->busy[i], "busy_rejections_total", "Requests answered 429.",
-                    "endpoint", endpoints[i]);
+        error = add(storage, &counts->busy[i], "busy_rejections_total", BUSY_HELP, "endpoint",
+                    endpoints[i]);
         if (!error)
             error = weir_histogram_init(&counts->latency[i], weir_histogram_time_bounds_ns,
                                         WEIR_HISTOGRAM_TIME_COUNT);

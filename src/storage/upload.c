@@ -54,6 +54,7 @@ static bool is_within_quota(struct weir__exchange *exchange, struct weir__ask *a
 void weir__upload_begin(struct weir__exchange *exchange, struct weir__ask *ask,
                         const struct weir__rules *rules)
 {
+    struct weir__storage *storage = weir__exchange_arg(exchange);
     uint64_t max = rules->service->server.body_max;
     enum weir__coding coding;
     if (!parse_coding(exchange, &coding))
@@ -64,8 +65,9 @@ void weir__upload_begin(struct weir__exchange *exchange, struct weir__ask *ask,
     uint64_t length = weir__exchange_body_length(exchange);
     /* What is packed may become as large as a chunk can be. */
     uint64_t most = coding != WEIR__CODING_IDENTITY ? WEIR__CHUNK_MAX : length < max ? length : max;
-    if (is_within_quota(exchange, ask, rules, most))
-        (void)!weir__exchange_take_body(exchange, max);
+    if (is_within_quota(exchange, ask, rules, most) &&
+        weir__exchange_take_body(exchange, max) == -WEIR_E_BUSY)
+        weir_counter_add(&storage->counts.busy[WEIR__ENDPOINT_PUT], 1);
 }
 
 /* --- a writer --- */
