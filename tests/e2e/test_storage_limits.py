@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Limits of the storage: requests at once and a second, connections, the line of work, bodies in
+memory, deadlines. Whoever is refused is told when to come back, and counted; health answers
+meanwhile. Prints TAP.
+"""
+import contextlib
+import os
+import re
+import select
+import signal
+import socket
+import sys
+
+sys.dont_write_bytecode = True
+from storage_lib import (MIB, Storage, address, exchange, finish, has, is_envelope, path, read_all,  # noqa: E402
+                         read_head, same, true, until)
+
+IS_SANITIZED = os.environ.get("SANITIZED", "none") != "none"
+data = path("data")
+none = "/o/" + address(b"none")
+
+
+def service(*settings, **options):
+    words = [word for setting in settings for word in ("--set", setting)]
+    return Storage(*words, data=data, **options)
+
+
+def busy(endpoint):
+    return storage.metrics()[f'busy_rejections_total{{endpoint="{endpoint}"}}']
+
+
+def is_busy(answer):
+    return (answer.status == 429 and is_envelope(answer, "Busy") and re.match(r"[1-9]\d*$", answer["Retry-After"])
+            is not None)
+
+
+def healthy(what):
+    same(f"health answers {what}", [storage.get("/" + name).status for name in ("healthz", "readyz", "version", "metrics")],
+         [200] * 4)
+
+
+# --- requests at once ---
+
+storage = service("server.max_inflight=2")
+halves = []
+for content in (b"first", b"second"):
+    end = storage.socket()
+    end.sendall(f"PUT /o/{address(content)} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(content)}\r\n"
+                "Expect: 100-continue\r\n\r\n".encode())
+    has("a request has begun", read_head(end)[0].decode(), "^HTTP/1.1 100 ")
+    halves.append((end, content))
+answer = storage.get(none)
+true("a third one is refused", is_busy(answer), answer)
+answer = storage.put(b"third")
+true("an upload, too", is_busy(answer), answer)
+same("both are counted", (busy("GET"), busy("PUT")), (1, 1))
+healthy("meanwhile")
+for end, content in halves:
+    end.sendall(content)
+    has("those that were let in are served", read_head(end)[0].decode(), "^HTTP/1.1 201 ")
+    end.close()
+same("then there is room again", storage.get(none).status, 404)
+storage.stop()
+
+# --- requests a second ---
+
+storage = service("server.max_rps=1")
+answers = [storage.get(none) for _ in range(5)]
+refused = [answer for answer in answers if answer.status == 429]
+true("more than a second has room for are refused", refused and all(is_busy(answer) for answer in refused), answers)
+same("and counted", busy("GET"), len(refused))
+healthy("at any rate")
+until(lambda: storage.get(none).status == 404, "room")
+storage.stop()
+
+storage = service("ratelimit.rps_per_ip=1", "ratelimit.burst_per_ip=3")
+answers = [storage.get(none) for _ in range(6)]
+same("an address may send its burst", [answer.status for answer in answers[:3]], [404] * 3)
+refused = [answer for answer in answers if answer.status == 429]
+true("and is refused then", refused and all(is_busy(answer) for answer in refused), answers)
+same("and counted", busy("GET"), len(refused))
+healthy("for it, too")
+storage.stop()
+
+# --- connections ---
+
+
+def connections(count):
+    """So many, each answered once, so that they are known to be there."""
+    ends = []
+    for _ in range(count):
+        connection = storage.connect()
+        assert exchange(connection, "GET", "/healthz").status == 200
+        ends.append(connection)
+    return ends
+
+
+def all_closed():
+    return storage.metrics()["http_connections"] <= 1
+
+
+storage = service("server.connection_limit_per_ip=3", "server.max_conns=100")
+ends = connections(3)
+answer = storage.get(none)
+true("a fourth connection of an address is refused", is_busy(answer), answer)
+same("on the first ones all goes on", exchange(ends[0], "GET", "/healthz").status, 200)
+text = exchange(ends[0], "GET", "/metrics").body.decode()
+has("it is counted", text, r'http_refused_total{reason="address"} 1\n')
+has("as busy, too", text, r'busy_rejections_total{endpoint="connection"} 1\n')
+for end in ends:
+    end.close()
+until(lambda: storage.get(none).status == 404, "room")
+storage.stop()
+
+storage = service("server.max_conns=3", "server.connection_limit_per_ip=3", "server.trusted_proxies=127.0.0.1")
+ends = connections(3)
+answer = storage.get(none)
+true("a fourth connection of all is refused", answer.status in (429, 503) and answer["Retry-After"], answer)
+text = exchange(ends[0], "GET", "/metrics").body.decode()
+has("it is counted", text, r'http_refused_total{reason="connections"} 1\n')
+has("as busy, too", text, r'busy_rejections_total{endpoint="connection"} 1\n')
+for end in ends:
+    end.close()
+until(lambda: storage.get(none).status == 404, "room")
+storage.stop()
+
+# --- the line of work ---
+
+storage = service("queues.work=1", "server.get_workers=1", "server.acceptors=1", "storage.verify=always")
+content = os.urandom(MIB)
+target = "/o/" + address(content)
+same("a chunk", storage.put(content).status, 201)
+
+
+def crowd():
+    """Sixty at once: all asked before one is served."""
+    before = busy("GET")
+    storage.kill(signal.SIGSTOP)
+    ends = [storage.socket() for _ in range(60)]
+    for end in ends:
+        end.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+    storage.kill(signal.SIGCONT)
+    answers = []
+    for end in ends:
+        answers.append(read_all(end))
+        end.close()
+    return answers, busy("GET") - before
+
+
+answers, counted = until(lambda: (lambda got: got if got[1] else None)(crowd()), "a line that is full")
+refused = [answer for answer in answers if answer.startswith(b"HTTP/1.1 429 ")]
+served = [answer for answer in answers if answer.startswith(b"HTTP/1.1 200 ")]
+same("each is served or refused", len(served) + len(refused), 60)
+true("some are served, whole", served and all(answer.endswith(content) for answer in served))
+true("some refused, with when to come back", refused and all(b"Retry-After: " in answer for answer in refused))
+same("and counted", counted, len(refused))
+numbers = storage.metrics()
+true("as what the line has dropped, too", numbers['queue_dropped_total{queue="work"}'] >= len(refused))
+healthy("after a crowd")
+same("the line is empty then", storage.metrics()['queue_depth{queue="work"}'], 0)
+storage.stop()
+
+# --- memory for bodies ---
+
+storage = service("server.body_memory=1MiB")
+with storage.socket() as end:
+    end.sendall(f"PUT {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {MIB}\r\n"
+                "Expect: 100-continue\r\n\r\n".encode())
+    has("a body takes all the memory that there is", read_head(end)[0].decode(), "^HTTP/1.1 100 ")
+    answer = storage.put(b"small")
+    true("another one is refused", is_busy(answer), answer)
+    same("who reads is not", storage.get(target).status, 200)
+    same("it is counted", storage.metrics()['http_refused_total{reason="bodies"}'], 1)
+    true("as busy, too", sum(value for name, value in storage.metrics().items()
+                             if name.startswith("busy_rejections_total")) == 1)
+    end.sendall(content)
+    has("and the first one served", read_head(end)[0].decode(), "^HTTP/1.1 200 ")
+same("then there is room", storage.put(b"small").status, 201)
+storage.stop()
+
+# --- heads, slow clients ---
+
+storage = service("server.head_max=1KiB", "read_timeout=200ms")
+same("a head that is too long", storage.get(none, X_Long="x" * 2000).status, 431)
+with storage.socket() as end:
+    end.sendall(b"GET /healthz HTTP/1.1\r\nHost: local")
+    has("a head that does not end is given up", read_all(end).decode(), "^$|^HTTP/1.1 408 ")
+with storage.socket() as end:
+    end.sendall(f"PUT {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf".encode())
+    has("so is a body", read_all(end).decode(), "^$|^HTTP/1.1 408 ")
+true("both are counted", storage.metrics()['io_timeouts_total{op="read"}'] >= 2)
+storage.stop()
+
+# --- deadlines of requests ---
+
+storage = service()
+for given in ("0", "-1", "abc", "1.5", "600001", "", "99999999999999999999999", "1 "):
+    status = storage.get(none, X_Deadline_Ms=given).status
+    same(f"X-Deadline-Ms: '{given}'", status, 404 if given == "1 " else 400)
+same("600000 is the most", storage.get(none, X_Deadline_Ms="600000").status, 404)
+statuses = set()
+for number in range(50):
+    body = os.urandom(200_000)
+    answer = storage.ask("PUT", "/o/" + address(body), body, {"X-Deadline-Ms": "1"})
+    statuses.add(answer.status)
+    if answer.status == 504 and not is_envelope(answer, "Timeout"):
+        statuses.add(answer)
+true("one millisecond is enough, or it is not", statuses <= {201, 504}, statuses)
+healthy("all the time")
+same("the end", storage.stop(), 0)
+finish()
