@@ -114,6 +114,30 @@ TEST(puts_and_finds)
 
 #define MANY 3000
 
+/* The newest segment is not in the index, and cannot be put there. */
+TEST(read_only_after_a_clean_end)
+{
+    struct weir__store_report report;
+    struct weir__address a, b;
+    make_folder();
+    struct weir__store *store = open_store(&report);
+    CHECK(put(store, 1000, 1, &a) == 0);
+    struct weir_deadline deadline = soon();
+    CHECK(weir__store_seal(store, &deadline) == 0);
+    CHECK(put(store, 2000, 2, &b) == 0);
+    weir__store_close(store);
+    for (int i = 0; i < 2; i++) {
+        store = open_with((struct weir__store_options){.is_read_only = true}, &report);
+        CHECK(report.is_read_only && report.was_clean && report.segments == 2);
+        CHECK(is_right(store, &a, 1000, 1));
+        CHECK(is_right(store, &b, 2000, 2));
+        struct weir__address other;
+        CHECK(put(store, 3000, 3, &other) == -WEIR_E_READ_ONLY);
+        weir__store_close(store);
+    }
+    remove_folder();
+}
+
 static uint32_t length_of(uint64_t n)
 {
     return (uint32_t)(n * 7919 % 20000);
