@@ -52,9 +52,17 @@ void weir__storage_rules_give(struct weir__rules *rules)
     weir_snapshot_unref(&rules->snapshot);
 }
 
+static bool is_read_only(const struct weir__storage *storage)
+{
+    struct weir__store_stats stats;
+    weir__store_read(storage->store, &stats);
+    return stats.is_read_only;
+}
+
 /* The keys that tokens are checked with. The default place gets its first key here, so that minting
  * a token is one command. */
-static int load_keys(struct weir__rules *rules, char why[WEIR__STORAGE_WHY_MAX])
+static int load_keys(const struct weir__storage *storage, struct weir__rules *rules,
+                     char why[WEIR__STORAGE_WHY_MAX])
 {
     const char *named = rules->service->tokens.keys, *data = rules->own->data;
     char folder[4096], id[WEIR__KEY_ID_SIZE], problem[WEIR__KEY_WHY];
@@ -70,10 +78,13 @@ static int load_keys(struct weir__rules *rules, char why[WEIR__STORAGE_WHY_MAX])
         error = weir__keyring_add(folder, id, problem);
         if (!error)
             error = weir__keyring_load(&rules->ring, folder, problem);
-        /* A folder that cannot be written can be read all the same. */
-        if (error == -WEIR_E_DENIED || error == -WEIR_E_NO_SPACE)
+        if (error == -WEIR_E_NO_SPACE)
             return 0;
     }
+    /* A folder that cannot be written can be read all the same, by who cannot see its keys, too:
+     * what they are for cannot be done there. */
+    if (error == -WEIR_E_DENIED && !is_named && is_read_only(storage))
+        return 0;
     return error ? fail(why, error, "%s", problem) : 0;
 }
 
@@ -401,7 +412,7 @@ static int make_parts(struct weir__storage *storage, struct weir__rules *rules,
         error = weir__quota_open(&storage->quota,
                                  rules->own->amnesia.is_enabled ? NULL : rules->own->data, why);
     if (!error)
-        error = load_keys(rules, why); /* they lie in the folder that the store has made */
+        error = load_keys(storage, rules, why); /* they lie in the folder that the store has made */
     if (!error)
         error = check_keys(rules, why);
     if (!error)
@@ -529,7 +540,7 @@ int weir__storage_reload(struct weir__storage *storage, struct weir__config *con
     struct weir__event event = {.kind = WEIR__EVENT_RELOAD};
     struct weir__rules *rules = NULL;
     int error = make_rules(&rules, config, why);
-    if (!error && ((error = load_keys(rules, why)) || (error = check_keys(rules, why)) ||
+    if (!error && ((error = load_keys(storage, rules, why)) || (error = check_keys(rules, why)) ||
                    (error = update_parts(storage, rules, why))))
         weir__storage_rules_give(rules);
     if (!error && (error = weir_watch_swap(&storage->config, &rules->snapshot))) {
