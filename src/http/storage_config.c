@@ -48,7 +48,7 @@ static const struct weir__config_key keys[] = {
     {WEIR__CONFIG_COUNT(S, store.hot_entries), .name = "store.hot_entries", .preset = "65536",
      .min = 1024, .max = 1u << 24, .help = "places of objects that are kept in memory"},
     {WEIR__CONFIG_SIZE(S, store.pending_bytes), .name = "store.pending_bytes", .preset = "64MiB",
-     .min = MIB, .max = 16 * GIB, .help = "bytes that are written and not yet safe on disk",
+     .min = 2 * MIB, .max = 16 * GIB, .help = "bytes that are written and not yet safe on disk",
      .detail = "Writers wait at this limit."},
 
     {WEIR__CONFIG_RATE(S, durability.repair_pacing), .name = "durability.repair_pacing",
