@@ -184,6 +184,7 @@ static int remove_segment(struct weir__store *store, uint32_t id,
     /* It knows a segment that is not there, or may come back. */
     if (error)
         weir__store_doubt_index(store);
+    weir__store_note_index(store);
     (void)!weir__segments_remove(&store->segments, id);
     weir_counter_add(&store->counts.compacted_segments, 1);
     weir_counter_add(&store->counts.compacted_bytes, content->file_size);

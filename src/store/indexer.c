@@ -25,6 +25,16 @@ int weir__store_apply(struct weir__store *store, uint32_t segment, uint32_t size
     return weir__index_apply(store->index, &facts, records, count, changed, store);
 }
 
+void weir__store_note_index(struct weir__store *store)
+{
+    struct weir__index_stats stats;
+    if (weir__index_read(store->index, &stats))
+        return;
+    weir_lock_acquire(&store->lock);
+    store->index_stats = stats;
+    weir_lock_release(&store->lock);
+}
+
 static void note_state(struct weir__store *store, bool is_failing)
 {
     weir_lock_acquire(&store->lock);
@@ -57,6 +67,7 @@ static int take_in(struct weir__store *store, struct weir_crew_self *self, struc
         if (!error) {
             take_off(store, tail);
             weir__tail_free(tail);
+            weir__store_note_index(store);
             return 0;
         }
         /* While the store is being closed there is no time to wait for a disk: the segments have

@@ -386,12 +386,11 @@ static int read_all_again(struct found *found)
 
 static void count_chunks(struct weir__store *store, struct weir__store_report *report)
 {
-    struct weir__index_stats stats;
     struct weir__segments_stats segments;
     weir__segments_read(&store->segments, &segments);
     report->segments = segments.count;
-    if (weir__index_read(store->index, &stats) == 0)
-        report->chunks = stats.entries + (store->active ? store->active->count : 0);
+    weir__store_note_index(store);
+    report->chunks = store->index_stats.entries + (store->active ? store->active->count : 0);
 }
 
 static int recover_folder(struct found *found)

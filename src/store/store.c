@@ -376,11 +376,9 @@ void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_s
 {
     struct weir__store_stats stats = {.is_read_only = store->is_read_only};
     struct weir__segments_stats segments;
-    struct weir__index_stats index = {0};
     struct weir_queue_stats writes;
     struct weir_budget_stats pending;
     weir__segments_read(&store->segments, &segments);
-    (void)!weir__index_read(store->index, &index);
     weir_queue_read(&store->writes, &writes);
     weir_budget_read(&store->pending, &pending);
     read_counts(&store->counts, &stats);
@@ -388,12 +386,12 @@ void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_s
     stats.descriptors = segments.open;
     stats.bytes = segments.bytes;
     stats.dead_bytes = segments.dead;
-    stats.index_entries = index.entries;
-    stats.index_bytes = index.bytes;
     stats.pending_count = writes.depth;
     stats.pending_bytes = pending.in_use;
     stats.gets_hot = weir__hot_hits(&store->hot);
     weir_lock_acquire(&store->lock);
+    stats.index_entries = store->index_stats.entries;
+    stats.index_bytes = store->index_stats.bytes;
     stats.tail_records = store->active ? store->active->count : 0;
     for (size_t i = 0; i < store->waiting_count; i++)
         stats.tail_records += store->waiting[i]->count;

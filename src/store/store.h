@@ -234,6 +234,7 @@ struct weir__store_stats {
     int64_t scrub_ended_s; /* by the wall clock; 0: never */
     bool is_read_only, is_full, is_failing, index_is_broken;
 };
+/* Waits for no disk. */
 void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_stats);
 
 /* What it is made of, for who describes or measures it. Borrowed, while the store is open. */

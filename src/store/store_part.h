@@ -93,6 +93,7 @@ struct weir__store {
     struct weir__tail *active;
     struct weir__tail *waiting[WEIR__STORE_TAILS]; /* for the index, oldest first */
     size_t waiting_count;
+    struct weir__index_stats index_stats; /* as of the last change */
     bool is_full, is_failing, index_is_failing, index_is_broken;
     bool is_unclean; /* something went wrong: the index is not to be trusted next time */
     enum weir__store_verify verify;
@@ -157,6 +158,9 @@ int weir__store_index_main(struct weir_crew_self *self, void *arg);
 WEIR_MUST_USE int weir__store_apply(struct weir__store *store, uint32_t segment, uint32_t size,
                                     bool is_sealed, const struct weir__entry *records,
                                     size_t count);
+/* Keeps the numbers of the index at hand: asking it may wait for a disk, which who asks for numbers
+ * must not. */
+void weir__store_note_index(struct weir__store *store);
 
 /* --- find.c --- */
 /* What counts for the address: also a deletion. ret_is_tail may be NULL: whether a tail says so,
