@@ -100,10 +100,59 @@ static int sync_parent(const char *path)
     return error;
 }
 
+struct search {
+    struct weir__store *store;
+    struct weir__identity identity;
+    bool is_found;
+    bool has_segments;
+};
+
+/* What may be there before there is a store. */
+static int is_foreign(void *arg, const char *name)
+{
+    static const char *const known[] = {"lock",       "keys",       "segments",  "index",
+                                        "lost+found", "quarantine", "weir.toml", "store",
+                                        "store.new",  "probe"};
+    struct search *search = arg;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(name, known[i]) == 0)
+            return 0;
+    search->is_found = true;
+    return weir__store_fail(-WEIR_E_INVALID,
+                            "it is not empty and holds no store ('%s' is there): name an empty "
+                            "folder",
+                            name);
+}
+
+static bool is_there(const struct weir__store *store, const char *name)
+{
+    int fd = weir__sys_openat(store->folder, name, O_RDONLY | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return errno != ENOENT;
+    weir__sys_close(fd);
+    return true;
+}
+
+/* Nothing is made in a folder that is somebody else's. */
+static int make_lock(struct weir__store *store)
+{
+    struct search search = {.store = store};
+    int error = is_there(store, identity_name) || is_there(store, segments_name)
+                    ? 0
+                    : weir__disk_each(store->folder, is_foreign, &search);
+    if (error)
+        return search.is_found ? error : weir__store_fail(error, "cannot list it");
+    store->lock_fd =
+        weir__sys_openat(store->folder, lock_name, O_NOFOLLOW | O_RDWR | O_CREAT, 0600);
+    return 0;
+}
+
 static int open_lock(struct weir__store *store)
 {
-    int flags = O_NOFOLLOW | (store->is_read_only ? O_RDONLY : O_RDWR | O_CREAT);
+    int flags = O_NOFOLLOW | (store->is_read_only ? O_RDONLY : O_RDWR), error;
     store->lock_fd = weir__sys_openat(store->folder, lock_name, flags, 0600);
+    if (store->lock_fd < 0 && errno == ENOENT && !store->is_read_only && (error = make_lock(store)))
+        return error;
     if (store->lock_fd < 0 && (errno == EACCES || errno == EROFS || errno == EPERM)) {
         store->is_read_only = true;
         store->lock_fd = weir__sys_openat(store->folder, lock_name, O_RDONLY | O_NOFOLLOW, 0);
@@ -152,13 +201,6 @@ static int open_folders(struct weir__store *store)
 
 /* --- identity --- */
 
-struct search {
-    struct weir__store *store;
-    struct weir__identity identity;
-    bool is_found;
-    bool has_segments;
-};
-
 static int search_one(void *arg, const char *name)
 {
     struct search *search = arg;
@@ -172,23 +214,6 @@ static int search_one(void *arg, const char *name)
     search->is_found = weir__segment_identity(&search->identity, fd, id) == 0;
     weir__sys_close(fd);
     return 0;
-}
-
-/* What may be there before there is a store. */
-static int is_foreign(void *arg, const char *name)
-{
-    static const char *const known[] = {"lock",       "keys",       "segments",  "index",
-                                        "lost+found", "quarantine", "weir.toml", "store",
-                                        "store.new",  "probe"};
-    struct search *search = arg;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strcmp(name, known[i]) == 0)
-            return 0;
-    search->is_found = true;
-    return weir__store_fail(-WEIR_E_INVALID,
-                            "it is not empty and holds no store ('%s' is there): name an empty "
-                            "folder",
-                            name);
 }
 
 static int save_identity(struct weir__store *store)
