@@ -144,9 +144,12 @@ same("the end of these", storage.stop(), 0)
 
 # --- tokens.required ---
 
-result, said = refused("--set", "tokens.required=always", data=data)
-same("always wants keys", result, 2)
+result, said = refused("--amnesia", "--set", "tokens.required=always")
+same("always wants keys", (result, said.count("\n")), (2, 1))
 has("and says so", said, "tokens.keys")
+storage = Storage("--set", "tokens.required=always", data=data)
+same("those of the folder will do", (status("GET", chunk), status("GET", chunk, token=fresh)), (401, 200))
+storage.stop()
 storage = Storage("--set", "tokens.required=always", "--set", f"tokens.keys={keys}", data=data)
 same("with them", (status("GET", chunk), status("GET", chunk, token=fresh)), (401, 200))
 storage.stop()
