@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cover.h"
@@ -22,6 +23,7 @@ static struct {
     const char *command;
     enum weir__log_level threshold;
     bool over_progress;
+    bool is_json;
     void (*filter)(char *message);
     int (*is_wanted)(void); /* an end of all this */
     struct weir__now now;   /* standard error */
@@ -47,6 +49,11 @@ void weir__log_subject(const char *program, const char *command)
 void weir__log_threshold(enum weir__log_level level)
 {
     state.threshold = level;
+}
+
+void weir__log_as_json(bool is_json)
+{
+    state.is_json = is_json;
 }
 
 void weir__log_filter(void (*filter)(char *message))
@@ -119,6 +126,48 @@ static void put_message(struct line *line, const char *text)
         put(line, piece);
 }
 
+/* Without control characters and broken UTF-8 already, which are shown as escapes. */
+static void put_quoted(struct line *line, const char *text)
+{
+    char piece[WEIR__TEXT_PIECE_MAX], quoted[2 * WEIR__TEXT_PIECE_MAX];
+    for (size_t step; !line->is_cut && (step = weir__text_escape(piece, text)) > 0; text += step) {
+        size_t length = 0;
+        for (const char *at = piece; *at; at++) {
+            if (*at == '"' || *at == '\\')
+                quoted[length++] = '\\';
+            quoted[length++] = *at;
+        }
+        quoted[length] = '\0';
+        put(line, quoted);
+    }
+}
+
+static size_t compose_json(char text[WEIR__LOG_LINE_MAX], enum weir__log_level level,
+                           const char *message)
+{
+    static const char *const names[] = {"error", "warning", "info", "debug"};
+    struct line line = {.text = text, .max = WEIR__LOG_LINE_MAX - 8};
+    char moment[32];
+    time_t seconds = (time_t)weir_wall_s();
+    struct tm parts;
+    gmtime_r(&seconds, &parts);
+    strftime(moment, sizeof(moment), "%Y-%m-%dT%H:%M:%SZ", &parts);
+    put(&line, "{\"time\":\"");
+    put(&line, moment);
+    put(&line, "\",\"level\":\"");
+    put(&line, names[level]);
+    put(&line, "\",\"subject\":\"");
+    put(&line, state.program);
+    put(&line, state.command ? " " : "");
+    put(&line, state.command ? state.command : "");
+    put(&line, "\",\"message\":\"");
+    put_quoted(&line, message);
+    line.max = WEIR__LOG_LINE_MAX - 1; /* there was room kept for this */
+    put(&line, line.is_cut ? "...\"}\n" : "\"}\n");
+    text[line.length] = '\0';
+    return line.length;
+}
+
 static size_t compose(char text[WEIR__LOG_LINE_MAX], enum weir__log_level level, bool color,
                       bool wipe, const char *message)
 {
@@ -127,6 +176,8 @@ static size_t compose(char text[WEIR__LOG_LINE_MAX], enum weir__log_level level,
                                               WEIR__STYLE_RESET, WEIR__STYLE_DIM};
     /* Room is kept for the mark of a cut line, the newline and the NUL. */
     struct line line = {.text = text, .max = WEIR__LOG_LINE_MAX - 8};
+    if (state.is_json)
+        return compose_json(text, level, message);
     if (wipe)
         put(&line, "\r\033[K");
     put(&line, weir__term_style(color, WEIR__STYLE_BOLD));

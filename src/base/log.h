@@ -25,6 +25,9 @@ void weir__log_subject(const char *program, const char *command);
 /* Lines of this level and more serious ones appear; WEIR__LOG_INFO at start. */
 void weir__log_threshold(enum weir__log_level level);
 
+/* Lines are objects of JSON, {"time", "level", "subject", "message"}; text at start. */
+void weir__log_as_json(bool is_json);
+
 /* Every message of weir__log() goes through this before it is shown, with its length unchanged: for
  * programs that handle what must not be in a log. It may be called by several threads at once, and
  * must not log. NULL: none. */

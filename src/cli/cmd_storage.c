@@ -194,6 +194,7 @@ static void apply_log(const struct weir__config *config)
 {
     const struct weir__service_config *service = weir__config_values(config, &weir__service_table);
     weir__log_threshold((enum weir__log_level)service->log.level);
+    weir__log_as_json(service->log.format == WEIR__LOG_FORM_JSON);
 }
 
 /* --- the supervisor --- */

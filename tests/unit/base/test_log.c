@@ -42,6 +42,24 @@ TEST(long_lines_are_cut_and_say_so)
     CHECK_STR(line + length - 4, "...\n");
 }
 
+TEST(lines_of_json_are_whole)
+{
+    char text[WEIR__LOG_LINE_MAX], many[WEIR__LOG_LINE_MAX];
+    weir__log_subject("weir", "storage");
+    weir__log_as_json(true);
+    weir__log_format(text, WEIR__LOG_WARNING, "a \"b\" \\ \n \xff");
+    const char *behind = strstr(text, "\",\"level\":");
+    CHECK(strncmp(text, "{\"time\":\"", 9) == 0 && behind);
+    CHECK(behind && strcmp(behind, "\",\"level\":\"warning\",\"subject\":\"weir storage\","
+                                   "\"message\":\"a \\\"b\\\" \\\\ \\\\n \\\\xff\"}\n") == 0);
+    memset(many, '"', sizeof(many) - 1);
+    many[sizeof(many) - 1] = '\0';
+    size_t length = weir__log_format(text, WEIR__LOG_INFO, "%s", many);
+    CHECK(length < sizeof(text) && length == strlen(text));
+    CHECK(strcmp(text + length - 8, "\\\"...\"}\n") == 0);
+    weir__log_as_json(false);
+}
+
 TEST(reasons_are_lower_case)
 {
     CHECK_STR(weir__log_reason(ENOSPC), "no space left on device");
