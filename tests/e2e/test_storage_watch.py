@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""What the storage tells about itself: metrics, judged by promtool and scraped by Prometheus; a line
+for each request; the audit log. Prints TAP.
+"""
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+
+sys.dont_write_bytecode = True
+from storage_lib import (HANG_S, Storage, address, bearer, finish, has, make_file, make_folder,  # noqa: E402
+                         mint, path, run, same, started, tap, true, until)
+
+data = path("data")
+
+# --- metrics ---
+
+storage = Storage(data=data)
+content = os.urandom(1000)
+target = "/o/" + address(content)
+storage.put(content)
+storage.get(target)
+storage.get("/o/" + address(b"none"))
+answer = storage.get("/metrics")
+has("the text is what Prometheus reads", answer["Content-Type"], r"^text/plain; version=0\.0\.4")
+text = answer.body.decode()
+if shutil.which("promtool"):
+    done = subprocess.run(["promtool", "check", "metrics"], input=answer.body, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    same("promtool has nothing to say", (done.returncode, done.stdout.decode()), (0, ""))
+else:
+    tap.tell(True, "promtool # SKIP it is not there")
+for name, kind in {
+        'queue_depth{queue="work"}': "gauge", 'queue_depth{queue="repair"}': "gauge",
+        'queue_dropped_total{queue="work"}': "counter", 'queue_dropped_total{queue="events"}': "counter",
+        'busy_rejections_total{endpoint="GET"}': "counter", 'busy_rejections_total{endpoint="PUT"}': "counter",
+        'tasks_spawned_total{kind="get"}': "counter", 'tasks_aborted_total{kind="put"}': "counter",
+        'io_timeouts_total{op="read"}': "counter", 'io_timeouts_total{op="write"}': "counter",
+        'repair_wait_seconds_count': "histogram", 'bus_lagged_total{topic="events"}': "counter",
+        'tasks_canceled_total{kind="get"}': "counter", 'repair_skipped_total{reason="full"}': "counter"}.items():
+    family = re.sub(r"\{.*|_count$", "", name)
+    true(f"{name} is there", re.search(rf"^{re.escape(name)} \d", text, re.M)
+         and f"# TYPE {family} {kind}\n" in text, name)
+true("each has its help", all(f"# HELP {name} " in text for name in re.findall(r"^# TYPE (\S+)", text, re.M)))
+numbers = storage.metrics()
+true("threads are counted", numbers['tasks_spawned_total{kind="get"}'] >= 1)
+same("and chunks", numbers["store_puts_total"], 1)
+before = numbers['http_responses_total{class="4xx"}']
+storage.get("/nowhere")
+true("and answers", until(lambda: storage.metrics()['http_responses_total{class="4xx"}'] == before + 1))
+true("counters never fall", all(value <= storage.metrics().get(name, 0) for name, value in numbers.items()
+                                if re.match(r"\w+_total", name)))
+
+
+def free_port():
+    with socket.socket() as end:
+        end.bind(("127.0.0.1", 0))
+        return end.getsockname()[1]
+
+
+def query(what):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/{what}", timeout=HANG_S) as reply:
+            return json.load(reply)["data"]
+    except OSError:
+        return None
+
+
+def is_up():
+    if prometheus.poll() is not None:
+        raise RuntimeError("Prometheus has ended")
+    targets = (query("targets") or {}).get("activeTargets", [])
+    return targets if targets and targets[0]["health"] != "unknown" else None
+
+
+if shutil.which("prometheus"):
+    make_file("prometheus.yml", "global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: weir\n"
+              f"  static_configs: [{{targets: ['127.0.0.1:{storage.port}']}}]\n")
+    port = free_port()
+    prometheus = subprocess.Popen(["prometheus", "--config.file=" + path("prometheus.yml"),
+                                   "--storage.tsdb.path=" + make_folder("tsdb"), f"--web.listen-address=127.0.0.1:{port}"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    started.append(prometheus)
+    targets = until(is_up, "Prometheus")
+    same("Prometheus scrapes it", (targets[0]["health"], targets[0]["lastError"]), ("up", ""))
+    result = until(lambda: (query("query?query=store_puts_total") or {}).get("result"), "the number")
+    same("and has its numbers", result[0]["value"][1], "1")
+    prometheus.terminate()
+    prometheus.wait(HANG_S)
+else:
+    tap.tell(True, "Prometheus # SKIP it is not there")
+
+# --- the rest of health ---
+
+version = storage.get("/version").json
+same("the version", version["name"], "weir storage")
+has("is that of the program", run(os.environ["WEIR"], "version")[1].decode(), re.escape(version["version"]))
+same("alive", storage.get("/healthz").json, {"alive": True})
+same("ready", storage.get("/readyz").json["ready"], True)
+same("not to be kept", storage.get("/readyz")["Cache-Control"], "no-store")
+same("HEAD", storage.ask("HEAD", "/readyz").status, 200)
+same("the end", storage.stop(), 0)
+same("nothing is said about requests unless that is wanted", storage.log().count("GET"), 0)
+
+# --- a line for each request ---
+
+secret = b"what nobody may read in a log"
+for form in ("text", "json"):
+    storage = Storage("--set", "log.requests=true", "--set", "log.format=" + form, data=data)
+    token = mint(data, "--scope", "read,write,delete")
+    kept = "/o/" + address(secret)
+    storage.ask("PUT", kept, secret, {**bearer(token), "X-Corr-ID": "one"})
+    storage.ask("GET", kept + "?password=hunter2", headers={"X-Corr-ID": "two"})
+    storage.ask("GET", "/o/%22%0a%1b[31m", headers={"X-Corr-ID": "three"})
+    storage.ask("GET", "/no%20such%22thing", headers={"X-Corr-ID": "four"})
+    storage.ask("DELETE", kept, headers={**bearer(token[:-9] + "AAAAAAAAA"), "X-Corr-ID": "five"})
+    storage.ask("DELETE", kept, headers={**bearer(token), "X-Corr-ID": "six"})
+    storage.wait_for_log("\\bsix\\b")
+    same(f"{form}: the end", storage.stop(), 0)
+    said = storage.log()
+    lines = [line for line in said.splitlines() if re.search(r"\b(one|two|three|four|five|six)\b", line)]
+    true(f"{form}: no secret", token[:50] not in said and token[-30:] not in said and "hunter2" not in said
+         and secret.decode() not in said and "\x1b" not in said, said)
+    if form == "text":
+        same("text: one line each, of what got that far", [re.split(" ", line)[1] for line in lines],
+             [word for word in ("one", "two", "three", "four", "five", "six") if f" {word} " in said])
+        true("text: all but what is no path", len(lines) >= 5, lines)
+        has("text: what it was", lines[0], rf'^\d{{4}}-\d\d-\d\dT\S+Z one 127\.0\.0\.1\S* PUT "{kept}" 201 '
+            r"in=\d+ out=\d+ us=\d+ token=[0-9a-f]{16}$")
+        has("text: without a token", lines[1], r" GET .* 200 .* token=-$")
+    else:
+        records = [json.loads(line) for line in lines]
+        by_id = {record["corr_id"]: record for record in records}
+        same("json: each is an object", len(by_id), len(lines))
+        same("json: what it was", (by_id["one"]["method"], by_id["one"]["path"], by_id["one"]["status"]),
+             ("PUT", kept, 201))
+        same("json: and how it ended", (by_id["five"]["status"], by_id["six"]["status"]), (401, 204))
+        true("json: all other lines, too", all(line.startswith("{") and json.loads(line) for line in said.splitlines()), said)
+
+# --- the audit log ---
+
+log = path("audit.log")
+storage = Storage("--set", "audit.enabled=true", "--set", "audit.file=" + log, data=data)
+
+
+def events():
+    with open(log, encoding="utf-8") as file:
+        return [json.loads(line) for line in file.read().splitlines()]
+
+
+token = mint(data, "--scope", "read,write,delete,admin")
+storage.put(secret, bearer(token))
+storage.get(kept)
+storage.ask("DELETE", kept, headers=bearer(mint(data)))
+storage.ask("DELETE", kept)
+storage.ask("DELETE", kept, headers=bearer(token))
+storage.ask("POST", "/admin/scrub", headers=bearer(token))
+storage.reload()
+same("the end of the audit", storage.stop(), 0)
+said = events()
+same("what happened, in order", [event["event"] for event in said],
+     ["start", "put", "denied", "denied", "delete", "admin", "reload", "stop"])
+same("how it ended", [event["result"] for event in said],
+     ["Ok", "Ok", "Forbidden", "Unauthorized", "Ok", "Ok", "Ok", "Ok"])
+same("to what", (said[1]["address"], said[4]["address"]), (kept[3:], kept[3:]))
+true("by whom", re.match(r"127\.0\.0\.1", said[1]["client"]) and re.match(r"[0-9a-f]{16}$", said[1]["token"]), said[1])
+same("and with what", said[1]["token"], said[4]["token"])
+with open(log, encoding="utf-8") as file:
+    text = file.read()
+true("no token, no content", token[:50] not in text and secret.decode() not in text)
+true("others cannot write it", os.stat(log).st_mode & 0o022 == 0)
+storage = Storage("--set", "audit.enabled=true", "--set", "audit.file=" + log, data=data)
+storage.stop()
+same("it is appended to", [event["event"] for event in events()[-3:]], ["stop", "start", "stop"])
+storage = Storage("--set", "audit.enabled=true", data=data)
+storage.put(b"seen")
+storage.wait_for_log('"event": ?"put"')
+same("without a file it goes to the log", storage.stop(), 0)
+storage = Storage("--set", "audit.enabled=true", "--set", "audit.file=" + path("no/such/folder"), data=data,
+                  is_awaited=False)
+until(lambda: "audit" in storage.log(), "a word about it")
+has("a file that cannot be is told", storage.log(), "no/such/folder")
+if storage.process.poll() is None:
+    storage.wait_for_places(1)
+    storage.stop()
+finish()
