@@ -113,27 +113,22 @@ static int open_log(struct weir__storage *storage)
 int weir__audit_main(struct weir_crew_self *self, void *arg)
 {
     struct weir__storage *storage = arg;
-    struct weir_bus_subscriber subscriber = {0};
     struct weir__event event;
     struct weir__buffer buffer;
     struct weir_deadline until_abort = weir_deadline_until(self->abort);
     uint64_t lost;
-    int result = weir_bus_subscribe(&storage->events, &subscriber, "audit");
-    if (result)
-        return result;
     weir__buffer_init(&buffer, LINE_MAX);
     int fd = open_log(storage);
     for (;;) {
-        result = weir_bus_recv(&subscriber, &event, &until_abort);
+        int result = weir_bus_recv(&storage->audit, &event, &until_abort);
         if (result == 0)
             write_event(fd, &buffer, &event);
         else if (result != -WEIR_E_LAGGING)
             break;
-        if (weir_bus_lag_warning(&subscriber, LAG_WARNING_NS, &lost))
+        if (weir_bus_lag_warning(&storage->audit, LAG_WARNING_NS, &lost))
             weir__log(WEIR__LOG_WARNING, "the audit log has missed %llu events",
                       (unsigned long long)lost);
     }
-    weir_bus_unsubscribe(&subscriber);
     weir__buffer_fini(&buffer);
     weir__sys_close(fd);
     return 0;

@@ -471,6 +471,7 @@ void weir__storage_free(struct weir__storage *storage)
     weir_rate_fini(&storage->pacing);
     weir_rate_fini(&storage->rps);
     weir_budget_fini(&storage->inflight);
+    weir_bus_unsubscribe(&storage->audit);
     weir_bus_fini(&storage->events);
     weir_queue_fini(&storage->repairs);
     weir_queue_fini(&storage->health);

@@ -211,6 +211,7 @@ struct weir__storage {
     struct weir_queue reads, writes, streams, health; /* struct weir__exchange * or job * */
     struct weir_queue repairs;                        /* struct weir__address */
     struct weir_bus events;
+    struct weir_bus_subscriber audit; /* from before the first event on */
     struct weir_budget inflight;
     struct weir_rate rps;
     struct weir_rate pacing;

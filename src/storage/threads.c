@@ -129,6 +129,8 @@ int weir__storage_start_threads(struct weir__storage *storage, const struct weir
     if (!error)
         error = start_many(storage, "repair", WEIR__STORAGE_REPAIRERS, weir__repair_main);
     if (!error && rules->service->audit.is_enabled)
+        error = weir_bus_subscribe(&storage->events, &storage->audit, "audit");
+    if (!error && rules->service->audit.is_enabled)
         error = start_many(storage, "audit", 1, weir__audit_main);
     return error;
 }
