@@ -357,6 +357,9 @@ static enum weir__step read_head(struct weir__conn *conn)
     }
     if (conn->state == WEIR__CONN_IDLE && x)
         give_exchange(conn);
+    /* The drain began after its answer had, which could not say so. */
+    if (conn->state == WEIR__CONN_IDLE && conn->is_served && loop->is_draining)
+        return WEIR__STEP_CUT;
     if (conn->state == WEIR__CONN_HEAD)
         weir__timer_set(&loop->wheel, &conn->timer,
                         weir_time_add(x->arrived_ns, loop->limits.read_ns));
@@ -409,6 +412,7 @@ static enum weir__step next_request(struct weir__conn *conn)
     uint64_t used = x->head.length + (x->takes_body ? 0 : x->head.body_length);
     bool was_heard = x->is_begun && (x->takes_body || x->head.body_length == 0);
     conclude(conn, true);
+    conn->is_served = true;
     if (x->closes) {
         bool is_quiet = was_heard && !conn->can_read && x->input_length == x->head.length;
         give_exchange(conn);

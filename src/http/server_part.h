@@ -106,6 +106,7 @@ struct weir__conn {
     bool is_ready;  /* in the loop's list */
     bool is_trusted;
     bool is_tls;
+    bool is_served;       /* it has had an answer */
     bool is_counted;      /* among the server's connections, not among those that are refused */
     uint32_t tls_pending; /* bytes of a write that OpenSSL wants to see again */
     struct weir_admit_ticket ticket;
