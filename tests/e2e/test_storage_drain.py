@@ -42,7 +42,7 @@ def begin(*words):
 
 
 for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "SIGINT")):
-    storage, down, got, up, content = begin("--set", "drain_deadline=60s")
+    storage, down, got, up, content = begin("--set", "drain_deadline=1m", "--set", "read_timeout=10m")
     storage.kill(number)
     storage.wait_for_log("draining, for " + name)
     answer = until(lambda: (lambda answer: answer if answer.status == 503 else None)(storage.get("/readyz")))
@@ -55,7 +55,7 @@ for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "SIGINT")):
     up.sendall(content[500:])
     has(f"{name}: the upload is finished", read_all(up).decode(), "^HTTP/1.1 201 .*Connection: close")
     got += len(read_all(down))
-    same(f"{name}: and the download", got, LENGTH)
+    same(f"{name}: and the download, whose connection ends with it", got, LENGTH)
     same(f"{name}: that is a clean end", storage.wait(), 0)
     has(f"{name}: which is said", storage.log(), r"drained in [0-9.]+ s")
     storage = Storage(data=data)
