@@ -27,9 +27,19 @@ folder = tempfile.mkdtemp(prefix="weir-storage-")
 started = []
 
 
+def children_of(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
 def clean_up():
     for process in started:
         if process.poll() is None:
+            for child in children_of(process.pid):  # strace leaves what it watched
+                os.kill(child, signal.SIGKILL)
             process.kill()
             process.wait()
     shutil.rmtree(folder, ignore_errors=True)

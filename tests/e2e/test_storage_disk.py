@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from storage_lib import (MIB, Storage, address, bearer, finish, folder, has, is_envelope,  # noqa: E402
+from storage_lib import (MIB, Storage, address, bearer, children_of, finish, folder, has, is_envelope,  # noqa: E402
                          make_folder, mint, path, refused, run, same, tap, true, until, weir)
 
 mounts = []
@@ -203,8 +203,7 @@ fresh = os.urandom(MIB // 2)
 until(lambda: storage.put(fresh).status in (200, 201), "room that deletions make")
 same("what was deleted makes room", storage.get("/o/" + address(fresh)).body, fresh)
 true("and the rest stays", all(storage.get("/o/" + name).body == made for name, made in pieces.items()))
-children = subprocess.run(["pgrep", "-P", str(storage.pid)], stdout=subprocess.PIPE, check=False).stdout.split()
-pid = int(children[0]) if is_traced and children else storage.pid
+pid = children_of(storage.pid)[0] if is_traced else storage.pid
 held = [os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")]
 files = [name for name in held if name.startswith("/") and not name.startswith(("/dev/", "/memfd:"))
          and os.path.basename(storage.log_name) not in name]
