@@ -155,9 +155,10 @@ for action in check stats compact; do
     expect "$action refuses one that is in use" 3 '' \
         "weir store: cannot open '$store': another process has it open: stop it first"
 done
-input=${HOLD[1]}
+# Once it has ended, bash forgets its number.
+input=${HOLD[1]} holder=$HOLD_PID
 exec {input}>&-
-wait "$HOLD_PID"
+wait "$holder"
 run "$WEIR" store check -q "$store"
 check 'and goes on when it is closed' test "$status" -eq 0
 
