@@ -1,8 +1,8 @@
 /* chunks.h - a body that comes in chunks (Transfer-Encoding: chunked), taken apart.
  *
  * Strict: sizes are 1 to 8 hexadecimal digits, every line ends with CR LF, extensions and trailers
- * are passed over and may have no control characters. llhttp has a reader of chunks, too, but its
- * 8.1 takes a lone CR for the end of a line, and does not bound what it passes over.
+ * are passed over and may have no control characters. llhttp has a reader of chunks, too, but does
+ * not bound what it passes over.
  *
  * Promises: the outcome does not depend on how the bytes were cut. What is not body is bounded by
  * WEIR__CHUNKS_EXTRA for extensions of all chunks, and as much for trailers.
