@@ -105,7 +105,7 @@ static uint16_t admit(struct weir__server_loop *loop, struct weir__conn *conn, u
     if (weir__server_admit(server, loop->limits.connections_max, &conn->id, ret_loop) < 0) {
         weir_admit_release(&conn->ticket);
         loop->stats.refused[WEIR__REFUSED_CONNECTIONS]++;
-        return 503;
+        return 429;
     }
     conn->is_counted = true;
     return 0;

@@ -78,9 +78,6 @@ static void put_done(struct weir__store_write *write)
     int result = write->result;
     if (result == 0)
         weir__quota_keep(&job->hold, weir__buffer_length(&job->bytes));
-    /* What was found bad could not be marked, and still stands there. */
-    if (result == WEIR__STORE_PRESENT && job->was_damaged)
-        result = -WEIR_E_BUSY;
     weir__errand_finish(job, result, NULL);
 }
 
@@ -109,17 +106,17 @@ static int take_content(struct weir__errand *job, struct weir__worker *worker,
     return 0;
 }
 
-/* Whether the chunk is there, and right. */
+/* Whether the chunk is there, and right: its bytes are read and verified, whatever the policy. One
+ * that cannot be had is as good as none, and is put in place of what there is. */
 static bool is_there(struct weir__errand *job, struct weir__worker *worker)
 {
-    struct weir__chunk chunk;
+    const unsigned char *bytes;
     uint32_t length, time_s;
     if (weir__store_find(job->storage->store, &job->address, &length, &time_s))
         return false;
-    int error = weir__store_get(job->storage->store, &worker->reader, &job->address, &chunk);
-    if (!error)
-        weir__chunk_release(job->storage->store, &chunk);
-    job->was_damaged = error == -WEIR_E_CORRUPT;
+    int error = weir__store_read_chunk(job->storage->store, &worker->reader, &job->address, &bytes,
+                                       &length);
+    job->was_damaged = error && error != -WEIR_E_NOT_FOUND;
     return error == 0;
 }
 
@@ -138,6 +135,7 @@ static void work(struct weir__errand *job, struct weir__worker *worker)
         .address = job->address,
         .bytes = weir__buffer_text(&job->bytes),
         .length = (uint32_t)weir__buffer_length(&job->bytes),
+        .replaces = job->was_damaged,
         .done = put_done,
         .arg = job,
     };

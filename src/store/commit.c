@@ -281,7 +281,7 @@ static int judge(struct weir__store *store, const struct weir__store_write *writ
     if (write->_kind != WEIR__WRITE_PLAIN)
         return !error && is_same_place(ret_known, &write->_from) ? 0 : -WEIR_E_NOT_FOUND;
     if (write->action == WEIR__STORE_PUT)
-        return is_there ? WEIR__STORE_PRESENT : 0;
+        return is_there && !write->replaces ? WEIR__STORE_PRESENT : 0;
     return is_there ? 0 : -WEIR_E_NOT_FOUND;
 }
 
@@ -384,7 +384,7 @@ static void show_run(struct weir__store *store, const struct weir__store_run *ru
     weir_lock_release(&store->lock);
     for (size_t i = 0; i < run->count; i++)
         if (run->planned[i].record.type == WEIR__RECORD_DELETED ||
-            run->planned[i].record.type == WEIR__RECORD_BAD)
+            run->planned[i].record.type == WEIR__RECORD_BAD || run->planned[i].write->replaces)
             weir__hot_forget(&store->hot, &run->planned[i].record.address);
 }
 

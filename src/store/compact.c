@@ -230,10 +230,20 @@ static void moves_free(struct moves *moves)
     weir__base_free(moves);
 }
 
-static int compact_segment(struct weir__store *store, uint32_t id,
+/* Whether all of its records are known: what a scan has to skip may count, and would go with the
+ * segment. */
+static bool is_whole(const struct weir__segment_facts *facts,
+                     const struct weir__segment_content *content)
+{
+    return content->bad_records == 0 && content->torn_bytes == 0 &&
+           (content->is_sealed || !facts->is_sealed);
+}
+
+static int compact_segment(struct weir__store *store, const struct weir__segment_facts *facts,
                            const struct weir_deadline *deadline)
 {
     struct weir__segment_content content;
+    uint32_t id = facts->id;
     struct weir__segment *segment;
     struct moves *moves;
     int error = weir__segments_pin(&store->segments, id, &segment);
@@ -241,7 +251,7 @@ static int compact_segment(struct weir__store *store, uint32_t id,
         return error;
     error = weir__segment_load(&content, segment->fd, id, &store->identity.key);
     if (!error) {
-        error = moves_new(&moves, store);
+        error = is_whole(facts, &content) ? moves_new(&moves, store) : -WEIR_E_CORRUPT;
         if (!error) {
             error = empty_segment(moves, segment, &content, deadline);
             moves_free(moves);
@@ -254,31 +264,57 @@ static int compact_segment(struct weir__store *store, uint32_t id,
     return error;
 }
 
+/* --- which one --- */
+
+static bool has_failed(struct weir__store *store, uint32_t id)
+{
+    bool has = false;
+    weir_lock_acquire(&store->lock);
+    for (size_t i = 0; i < store->uncompacted_count && !has; i++)
+        has = store->uncompacted[i] == id;
+    weir_lock_release(&store->lock);
+    return has;
+}
+
+/* One that cannot be read whole is left as it is until the store is opened again, so that the
+ * others have their turn. Beyond the limit the first one that fails is tried again and again. */
+static void leave(struct weir__store *store, uint32_t id)
+{
+    weir_lock_acquire(&store->lock);
+    if (store->uncompacted_count < WEIR__STORE_UNCOMPACTED)
+        store->uncompacted[store->uncompacted_count++] = id;
+    weir_lock_release(&store->lock);
+    weir__store_tell(store, NULL, "a segment cannot be read whole, and is not compacted");
+}
+
 /* The one with the largest part of dead bytes, of those that the index has. */
-static bool choose(struct weir__store *store, uint32_t percent, uint32_t *ret_id)
+static bool choose(struct weir__store *store, uint32_t percent,
+                   struct weir__segment_facts *ret_facts)
 {
     struct weir__segment_facts facts, best = {.id = 0, .bytes = 1};
     for (uint32_t id = 0; weir__segments_next(&store->segments, id, &facts); id = facts.id)
         if (facts.bytes > 0 && facts.dead > 0 && facts.dead * 100 >= facts.bytes * percent &&
-            facts.dead * best.bytes > best.dead * facts.bytes)
+            facts.dead * best.bytes > best.dead * facts.bytes && !has_failed(store, facts.id))
             best = facts;
-    *ret_id = best.id;
+    *ret_facts = best;
     return best.id != 0;
 }
 
 int weir__store_compact(struct weir__store *store, uint32_t percent,
                         const struct weir_deadline *deadline)
 {
-    uint32_t id;
+    struct weir__segment_facts facts;
     if (store->is_read_only)
         return -WEIR_E_READ_ONLY;
-    if (!choose(store, percent, &id))
+    if (!choose(store, percent, &facts))
         return -WEIR_E_NOT_FOUND;
     struct weir_permit permit = WEIR_PERMIT_NONE;
     int error = weir_budget_acquire(&store->compacting, 1, &permit, deadline);
     if (error)
         return error;
-    error = choose(store, percent, &id) ? compact_segment(store, id, deadline) : 0;
+    error = choose(store, percent, &facts) ? compact_segment(store, &facts, deadline) : 0;
+    if (error == -WEIR_E_CORRUPT || error == -WEIR_E_IO)
+        leave(store, facts.id);
     weir_permit_release(&permit);
     return error;
 }

@@ -310,6 +310,17 @@ int weir__store_put(struct weir__store *store, const struct weir__address *addre
     return weir__store_write_and_wait(store, &write, deadline);
 }
 
+int weir__store_replace(struct weir__store *store, const struct weir__address *address,
+                        const void *bytes, uint32_t length, const struct weir_deadline *deadline)
+{
+    struct weir__store_write write = {.action = WEIR__STORE_PUT,
+                                      .address = *address,
+                                      .bytes = bytes,
+                                      .length = length,
+                                      .replaces = true};
+    return weir__store_write_and_wait(store, &write, deadline);
+}
+
 int weir__store_delete(struct weir__store *store, const struct weir__address *address,
                        const struct weir_deadline *deadline)
 {

@@ -120,6 +120,7 @@ struct weir__store_write {
     struct weir__address address; /* of the bytes: not checked again here */
     const void *bytes;
     uint32_t length;
+    bool replaces; /* of a put: also where there is one already, which cannot be read */
     /* Called once, by the thread that writes: must not wait. */
     void (*done)(struct weir__store_write *write);
     void *arg;
@@ -140,6 +141,10 @@ WEIR_MUST_USE int weir__store_submit(struct weir__store *store, struct weir__sto
 WEIR_MUST_USE int weir__store_put(struct weir__store *store, const struct weir__address *address,
                                   const void *bytes, uint32_t length,
                                   const struct weir_deadline *deadline);
+/* A put in place of what is there and cannot be read. */
+WEIR_MUST_USE int weir__store_replace(struct weir__store *store,
+                                      const struct weir__address *address, const void *bytes,
+                                      uint32_t length, const struct weir_deadline *deadline);
 WEIR_MUST_USE int weir__store_delete(struct weir__store *store, const struct weir__address *address,
                                      const struct weir_deadline *deadline);
 WEIR_MUST_USE int weir__store_touch(struct weir__store *store, const struct weir__address *address,

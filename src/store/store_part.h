@@ -37,9 +37,10 @@
 #include "store.h"
 #include "tail.h"
 
-#define WEIR__STORE_TAILS   2u   /* that wait for the index, at most */
-#define WEIR__STORE_BATCH   256u /* writes that are made to last together, at most */
-#define WEIR__STORE_WHY_MAX 256u
+#define WEIR__STORE_TAILS       2u /* that wait for the index, at most */
+#define WEIR__STORE_UNCOMPACTED 64u
+#define WEIR__STORE_BATCH       256u /* writes that are made to last together, at most */
+#define WEIR__STORE_WHY_MAX     256u
 
 /* What the commit thread does besides what others may ask for. */
 enum { WEIR__WRITE_PLAIN, WEIR__WRITE_MOVE, WEIR__WRITE_BAD, WEIR__WRITE_SEAL };
@@ -99,6 +100,8 @@ struct weir__store {
     enum weir__store_verify verify;
     uint32_t compact_percent;
     uint64_t scrub_interval_s;
+    uint32_t uncompacted[WEIR__STORE_UNCOMPACTED]; /* segments that cannot be read whole */
+    size_t uncompacted_count;
     uint64_t scrub_wanted;  /* walks asked for */
     uint32_t scrub_segment; /* where the walk is */
     int64_t scrub_ended_s;

@@ -2,7 +2,9 @@
 """Chunks over HTTP, as clients meet them: each method, ranges, conditions, codings, limits, errors;
 by hand, by curl and by wget. Prints TAP.
 """
+import glob
 import gzip
+import os
 import random
 import re
 import shutil
@@ -301,6 +303,22 @@ for wrong in (b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\
               b"PUT /o HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
               b"GET /o/../x HTTP/1.1\r\nHost: a\r\n\r\n", b"GET nonsense\r\n\r\n"):
     has(f"{wrong[:24]} is refused", storage.raw(wrong).decode(), "^HTTP/1.1 400 .*Connection: close")
+
+# --- rot ---
+
+rotten = os.urandom(5000)
+storage.put(rotten)
+same("it is read, and remembered as good", storage.get("/o/" + address(rotten)).body, rotten)
+for name in sorted(glob.glob(os.path.join(data, "segments", "*.seg"))):
+    with open(name, "r+b") as segment:
+        at = segment.read().find(rotten)
+        if at >= 0:
+            segment.seek(at + 1000)
+            segment.write(bytes([rotten[1000] ^ 1]))
+answer = storage.put(rotten)
+same("what has rotted meanwhile is not taken for present", answer.status, 201)
+same("but put again", storage.get("/o/" + address(rotten)).body, rotten)
+same("and present then", storage.put(rotten).status, 200)
 
 # --- again from the disk ---
 

@@ -62,7 +62,7 @@ TEST(connections_in_all_are_capped_and_told)
     int a = dial(), b = dial();
     check_kept(a, KEEP("/hello"), "hello\n");
     check_kept(b, KEEP("/hello"), "hello\n");
-    check_answer(dial(), 503, "\r\nRetry-After: 1\r\n");
+    check_answer(dial(), 429, "\r\nRetry-After: 1\r\n");
     SERVING_AWAIT(serving_stats().refused[WEIR__REFUSED_CONNECTIONS] == 1);
     check_kept(a, KEEP("/hello"), "hello\n");
     close(a);
