@@ -174,7 +174,8 @@ static void check_reach(const struct weir__service_config *config, struct weir__
         if (!weir__service_is_local(config->listen.items[i]))
             weir__config_object(judge, "listen",
                                 "others can reach '%s', and no tokens are asked for: set "
-                                "tokens.keys, or server.open if all of them may do everything",
+                                "tokens.keys and TLS, or server.open (--open) if all of them may "
+                                "read and write",
                                 config->listen.items[i]);
 }
 
