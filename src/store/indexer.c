@@ -65,9 +65,9 @@ static int take_in(struct weir__store *store, struct weir_crew_self *self, struc
                                       tail->records, tail->count);
         note_state(store, error != 0);
         if (!error) {
+            weir__store_note_index(store);
             take_off(store, tail);
             weir__tail_free(tail);
-            weir__store_note_index(store);
             return 0;
         }
         /* While the store is being closed there is no time to wait for a disk: the segments have

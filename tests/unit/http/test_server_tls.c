@@ -150,7 +150,7 @@ TEST(handshakes_have_a_deadline_and_refusals_are_told)
     fd = dial(); /* the one that may be there */
     say(fd, KEEP("/hold"));
     struct weir__exchange *x = serving_held();
-    CHECK(run(CURL "-o /dev/null -w '%%{http_code}' https://%s/hello | grep -qx 503", folder,
+    CHECK(run(CURL "-o /dev/null -w '%%{http_code}' https://%s/hello | grep -qx 429", folder,
               address));
     weir__exchange_post(x);
     struct answer answer = hear_one(fd, false);

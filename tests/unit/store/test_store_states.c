@@ -256,6 +256,9 @@ static void change_badly(struct weir__store *store, unsigned n, bool is_delete, 
     if (!cuts_fail)
         weir_fault_arm(WEIR_FAULT_IO, 0);
     CHECK_EQ(result, -WEIR_E_IO);
+    /* The segment was given up, and the index takes it in: no call of that is to fail instead. */
+    if (!cuts_fail)
+        help_await_index(store);
 }
 
 /* What failed may have come to the disk all the same; what is answered later, by what the store
