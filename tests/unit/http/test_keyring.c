@@ -173,7 +173,7 @@ TEST(what_is_no_key_is_refused)
         DIGITS,
         DIGITS "\n\n",
         DIGITS " ",
-        "x" DIGITS,
+        ("x" DIGITS),
         "0001020304050607080900000c0d0e0f101112131415161718191A1B1C1D1E1F\n",
         "g00102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n"};
     fresh();
