@@ -96,7 +96,9 @@ const char *weir__target_parse(struct weir__head *head, char *base)
     if (*at != '/') {
         if (!takes(&at, end, "http://") && !takes(&at, end, "https://"))
             return nothing;
-        const char *until = at + strcspn(at, "/? ");
+        const char *until = at;
+        while (until < end && *until != '/' && *until != '?')
+            until++;
         const char *why = take_host(head, base, at, until);
         if (why)
             return why;
