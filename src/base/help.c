@@ -14,30 +14,36 @@
 #define COLUMN_MAX 30
 
 const struct weir__fact weir__exit_facts[] = {
-    {"0", "everything was done", false},
-    {"1", "there were findings or differences", true},
-    {"2", "the command line was wrong", false},
-    {"3", "something failed; standard error says what", false},
-    {"129", "stopped by SIGHUP (the program dies of the signal)", false},
-    {"130", "interrupted by SIGINT (likewise)", false},
-    {"143", "stopped by SIGTERM (likewise)", false},
-    {NULL, NULL, false},
+    {"0", "everything was done", WEIR__FACT_OF_ALL},
+    {"1", "there were findings or differences", WEIR__FACT_OF_FINDERS},
+    {"2", "the command line was wrong", WEIR__FACT_OF_ALL},
+    {"3", "something failed; standard error says what", WEIR__FACT_OF_ALL},
+    {"129", "stopped by SIGHUP (the program dies of the signal)", WEIR__FACT_OF_JOBS},
+    {"130", "interrupted by SIGINT (likewise)", WEIR__FACT_OF_JOBS},
+    {"143", "stopped by SIGTERM (likewise)", WEIR__FACT_OF_JOBS},
+    {NULL, NULL, WEIR__FACT_OF_ALL},
 };
 
 const struct weir__fact weir__environment_facts[] = {
-    {"NO_COLOR", "when set and not empty, nothing is colored", false},
-    {"CLICOLOR_FORCE", "when set and not 0, color is used even where there is no terminal", false},
-    {"COLUMNS", "the width to wrap help to, instead of that of the terminal", false},
-    {NULL, NULL, false},
+    {"NO_COLOR", "when set and not empty, nothing is colored", WEIR__FACT_OF_ALL},
+    {"CLICOLOR_FORCE", "when set and not 0, color is used even where there is no terminal",
+     WEIR__FACT_OF_ALL},
+    {"COLUMNS", "the width to wrap help to, instead of that of the terminal", WEIR__FACT_OF_ALL},
+    {NULL, NULL, WEIR__FACT_OF_ALL},
 };
+
+static bool is_of(enum weir__fact_kind kind, const struct weir__usage *usage)
+{
+    return kind == WEIR__FACT_OF_FINDERS ? usage->has_findings
+           : kind == WEIR__FACT_OF_JOBS  ? !usage->is_service
+                                         : true;
+}
 
 bool weir__fact_holds(const struct weir__fact *fact, const struct weir__program *program,
                       const struct weir__command *command)
 {
-    if (!fact->is_of_findings)
-        return true;
     for (const struct weir__command *c = program->commands; c->name; c++)
-        if (c->usage->has_findings && (!command || c == command))
+        if ((!command || c == command) && is_of(fact->kind, c->usage))
             return true;
     return false;
 }

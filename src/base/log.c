@@ -15,19 +15,21 @@
 
 #include <weir/deadline.h>
 #include <weir/lock.h>
+#include <weir/metrics.h>
 
 #include "banned.h"
 
 static struct {
     const char *program;
     const char *command;
-    enum weir__log_level threshold;
+    /* Changed while others log; gauges are what changes and needs no lock. */
+    struct weir_gauge above; /* the threshold, from WEIR__LOG_INFO on */
+    struct weir_gauge is_json;
     bool over_progress;
-    bool is_json;
     void (*filter)(char *message);
     int (*is_wanted)(void); /* an end of all this */
     struct weir__now now;   /* standard error */
-} state = {.program = "weir", .threshold = WEIR__LOG_INFO, .now = WEIR__NOW(STDERR_FILENO)};
+} state = {.program = "weir", .now = WEIR__NOW(STDERR_FILENO)};
 
 #define NAP_NS      (20 * WEIR_NS_PER_MS)
 #define PATIENCE_NS (200 * WEIR_NS_PER_MS)
@@ -48,12 +50,12 @@ void weir__log_subject(const char *program, const char *command)
 
 void weir__log_threshold(enum weir__log_level level)
 {
-    state.threshold = level;
+    weir_gauge_set(&state.above, (int64_t)level - WEIR__LOG_INFO);
 }
 
 void weir__log_as_json(bool is_json)
 {
-    state.is_json = is_json;
+    weir_gauge_set(&state.is_json, is_json);
 }
 
 void weir__log_filter(void (*filter)(char *message))
@@ -176,7 +178,7 @@ static size_t compose(char text[WEIR__LOG_LINE_MAX], enum weir__log_level level,
                                               WEIR__STYLE_RESET, WEIR__STYLE_DIM};
     /* Room is kept for the mark of a cut line, the newline and the NUL. */
     struct line line = {.text = text, .max = WEIR__LOG_LINE_MAX - 8};
-    if (state.is_json)
+    if (weir_gauge_value(&state.is_json))
         return compose_json(text, level, message);
     if (wipe)
         put(&line, "\r\033[K");
@@ -217,7 +219,7 @@ size_t weir__log_format(char text[WEIR__LOG_LINE_MAX], enum weir__log_level leve
 
 void weir__log(enum weir__log_level level, const char *format, ...)
 {
-    if (level > state.threshold)
+    if ((int64_t)level > WEIR__LOG_INFO + weir_gauge_value(&state.above))
         return;
     int saved_errno = errno;
     char message[WEIR__LOG_LINE_MAX], text[WEIR__LOG_LINE_MAX];

@@ -134,6 +134,7 @@ struct weir__usage {
     const struct weir__refused *refused;   /* or NULL */
     size_t values_size;                    /* of the struct that the options describe */
     bool has_findings;                     /* it may end with Findings, which is exit status 1 */
+    bool is_service;                       /* it runs until a signal, and ends well then */
 };
 
 /* The offset of a field, provided that it has the type that the option will store. */

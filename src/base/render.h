@@ -39,10 +39,16 @@ void weir__completion_fish(struct weir__out *out, const struct weir__program *pr
 /* What -h does, of a command or, with NULL, of the program. */
 const char *weir__help_option_text(const struct weir__command *command);
 
+enum weir__fact_kind {
+    WEIR__FACT_OF_ALL,
+    WEIR__FACT_OF_FINDERS, /* true only of commands that have findings */
+    WEIR__FACT_OF_JOBS,    /* true only of commands that end by themselves, and die of signals */
+};
+
 struct weir__fact {
     const char *name; /* NULL ends a table */
     const char *text;
-    bool is_of_findings; /* true only of commands that have some */
+    enum weir__fact_kind kind;
 };
 extern const struct weir__fact weir__exit_facts[];
 extern const struct weir__fact weir__environment_facts[];

@@ -87,6 +87,7 @@ const struct weir__usage usage_storage = {
     .examples = examples,
     .options = options,
     .values_size = sizeof(struct values),
+    .is_service = true,
 };
 
 /* --- configuration --- */
@@ -345,7 +346,10 @@ int cmd_storage(const struct weir__call *call)
     weir__log_hurry(is_hurried);
     apply_log(self.config);
     error = self.values->topology ? print_topology(call, &self) : run(call, &self);
-    weir__storage_free(self.storage);
-    weir__config_unref(self.config);
-    return error;
+    int stuck = weir__storage_free(self.storage);
+    if (stuck)
+        weir__log(WEIR__LOG_ERROR, "the disk does not answer: leaving without what waits for it");
+    else
+        weir__config_unref(self.config);
+    return error ? error : stuck;
 }

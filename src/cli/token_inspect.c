@@ -59,7 +59,7 @@ static int ask_keys(struct look *look, const struct weir__token_values *values, 
         return result;
     }
     if (!weir__keyring_find(ring, look->view.key_id)) {
-        look->reason = "its key is not here";
+        look->reason = "its key is not among those that were looked at: see --data and --keys";
     } else {
         result = weir__token_is_genuine(ring, token, length);
         look->verdict = result == 0 ? GENUINE : WRONG;

@@ -27,9 +27,10 @@ static void reset(struct weir__exchange *x, struct weir__conn *conn)
     x->corr_id[0] = '\0';
     x->chunks = (struct weir__chunks){0};
     x->bytes_in = x->sent = x->queued = 0;
-    x->deadline_ns = WEIR_NEVER;
+    x->deadline_ns = x->end_ns = WEIR_NEVER;
     x->has_token = x->has_client = x->is_begun = x->takes_body = x->is_held = x->is_gone = false;
-    x->is_sent = x->has_wanted = x->closes = x->streams = x->is_chunked = x->is_bare = false;
+    x->is_sent = x->is_cut = x->has_wanted = x->closes = x->streams = x->is_chunked = x->is_bare =
+        false;
     x->call = NULL;
     x->status = 0;
     x->reply_error = 0;
@@ -96,13 +97,18 @@ static void conclude(struct weir__conn *conn, bool is_whole)
         loop->stats.responses[x->status / 100]++;
     if (!is_whole && (x->is_begun || x->is_sent))
         loop->stats.aborted++;
-    if (x->is_begun && handler->gone) {
+    void (*tell)(struct weir__exchange *, const struct weir__exchange_end *) =
+        x->is_begun  ? handler->gone
+        : x->is_sent ? handler->refused
+                     : NULL;
+    if (tell) {
+        /* The loop's own time is that of its turn, in which many are answered. */
         const struct weir__exchange_end end = {.status = x->is_sent ? x->status : 0,
                                                .bytes_in = x->bytes_in,
                                                .bytes_out = x->sent,
-                                               .took_ns = loop->now_ns - x->arrived_ns,
+                                               .took_ns = weir_now_ns() - x->arrived_ns,
                                                .is_whole = is_whole};
-        handler->gone(x, &end);
+        tell(x, &end);
     }
     x->is_begun = false;
     if (x->has_token)
@@ -608,7 +614,7 @@ void weir__conn_resume(struct weir__exchange *x)
         return;
     x->is_held = false;
     x->call = NULL;
-    if (!x->is_sent) {
+    if (!x->is_sent || call) {
         if (call)
             call(x, x->call_arg);
         else
@@ -622,6 +628,8 @@ void weir__conn_resume(struct weir__exchange *x)
     measure(conn);
     if (conn->state == WEIR__CONN_DEAD)
         free_conn(conn);
+    else if (x->is_cut)
+        weir__conn_cut(conn);
     else
         weir__conn_run(conn);
 }

@@ -107,6 +107,26 @@ uint64_t weir__exchange_arrived_ns(const struct weir__exchange *x)
     return x->arrived_ns;
 }
 
+void weir__exchange_set_end(struct weir__exchange *x, uint64_t at_ns)
+{
+    x->end_ns = at_ns;
+}
+
+uint64_t weir__exchange_end_ns(const struct weir__exchange *x)
+{
+    return x->end_ns;
+}
+
+bool weir__exchange_is_answered(const struct weir__exchange *x)
+{
+    return x->is_sent;
+}
+
+void weir__exchange_cut(struct weir__exchange *x)
+{
+    x->is_cut = true;
+}
+
 void weir__exchange_set_deadline(struct weir__exchange *x, uint64_t at_ns)
 {
     x->deadline_ns = at_ns;

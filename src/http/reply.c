@@ -97,6 +97,11 @@ void weir__reply_header(struct weir__exchange *x, const char *name, const char *
     PUT(x, "\r\n");
 }
 
+void weir__reply_lines(struct weir__exchange *x, const char *lines, size_t length)
+{
+    put(x, lines, length);
+}
+
 void weir__reply_header_u64(struct weir__exchange *x, const char *name, uint64_t value)
 {
     char digits[20];

@@ -180,15 +180,21 @@ static enum weir__step warm(struct weir__exchange *x, const struct weir__piece *
     return WEIR__STEP_WAIT;
 }
 
+static enum weir__step too_late(struct weir__conn *conn)
+{
+    conn->loop->stats.timeouts[WEIR__OP_WRITE]++;
+    return WEIR__STEP_CUT;
+}
+
 static enum weir__step wait_writable(struct weir__conn *conn)
 {
     struct weir__server_loop *loop = conn->loop;
+    uint64_t until_ns = weir_time_add(loop->now_ns, loop->limits.write_ns);
     conn->can_write = false;
-    weir__timer_set(&loop->wheel, &conn->timer, weir_time_add(loop->now_ns, loop->limits.write_ns));
-    if (weir__conn_is_fast(conn))
-        return WEIR__STEP_WAIT;
-    loop->stats.timeouts[WEIR__OP_WRITE]++;
-    return WEIR__STEP_CUT;
+    if (until_ns > conn->exchange->end_ns)
+        until_ns = conn->exchange->end_ns;
+    weir__timer_set(&loop->wheel, &conn->timer, until_ns);
+    return weir__conn_is_fast(conn) ? WEIR__STEP_WAIT : too_late(conn);
 }
 
 static enum weir__step truncated(struct weir__conn *conn)
@@ -263,6 +269,8 @@ enum weir__step weir__send_run(struct weir__conn *conn)
     uint64_t until = x->sent + WEIR__SEND_TURN;
     if (x->is_held)
         return WEIR__STEP_WAIT;
+    if (conn->loop->now_ns >= x->end_ns && x->sent > 0)
+        return too_late(conn);
     for (;;) {
         enum weir__step step;
         if (has_left(x)) {

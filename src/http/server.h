@@ -23,7 +23,8 @@
  * - Requests of one connection are answered in their order, one at a time. What a client sends
  *   meanwhile stays in the kernel.
  * - Every state of a connection has a deadline: handshake, head, body, answer, idle. Body and
- * answer have a least rate besides. A request in the handler's hands has the handler's.
+ * answer have a least rate besides. A request in the handler's hands has the handler's, which cuts
+ * an answer that it cannot go on with (weir__exchange_cut).
  * - Posting never waits, never fails and needs no memory.
  * - A request that is answered from memory costs one recv and one send; from a file up to
  *   WEIR__SERVER_SMALL one pread more; a longer one sendfile. Nothing is allocated.
@@ -112,6 +113,9 @@ struct weir__handler {
     void (*warm)(struct weir__exchange *exchange, int fd, uint64_t offset, uint64_t length);
     /* The end. Nothing of the exchange may be touched after this has returned. May be NULL. */
     void (*gone)(struct weir__exchange *exchange, const struct weir__exchange_end *end);
+    /* The server itself has answered a request that was not begun, which it did not understand or
+     * has no room for. The client and the correlation id may be asked for. May be NULL. */
+    void (*refused)(struct weir__exchange *exchange, const struct weir__exchange_end *end);
 };
 
 struct weir__server_options {
@@ -221,6 +225,10 @@ uint64_t weir__exchange_arrived_ns(const struct weir__exchange *exchange);
 /* How long the handler means to take; WEIR_NEVER until it is set. The server does nothing with it:
  * it is for those who wait on behalf of the exchange. */
 void weir__exchange_set_deadline(struct weir__exchange *exchange, uint64_t at_ns);
+/* When all of the answer is to have left; WEIR_NEVER until it is set. The connection is cut then.
+ */
+void weir__exchange_set_end(struct weir__exchange *exchange, uint64_t at_ns);
+uint64_t weir__exchange_end_ns(const struct weir__exchange *exchange);
 /* That time, with the exchange's token. To be asked first on the loop's thread. */
 struct weir_deadline weir__exchange_deadline(struct weir__exchange *exchange);
 
@@ -229,9 +237,14 @@ struct weir_deadline weir__exchange_deadline(struct weir__exchange *exchange);
 /* Has resume() called on the loop's thread. By any thread that has the exchange; posts that come
  * together are one. The exchange is the loop's from here on. */
 void weir__exchange_post(struct weir__exchange *exchange);
-/* The same with a function in place of resume(). */
+/* The same with a function in place of resume(), which is called also of an answer that has begun.
+ */
 void weir__exchange_call(struct weir__exchange *exchange,
                          void (*fn)(struct weir__exchange *exchange, void *arg), void *arg);
+/* Whether the head of an answer was given to the server. On the loop's thread. */
+bool weir__exchange_is_answered(const struct weir__exchange *exchange);
+/* In such a function, of an answer that has begun: it cannot be ended well. */
+void weir__exchange_cut(struct weir__exchange *exchange);
 /* Whether nobody waits for the answer any more. On the loop's thread; others ask the token. */
 bool weir__exchange_is_gone(const struct weir__exchange *exchange);
 
@@ -242,6 +255,8 @@ bool weir__exchange_is_gone(const struct weir__exchange *exchange);
 void weir__reply_begin(struct weir__exchange *exchange, unsigned status);
 /* Asserts that there is no control character in the two. */
 void weir__reply_header(struct weir__exchange *exchange, const char *name, const char *value);
+/* Lines of the head as they leave, each with its end; of texts that stand in the program. */
+void weir__reply_lines(struct weir__exchange *exchange, const char *lines, size_t length);
 void weir__reply_header_u64(struct weir__exchange *exchange, const char *name, uint64_t value);
 /* More of the body. release(arg) may be NULL. */
 void weir__reply_bytes(struct weir__exchange *exchange, const void *bytes, size_t length,

@@ -134,6 +134,7 @@ struct weir__exchange {
 
     /* the handler's */
     uint64_t deadline_ns;
+    uint64_t end_ns; /* of the answer */
     struct weir_cancel token;
     bool has_token;
     bool has_client;
@@ -142,6 +143,7 @@ struct weir__exchange {
     bool is_held;    /* the handler has it, and will post or answer */
     bool is_gone;
     bool is_sent;    /* weir__reply_send() was called */
+    bool is_cut;     /* the answer cannot be ended */
     bool has_wanted; /* warm() was asked for the piece in turn */
 
     /* the mail, under the lock of the loop's box */

@@ -58,7 +58,7 @@ static const struct weir__config_key keys[] = {
     {WEIR__CONFIG_BOOL(S, amnesia.is_enabled), .name = "amnesia.enabled", .preset = "false",
      .help = "keep everything in memory, and nothing after the end"},
     {WEIR__CONFIG_SIZE(S, amnesia.max_bytes), .name = "amnesia.max_bytes", .preset = "256MiB",
-     .min = MIB, .max = TIB, .help = "memory for objects when amnesia.enabled is set"},
+     .min = 8 * MIB, .max = TIB, .help = "memory for objects when amnesia.enabled is set"},
     WEIR__CONFIG_END,
 };
 

@@ -97,17 +97,44 @@ static void write_event(int fd, struct weir__buffer *buffer, const struct weir__
         weir__log(WEIR__LOG_ERROR, "cannot write the audit log: %s", weir__log_reason(errno));
 }
 
-static int open_log(struct weir__storage *storage)
+/* -1: none is named, or it cannot be opened, which errno tells. */
+static int open_file(const struct weir__rules *rules)
+{
+    const char *name = rules->service->audit.file;
+    errno = 0;
+    return name && name[0] ? weir__sys_openat(AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND, 0640)
+                           : -1;
+}
+
+int weir__audit_check(const struct weir__rules *rules, char why[WEIR__STORAGE_WHY_MAX])
+{
+    if (!rules->service->audit.is_enabled)
+        return 0;
+    int fd = open_file(rules);
+    if (fd < 0 && errno != 0) {
+        int error = weir_error_from_errno(errno);
+        snprintf(why, WEIR__STORAGE_WHY_MAX, "cannot open the audit log '%s': %s",
+                 rules->service->audit.file, weir__log_reason(errno));
+        return error;
+    }
+    weir__sys_close(fd);
+    return 0;
+}
+
+/* By its name of now: who rotates logs has moved the old one, and then asks for a reload. One that
+ * cannot be opened leaves what there is. */
+static void open_log(struct weir__storage *storage, int *fd)
 {
     struct weir__rules *rules = weir__storage_rules(storage);
-    const char *name = rules->service->audit.file;
-    int fd = name && name[0] ? weir__sys_openat(AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND, 0640)
-                             : -1;
-    if (fd < 0 && name && name[0])
-        weir__log(WEIR__LOG_ERROR, "cannot open the audit log '%s': %s", name,
+    int fresh = open_file(rules);
+    if (fresh < 0 && errno != 0) {
+        weir__log(WEIR__LOG_ERROR, "cannot open the audit log '%s': %s", rules->service->audit.file,
                   weir__log_reason(errno));
+    } else {
+        weir__sys_close(*fd);
+        *fd = fresh;
+    }
     weir__storage_rules_give(rules);
-    return fd;
 }
 
 int weir__audit_main(struct weir_crew_self *self, void *arg)
@@ -118,9 +145,12 @@ int weir__audit_main(struct weir_crew_self *self, void *arg)
     struct weir_deadline until_abort = weir_deadline_until(self->abort);
     uint64_t lost;
     weir__buffer_init(&buffer, LINE_MAX);
-    int fd = open_log(storage);
+    int fd = -1;
+    open_log(storage, &fd);
     for (;;) {
         int result = weir_bus_recv(&storage->audit, &event, &until_abort);
+        if (result == 0 && event.kind == WEIR__EVENT_RELOAD)
+            open_log(storage, &fd);
         if (result == 0)
             write_event(fd, &buffer, &event);
         else if (result != -WEIR_E_LAGGING)

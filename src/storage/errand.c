@@ -4,7 +4,8 @@
  *        |                          |         |
  *        +-------- deadline --------+         +--> the loop answers
  *                     v
- *            the request is answered (504), the job goes on alone and is freed at its end
+ *            the request is answered (504), or its answer cut if that has begun;
+ *            the job goes on alone and is freed at its end
  *
  * While a job READS it looks at the request, which therefore cannot be answered; that is computing,
  * never waiting. Who takes the request from the job, under the lock, is who answers it: the worker
@@ -39,21 +40,9 @@ static void free_job(struct weir__errand *job)
     weir__base_free(job);
 }
 
-struct weir__errand *
-weir__errand_new(struct weir__storage *storage, struct weir__exchange *exchange,
-                 void (*work)(struct weir__errand *job, struct weir__worker *worker))
-{
-    struct weir__errand *job =
-        weir__errand_new_silent(storage, exchange, work, weir__exchange_deadline(exchange).at_ns);
-    if (!job)
-        weir__storage_refuse(exchange, -WEIR_E_NO_MEMORY, NULL);
-    return job;
-}
-
-struct weir__errand *
-weir__errand_new_silent(struct weir__storage *storage, struct weir__exchange *exchange,
-                        void (*work)(struct weir__errand *job, struct weir__worker *worker),
-                        uint64_t deadline_ns)
+static struct weir__errand *
+new_job(struct weir__storage *storage, struct weir__exchange *exchange,
+        void (*work)(struct weir__errand *job, struct weir__worker *worker), uint64_t deadline_ns)
 {
     struct weir__ask *ask = weir__exchange_private(exchange);
     struct weir__errand *job = weir__base_alloc(1, sizeof(*job));
@@ -78,6 +67,61 @@ weir__errand_new_silent(struct weir__storage *storage, struct weir__exchange *ex
     return job;
 }
 
+struct weir__errand *
+weir__errand_new(struct weir__storage *storage, struct weir__exchange *exchange,
+                 void (*work)(struct weir__errand *job, struct weir__worker *worker))
+{
+    struct weir__errand *job =
+        new_job(storage, exchange, work, weir__exchange_deadline(exchange).at_ns);
+    if (!job)
+        weir__storage_refuse(exchange, -WEIR_E_NO_MEMORY, NULL);
+    return job;
+}
+
+struct weir__errand *
+weir__errand_new_step(struct weir__storage *storage, struct weir__exchange *exchange,
+                      void (*work)(struct weir__errand *job, struct weir__worker *worker))
+{
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    uint64_t until_ns = weir_time_add(weir_now_ns(), WEIR__STORAGE_DEADLINE_NS);
+    uint64_t end_ns = weir__exchange_end_ns(exchange);
+    weir__errand_take_back(ask);
+    weir__errand_leave(ask->job);
+    ask->job = NULL;
+    struct weir__errand *job =
+        new_job(storage, exchange, work, until_ns < end_ns ? until_ns : end_ns);
+    if (!job)
+        return NULL;
+    job->is_step = true;
+    job->chunk = ask->chunk;
+    job->file = ask->file;
+    ask->chunk = (struct weir__chunk){.fd = -1};
+    if (!WEIR__ERRAND_MUTANT(ERRAND_STEP_SHARES))
+        ask->file = NULL;
+    return job;
+}
+
+void weir__errand_take_back(struct weir__ask *ask)
+{
+    struct weir__errand *job = ask->job;
+    if (!job || !job->is_step || WEIR__ERRAND_MUTANT(ERRAND_STEP_KEEPS))
+        return;
+    ask->chunk = job->chunk;
+    ask->file = job->file;
+    job->chunk = (struct weir__chunk){.fd = -1};
+    job->file = NULL;
+    job->is_step = false;
+}
+
+bool weir__errand_is_wanted(struct weir__errand *job)
+{
+    struct weir__storage *storage = job->storage;
+    weir_lock_acquire(&storage->jobs_lock);
+    bool is_wanted = !job->is_late;
+    weir_lock_release(&storage->jobs_lock);
+    return is_wanted;
+}
+
 void weir__errand_send(struct weir__errand *job, struct weir_queue *line)
 {
     struct weir__storage *storage = job->storage;
@@ -91,6 +135,7 @@ void weir__errand_send(struct weir__errand *job, struct weir_queue *line)
     if (is_ours && !WEIR__ERRAND_MUTANT(ERRAND_UNSENT_LISTED))
         unlink_job(storage, job);
     weir_lock_release(&storage->jobs_lock);
+    bool is_step = job->is_step;
     free_job(job);
     if (!is_ours)
         return;
@@ -98,7 +143,11 @@ void weir__errand_send(struct weir__errand *job, struct weir_queue *line)
         ((struct weir__ask *)weir__exchange_private(exchange))->job = NULL;
     if (error == -WEIR_E_CLOSED && !WEIR__ERRAND_MUTANT(ERRAND_CLOSED_IS_BUSY))
         error = -WEIR_E_DRAINING;
-    weir__storage_refuse(exchange, error, NULL);
+    if (is_step) {
+        weir__exchange_cut(exchange);
+        weir__exchange_post(exchange);
+    } else
+        weir__storage_refuse(exchange, error, NULL);
 }
 
 struct weir__exchange *weir__errand_begin_reading(struct weir__errand *job)
@@ -154,7 +203,10 @@ static void answer_late(struct weir__exchange *exchange, void *arg)
     (void)arg;
     if (!WEIR__ERRAND_MUTANT(ERRAND_LATE_KEEPS_JOB))
         ask->job = NULL;
-    weir__storage_refuse(exchange, -WEIR_E_TIMEOUT, NULL);
+    if (weir__exchange_is_answered(exchange))
+        weir__exchange_cut(exchange);
+    else
+        weir__storage_refuse(exchange, -WEIR_E_TIMEOUT, NULL);
 }
 
 static size_t take_late(struct weir__storage *storage, uint64_t now_ns,
@@ -171,6 +223,7 @@ static size_t take_late(struct weir__storage *storage, uint64_t now_ns,
         unlink_job(storage, job);
         late[count++] = job->exchange;
         job->exchange = NULL;
+        job->is_late = true;
     }
     weir_lock_release(&storage->jobs_lock);
     return count;

@@ -15,6 +15,8 @@
     X(ERRAND_CLOCK_TAKES_READING, "storage_done_or_late")                                          \
     X(ERRAND_LATE_KEEPS_JOB, "storage_done_or_late")                                               \
     X(ERRAND_ALONE_IS_LEFT, "storage_done_or_late")                                                \
+    X(ERRAND_STEP_SHARES, "storage_step_cut")                                                      \
+    X(ERRAND_STEP_KEEPS, "storage_step_cut")                                                       \
     X(ERRAND_UNSENT_NOT_ASKED, "storage_line_full")                                                \
     X(ERRAND_UNSENT_STAYS, "storage_line_full")                                                    \
     X(ERRAND_UNSENT_LISTED, "storage_line_full")                                                   \

@@ -4,10 +4,12 @@
  * what it had, it asks for more, and a member of the streams finds, verifies and pins the next
  * chunks: storage.read_ahead pieces of storage.chunk_size bytes, 64 chunks at most. They are sent
  * from their segments. So a stream holds some descriptors' pins and the nodes of its manifest,
- * whatever the size of the file.
+ * whatever the size of the file. With the policy `always` it is one chunk at a time, and the very
+ * bytes that were verified are sent.
  *
- * Between the two threads the answer is handed to and fro: it belongs to the stream's member from
- * the job's start to its end, and to the loop otherwise.
+ * Between the two threads the answer is handed to and fro: it belongs to the job of a step while
+ * there is one, also when the step takes too long and the answer was cut, and to the request
+ * otherwise.
  */
 #include <stdio.h>
 #include <string.h>
@@ -43,6 +45,8 @@ struct weir__file_answer {
     uint64_t hole;   /* bytes of a hole that are still to be sent */
     struct span spans[SPANS_MAX];
     size_t count, next; /* of the spans: found, and given to the loop */
+    bool has_bytes;     /* there is one span, and these are all bytes of its chunk */
+    struct weir__buffer bytes;
     int error;
 };
 
@@ -78,6 +82,7 @@ static void work_open(struct weir__errand *job, struct weir__worker *worker)
     }
     file->storage = job->storage;
     file->worker = worker;
+    weir__buffer_init(&file->bytes, WEIR__CHUNK_MAX);
     job->file = file;
     int error = weir__file_reader_open(&file->reader, &source, &job->address);
     file->is_open = error == 0;
@@ -85,7 +90,24 @@ static void work_open(struct weir__errand *job, struct weir__worker *worker)
         job, error, error == -WEIR_E_INVALID ? "this chunk is not the manifest of a file" : NULL);
 }
 
-static int find_span(struct weir__file_answer *file, struct weir__worker *worker)
+/* Its bytes, verified, into memory. */
+static int read_span(struct weir__file_answer *file, struct weir__worker *worker,
+                     const struct weir__address *address, struct weir__chunk *ret_chunk)
+{
+    const unsigned char *bytes;
+    uint32_t length;
+    int error =
+        weir__store_read_chunk(file->storage->store, &worker->reader, address, &bytes, &length);
+    if (!error)
+        error = weir__buffer_append(&file->bytes, bytes, length);
+    if (error)
+        return error;
+    file->has_bytes = true;
+    *ret_chunk = (struct weir__chunk){.fd = -1, .length = length};
+    return 0;
+}
+
+static int find_span(struct weir__file_answer *file, struct weir__worker *worker, bool is_always)
 {
     struct weir__file_span found;
     struct span *span = &file->spans[file->count];
@@ -96,7 +118,9 @@ static int find_span(struct weir__file_answer *file, struct weir__worker *worker
     }
     *span = (struct span){
         .chunk = {.fd = -1}, .skip = found.skip, .length = found.length, .is_hole = found.is_hole};
-    if (!found.is_hole)
+    if (!found.is_hole && is_always)
+        result = read_span(file, worker, &found.address, &span->chunk);
+    else if (!found.is_hole)
         result =
             weir__store_get(file->storage->store, &worker->reader, &found.address, &span->chunk);
     if (result < 0)
@@ -112,16 +136,16 @@ static void work_step(struct weir__errand *job, struct weir__worker *worker)
     struct weir__rules *rules = weir__storage_rules(job->storage);
     uint64_t pieces = rules->own->storage.read_ahead ? rules->own->storage.read_ahead : 1;
     uint64_t wanted = pieces * rules->own->storage.chunk_size, found = 0;
+    bool is_always = rules->own->storage.verify == WEIR__STORAGE_VERIFY_ALWAYS;
     weir__storage_rules_give(rules);
     weir__errand_end_reading(job);
     file->worker = worker;
     int result = 1;
-    while (result > 0 && found < wanted && file->count < SPANS_MAX) {
-        result = find_span(file, worker);
+    while (result > 0 && found < wanted && file->count < SPANS_MAX && !file->has_bytes) {
+        result = find_span(file, worker, is_always);
         found += result > 0 ? file->spans[file->count - 1].length : 0;
     }
     file->error = result < 0 ? result : 0;
-    job->file = NULL; /* the request has it */
     weir__errand_finish(job, 0, NULL);
 }
 
@@ -132,6 +156,8 @@ static void release_spans(struct weir__file_answer *file)
     for (size_t i = 0; i < file->count; i++)
         weir__chunk_release(file->storage->store, &file->spans[i].chunk);
     file->count = file->next = 0;
+    file->has_bytes = false;
+    weir__buffer_truncate(&file->bytes, 0);
 }
 
 void weir__file_answer_free(struct weir__file_answer *file)
@@ -139,6 +165,7 @@ void weir__file_answer_free(struct weir__file_answer *file)
     if (!file)
         return;
     release_spans(file);
+    weir__buffer_fini(&file->bytes);
     if (file->is_open)
         weir__file_reader_close(&file->reader);
     weir__base_free(file);
@@ -240,6 +267,11 @@ static int give_spans(struct weir__exchange *exchange, struct weir__file_answer 
             file->hole = span->length;
             continue;
         }
+        if (span->chunk.fd < 0) {
+            weir__reply_bytes(exchange, weir__buffer_text(&file->bytes) + span->skip, span->length,
+                              NULL, NULL);
+            continue;
+        }
         struct weir__reply_file piece = {
             .fd = span->chunk.fd,
             .offset = span->chunk.offset + span->skip,
@@ -254,14 +286,10 @@ static int give_spans(struct weir__exchange *exchange, struct weir__file_answer 
 static int start_step(struct weir__exchange *exchange, struct weir__ask *ask)
 {
     struct weir__storage *storage = weir__exchange_arg(exchange);
-    weir__errand_leave(ask->job);
-    ask->job = NULL;
     release_spans(ask->file);
-    /* No deadline: that of the connection counts. */
-    struct weir__errand *job = weir__errand_new_silent(storage, exchange, work_step, WEIR_NEVER);
+    struct weir__errand *job = weir__errand_new_step(storage, exchange, work_step);
     if (!job)
         return -WEIR_E_NO_MEMORY;
-    job->file = ask->file;
     weir__errand_send(job, &storage->streams);
     return WEIR__MORE_LATER;
 }

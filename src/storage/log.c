@@ -12,30 +12,37 @@ static const char *const methods[] = {
     [WEIR__HTTP_POST] = "POST", [WEIR__HTTP_DELETE] = "DELETE",
 };
 
+/* ask: NULL when the server has refused it. */
 static void write_line(struct weir__exchange *exchange, const struct weir__ask *ask,
                        const struct weir__exchange_end *end, enum weir__access_form form)
 {
     char client[WEIR__SERVER_ADDRESS_SIZE];
-    const char *path = weir__exchange_path(exchange);
+    const char *path = ask ? weir__exchange_path(exchange) : "-";
     struct weir__buffer line;
     struct weir__access access = {
         .time_s = weir_wall_s(),
         .corr_id = weir__exchange_corr_id(exchange),
         .client = client,
-        .method = methods[weir__exchange_method(exchange)],
+        .method = ask ? methods[weir__exchange_method(exchange)] : "-",
         .path = path,
         .path_length = strlen(path),
         .status = end->status,
         .bytes_in = end->bytes_in,
         .bytes_out = end->bytes_out,
         .duration_us = end->took_ns / WEIR_NS_PER_US,
-        .token_id = ask->grant.id[0] ? ask->grant.id : NULL,
+        .token_id = ask && ask->grant.id[0] ? ask->grant.id : NULL,
     };
     weir__address_text(weir__exchange_client(exchange), client);
     weir__buffer_init(&line, WEIR__ACCESS_LINE);
     if (weir__access_put(&line, &access, form) == 0)
         weir__log_courtesy(weir__buffer_text(&line), weir__buffer_length(&line));
     weir__buffer_fini(&line);
+}
+
+void weir__storage_log_refused(struct weir__exchange *exchange,
+                               const struct weir__exchange_end *end)
+{
+    weir__storage_log_request(exchange, NULL, end);
 }
 
 void weir__storage_log_request(struct weir__exchange *exchange, const struct weir__ask *ask,

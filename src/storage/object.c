@@ -26,13 +26,14 @@ void weir__etag_print(const struct weir__address *address, char etag[WEIR__ETAG_
 
 void weir__content_headers(struct weir__exchange *exchange, const char *etag, bool is_file)
 {
+    static const char lines[] = "Accept-Ranges: bytes\r\n"
+                                "Cache-Control: public, max-age=31536000, immutable\r\n"
+                                "Vary: Accept-Encoding\r\n"
+                                "X-Content-Type-Options: nosniff\r\n"
+                                "Content-Security-Policy: sandbox; default-src 'none'\r\n";
     weir__reply_header(exchange, "ETag", etag);
-    weir__reply_header(exchange, "Accept-Ranges", "bytes");
-    weir__reply_header(exchange, "Cache-Control", "public, max-age=31536000, immutable");
-    weir__reply_header(exchange, "Vary", "Accept-Encoding");
+    weir__reply_lines(exchange, lines, sizeof(lines) - 1);
     weir__access_headers(exchange);
-    weir__reply_header(exchange, "X-Content-Type-Options", "nosniff");
-    weir__reply_header(exchange, "Content-Security-Policy", "sandbox; default-src 'none'");
     if (is_file)
         weir__reply_header(exchange, "Content-Disposition", "attachment");
 }
@@ -224,15 +225,11 @@ static void work_warm(struct weir__errand *job, struct weir__worker *worker)
     weir__errand_finish(job, 0, NULL);
 }
 
-/* The answer has begun, so there is nothing else to tell: the line of streams has room for all
- * requests, and the job has no deadline but that of the connection. */
+/* The line of streams has room for all requests. */
 void weir__object_warm(struct weir__exchange *exchange, int fd, uint64_t offset, uint64_t length)
 {
     struct weir__storage *storage = weir__exchange_arg(exchange);
-    struct weir__ask *ask = weir__exchange_private(exchange);
-    weir__errand_leave(ask->job);
-    ask->job = NULL;
-    struct weir__errand *job = weir__errand_new_silent(storage, exchange, work_warm, WEIR_NEVER);
+    struct weir__errand *job = weir__errand_new_step(storage, exchange, work_warm);
     if (!job) {
         weir__exchange_post(exchange); /* the loop waits for the disk then */
         return;

@@ -104,6 +104,7 @@ static bool set_deadline(struct weir__exchange *exchange)
     if (ms == 0 || ms > WEIR__STORAGE_DEADLINE_MOST_MS)
         return false;
     weir__exchange_set_deadline(exchange, weir_time_add(arrived, ms * WEIR_NS_PER_MS));
+    weir__exchange_set_end(exchange, weir_time_add(arrived, ms * WEIR_NS_PER_MS));
     return true;
 }
 
@@ -201,7 +202,9 @@ static void resume(struct weir__exchange *exchange)
 
 static int more(struct weir__exchange *exchange)
 {
-    return weir__file_more(exchange, weir__exchange_private(exchange));
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    weir__errand_take_back(ask);
+    return weir__file_more(exchange, ask);
 }
 
 static void gone(struct weir__exchange *exchange, const struct weir__exchange_end *end)
@@ -211,6 +214,7 @@ static void gone(struct weir__exchange *exchange, const struct weir__exchange_en
     if (end->status != 0 && ask->is_admitted)
         weir_histogram_observe(&storage->counts.latency[weir__endpoint_of(exchange)], end->took_ns);
     weir__storage_log_request(exchange, ask, end);
+    weir__errand_take_back(ask);
     weir__chunk_release(storage->store, &ask->chunk);
     weir__file_gone(ask);
     weir__errand_leave(ask->job);
@@ -227,4 +231,5 @@ const struct weir__handler weir__storage_handler = {
     .more = more,
     .warm = weir__object_warm,
     .gone = gone,
+    .refused = weir__storage_log_refused,
 };

@@ -135,6 +135,7 @@ static void fill_store(const struct weir__rules *rules, struct weir__store_optio
         .scrub_per_s = own->store.scrub_rate ? own->store.scrub_rate : unlimited,
         .scrub_interval_s =
             own->store.scrub_interval_ns ? own->store.scrub_interval_ns / WEIR_NS_PER_S : never_s,
+        .close_ns = rules->service->drain_ns,
     };
     /* Small memories have small segments, so that there are some. */
     while (!options->folder && options->segment_bytes > WEIR__STORE_SEGMENT_LEAST &&
@@ -416,6 +417,8 @@ static int make_parts(struct weir__storage *storage, struct weir__rules *rules,
     if (!error)
         error = check_keys(rules, why);
     if (!error)
+        error = weir__audit_check(rules, why);
+    if (!error)
         error = make_server(storage, rules, options, why);
     if (!error && (error = weir__numbers_new(storage)))
         fail(why, error, "cannot register its metrics: %s", weir_error_detail());
@@ -451,20 +454,22 @@ int weir__storage_new(struct weir__storage **ret_storage,
     return 0;
 }
 
-void weir__storage_free(struct weir__storage *storage)
+int weir__storage_free(struct weir__storage *storage)
 {
     if (!storage)
-        return;
+        return 0;
     /* Somebody is still at it and the process is about to leave: nothing is taken from under him.
      */
     if (storage->is_stuck)
-        return;
+        return -WEIR_E_TIMEOUT;
     if (storage->crew && weir_crew_state(storage->crew) != WEIR_CREW_STOPPED)
         weir_crew_drain(storage->crew, NULL);
     weir__server_free(storage->server);
     if (storage->crew)
         weir_crew_free(storage->crew);
-    weir__store_close(storage->store);
+    int error = weir__store_close(storage->store);
+    if (error)
+        return error;
     weir__quota_free(storage->quota);
     weir__numbers_free(storage);
     weir_admit_fini(&storage->per_address);
@@ -485,6 +490,7 @@ void weir__storage_free(struct weir__storage *storage)
     weir_cancel_fini(&storage->clock_stop);
     weir_cancel_fini(&storage->stop);
     weir__base_free(storage);
+    return 0;
 }
 
 int weir__storage_start(struct weir__storage *storage, char why[WEIR__STORAGE_WHY_MAX])
@@ -512,13 +518,9 @@ static int update_parts(struct weir__storage *storage, const struct weir__rules 
     uint64_t rate = service->ratelimit.rps_per_ip;
     struct weir__server_limits limits;
     struct weir__store_options store;
-    const char *reason = "";
+    int error;
     fill_limits(storage, rules, &limits);
     fill_store(rules, &store);
-    int error = 0;
-    if (service->tls.cert && service->tls.cert[0] &&
-        (error = weir__server_tls(storage->server, service->tls.cert, service->tls.key, &reason)))
-        return fail(why, error, "%s", reason);
     error = weir__server_update(storage->server, &limits);
     if (!error)
         error = weir__store_update(storage->store, &store);
@@ -535,14 +537,36 @@ static int update_parts(struct weir__storage *storage, const struct weir__rules 
     return error ? fail(why, error, "%s: %s", weir_error_text(error), weir_error_detail()) : 0;
 }
 
+/* Certificates first, which can fail by themselves and leave the old ones; then numbers, which go
+ * back to what they were when one of them cannot be had. */
+static int update_all(struct weir__storage *storage, const struct weir__rules *rules,
+                      char why[WEIR__STORAGE_WHY_MAX])
+{
+    const struct weir__service_config *service = rules->service;
+    const char *reason = "";
+    int error = 0;
+    if (service->tls.cert && service->tls.cert[0] &&
+        (error = weir__server_tls(storage->server, service->tls.cert, service->tls.key, &reason)))
+        return fail(why, error, "%s", reason);
+    error = update_parts(storage, rules, why);
+    if (error) {
+        char room[WEIR__STORAGE_WHY_MAX];
+        struct weir__rules *old = weir__storage_rules(storage);
+        (void)!update_parts(storage, old, room);
+        weir__storage_rules_give(old);
+    }
+    return error;
+}
+
 int weir__storage_reload(struct weir__storage *storage, struct weir__config *config,
                          char why[WEIR__STORAGE_WHY_MAX])
 {
     struct weir__event event = {.kind = WEIR__EVENT_RELOAD};
     struct weir__rules *rules = NULL;
     int error = make_rules(&rules, config, why);
-    if (!error && ((error = load_keys(storage, rules, why)) || (error = check_keys(rules, why)) ||
-                   (error = update_parts(storage, rules, why))))
+    if (!error &&
+        ((error = load_keys(storage, rules, why)) || (error = check_keys(rules, why)) ||
+         (error = weir__audit_check(rules, why)) || (error = update_all(storage, rules, why))))
         weir__storage_rules_give(rules);
     if (!error && (error = weir_watch_swap(&storage->config, &rules->snapshot))) {
         weir__storage_rules_give(rules);

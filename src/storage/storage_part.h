@@ -106,6 +106,7 @@ struct weir__errand {
     struct weir__errand *_prev, *_next; /* of those that have a request */
     struct weir__exchange *exchange;    /* NULL: nobody waits any more */
     enum weir__errand_state state;
+    bool is_late; /* the clock has answered */
 
     struct weir__address address;
     enum weir__route route;
@@ -114,6 +115,7 @@ struct weir__errand {
     struct weir__chunk chunk;
     struct weir__store_write write;
     struct weir__buffer bytes;      /* decoded upload, or text of the answer */
+    bool is_step;                   /* of an answer: chunk and file are lent by the request */
     bool wants_bytes;               /* verified into memory, not by its place */
     bool is_checked;                /* the address was given and must be that of the bytes */
     bool was_damaged;               /* what is there under it is bad */
@@ -251,15 +253,21 @@ void weir__access_headers(struct weir__exchange *exchange);
 
 /* --- errand.c --- */
 /* A job for the exchange, on the loop's thread. NULL: there is no memory, and the request has been
- * refused; the silent one leaves that to the caller. */
-struct weir__errand *
-weir__errand_new_silent(struct weir__storage *storage, struct weir__exchange *exchange,
-                        void (*work)(struct weir__errand *job, struct weir__worker *worker),
-                        uint64_t deadline_ns);
+ * refused. */
 struct weir__errand *
 weir__errand_new(struct weir__storage *storage, struct weir__exchange *exchange,
                  void (*work)(struct weir__errand *job, struct weir__worker *worker));
-/* Into the line. When that is full the job is freed and the request refused. */
+/* A step of an answer that has begun. It has WEIR__STORAGE_DEADLINE_NS, and not beyond the end that
+ * the client has set; the answer is cut when that passes. What is being sent is the job's
+ * meanwhile: it is used also when nobody waits any more. NULL: there is no memory. */
+struct weir__errand *
+weir__errand_new_step(struct weir__storage *storage, struct weir__exchange *exchange,
+                      void (*work)(struct weir__errand *job, struct weir__worker *worker));
+/* The step is done, and what is being sent is the request's again. */
+void weir__errand_take_back(struct weir__ask *ask);
+/* Whether anybody waits still; asked by a worker before it begins. */
+bool weir__errand_is_wanted(struct weir__errand *job);
+/* Into the line. When that is full the job is freed and the request refused, or its answer cut. */
 void weir__errand_send(struct weir__errand *job, struct weir_queue *line);
 /* By a worker: the request is looked at from here on; NULL: nobody waits any more. */
 struct weir__exchange *weir__errand_begin_reading(struct weir__errand *job);
@@ -323,10 +331,16 @@ void weir__repair_again(struct weir__storage *storage);
 void weir__storage_event(struct weir__storage *storage, const struct weir__event *event);
 void weir__storage_event_of(struct weir__exchange *exchange, enum weir__event_kind kind,
                             const struct weir__address *address, int result, const char *what);
+/* Whether the file of the audit log can be written. */
+WEIR_MUST_USE int weir__audit_check(const struct weir__rules *rules,
+                                    char why[WEIR__STORAGE_WHY_MAX]);
 int weir__audit_main(struct weir_crew_self *self, void *arg);
 
 /* --- log.c --- */
 void weir__storage_log_request(struct weir__exchange *exchange, const struct weir__ask *ask,
+                               const struct weir__exchange_end *end);
+/* Of a request that the server has refused: it may have neither a method nor a path. */
+void weir__storage_log_refused(struct weir__exchange *exchange,
                                const struct weir__exchange_end *end);
 
 /* --- numbers.c --- */

@@ -29,7 +29,10 @@ static int work_off(struct weir_crew_self *self, struct weir__storage *storage,
         return error;
     weir__decoder_init(&worker.decoder);
     while (!worker.must_end && (error = weir_queue_recv(line, &job, &until_abort)) == 0)
-        job->work(job, &worker);
+        if (weir__errand_is_wanted(job))
+            job->work(job, &worker);
+        else
+            weir__errand_finish(job, -WEIR_E_CANCELED, NULL);
     weir__decoder_fini(&worker.decoder);
     weir__store_reader_fini(&worker.reader);
     return error == -WEIR_E_CANCELED ? error : 0;

@@ -96,7 +96,11 @@ static int take_content(struct weir__errand *job, struct weir__worker *worker,
     else if (!error)
         error = weir__unpack(&worker->decoder, coding, body, length, &job->bytes);
     if (error) {
-        *ret_message = error == -WEIR_E_INVALID ? "the body cannot be unpacked" : NULL;
+        *ret_message =
+            error == -WEIR_E_INVALID ? "the body cannot be unpacked"
+            : error == -WEIR_E_TOO_LARGE
+                ? "the body unpacks to more than 1 MiB, or to more than ten times its size"
+                : NULL;
         return error;
     }
     weir__address_of(weir__buffer_text(&job->bytes), weir__buffer_length(&job->bytes), &address);

@@ -20,7 +20,7 @@
 #define BURST_LEAST (2 * (uint64_t)WEIR__CHUNK_MAX)
 /* What waits is written before the store is closed: a disk that takes longer than this for 64 MiB
  * is not going to. */
-#define WRITERS_DRAIN_NS (60 * WEIR_NS_PER_S)
+#define CLOSE_NS (60 * WEIR_NS_PER_S)
 
 /* --- options --- */
 
@@ -40,6 +40,7 @@ static int fill_in(struct weir__store_options *options)
     o->compact_per_s = or_default(o->compact_per_s, COMPACT_PER_S);
     o->scrub_per_s = or_default(o->scrub_per_s, SCRUB_PER_S);
     o->scrub_interval_s = or_default(o->scrub_interval_s, SCRUB_INTERVAL_S);
+    o->close_ns = or_default(o->close_ns, CLOSE_NS);
     if (o->segment_bytes < WEIR__STORE_SEGMENT_LEAST || o->segment_bytes > WEIR__STORE_SEGMENT_MOST)
         return weir__store_fail(-WEIR_E_INVALID, "segments have %u to %u bytes",
                                 WEIR__STORE_SEGMENT_LEAST, WEIR__STORE_SEGMENT_MOST);
@@ -118,7 +119,7 @@ static int make_limits(struct weir__store *store)
 
 static int start_threads(struct weir__store *store)
 {
-    struct weir_crew_options writers = {.drain_ns = WRITERS_DRAIN_NS};
+    struct weir_crew_options writers = {.drain_ns = store->options.close_ns};
     int error = weir_crew_new(&store->writers, "store-writers", &writers);
     if (!error)
         error = weir_crew_new(&store->keepers, "store-keepers", NULL);
@@ -203,14 +204,30 @@ static void give_up(void *arg, void *item)
     write->done(write);
 }
 
-static void stop_threads(struct weir__store *store)
+/* False: some are held up, and will not end. */
+static bool end_crew(struct weir_crew *crew, int *ret_error)
 {
     struct weir_crew_report report;
-    if (store->keepers)
-        weir_crew_drain(store->keepers, NULL);
+    uint64_t abandoned = 0;
+    if (!crew)
+        return true;
+    *ret_error = weir_crew_drain(crew, &report);
+    for (uint64_t i = 0; i < report.kind_count; i++)
+        abandoned += report.kinds[i].abandoned;
+    return abandoned == 0;
+}
+
+static int stop_threads(struct weir__store *store)
+{
+    int error = 0;
+    bool have_ended = end_crew(store->keepers, &error);
+    error = 0;
     if (store->writes._capacity > 0)
         weir_queue_close(&store->writes);
-    if (store->writers && weir_crew_drain(store->writers, &report) != 0)
+    have_ended = end_crew(store->writers, &error) && have_ended;
+    if (!have_ended)
+        return -WEIR_E_TIMEOUT;
+    if (error)
         store->is_unclean = true;
     if (store->writes._capacity > 0)
         weir_queue_drain(&store->writes, give_up, NULL);
@@ -220,6 +237,7 @@ static void stop_threads(struct weir__store *store)
         weir_crew_free(store->keepers);
     if (store->writers)
         weir_crew_free(store->writers);
+    return 0;
 }
 
 static void free_tails(struct weir__store *store)
@@ -267,11 +285,11 @@ static void free_store(struct weir__store *store)
     weir__base_free(store);
 }
 
-void weir__store_close(struct weir__store *store)
+int weir__store_close(struct weir__store *store)
 {
-    if (!store)
-        return;
-    stop_threads(store);
+    int error = store ? stop_threads(store) : 0;
+    if (error || !store)
+        return error;
     if (store->waiting_count > 0 || store->writer.doubtful.fd >= 0)
         store->is_unclean = true;
     free_tails(store);
@@ -282,6 +300,7 @@ void weir__store_close(struct weir__store *store)
     if (store->folder >= 0 && !store->is_read_only && !store->is_unclean)
         mark_clean(store);
     free_store(store);
+    return 0;
 }
 
 /* --- writing --- */

@@ -75,6 +75,7 @@ struct weir__store_options {
     uint64_t compact_per_s;    /* bytes that compaction reads; 64 MiB */
     uint64_t scrub_per_s;      /* bytes that the scrubber reads; 16 MiB */
     uint64_t scrub_interval_s; /* from the end of one walk to the next; a week */
+    uint64_t close_ns;         /* for what waits to be written when the store is closed; 60 s */
 };
 
 /* How the folder was found. */
@@ -101,8 +102,10 @@ WEIR_MUST_USE int weir__store_open(struct weir__store **ret_store,
 /* What was wrong with the folder, for people; of the last open of this thread that failed. */
 const char *weir__store_why(void);
 /* What waits is written, then all threads end. After it the folder is marked as clean, if all went
- * well. Asserts that no chunk is pinned. Accepts NULL. */
-void weir__store_close(struct weir__store *store);
+ * well. Asserts that no chunk is pinned. Accepts NULL. Timeout: a thread is held up by the disk and
+ * does not end within close_ns and some seconds; nothing is freed, since it has it still, and the
+ * process is to leave. Waits. */
+int weir__store_close(struct weir__store *store);
 
 /* --- writing --- */
 

@@ -7,14 +7,16 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 from storage_lib import (MIB, Storage, address, bearer, children_of, finish, folder, has, is_envelope,  # noqa: E402
-                         make_folder, mint, path, refused, run, same, tap, true, until, weir)
+                         make_folder, mint, path, read_all, read_head, refused, run, same, tap, true, until, weir)
 
 mounts = []
+stuck = []  # processes that may stand still
 
 
 def unmount(place):
@@ -24,6 +26,11 @@ def unmount(place):
 
 
 def unmount_all():
+    for pid in stuck:
+        try:
+            os.kill(pid, signal.SIGCONT)
+        except ProcessLookupError:
+            pass
     for place in reversed(list(mounts)):
         subprocess.run(["fsfreeze", "-u", place], stderr=subprocess.DEVNULL, check=False)
         unmount(place)
@@ -167,6 +174,52 @@ if (os.getuid() == 0 and shutil.which("fsfreeze") and run("truncate", "-s", "64M
     unmount(place)
 else:
     tap.tell(True, "a disk that is stuck # SKIP no mounts")
+
+# --- one that is not there for reading either: its file system is a process that stands still ---
+
+place, behind = make_folder("front"), make_folder("behind")
+CHUNKS = os.environ["CHUNKS"]
+if os.getuid() == 0 and os.path.exists("/dev/fuse") and run("bindfs", behind, place)[0] == 0:
+    mounts.append(place)
+    server = int(run("pgrep", "-f", f"^bindfs {behind} {place}")[1].split()[0])
+    stuck.append(server)
+    data = os.path.join(place, "data")
+    storage = Storage("--set", "drain_deadline=2s", data=data)
+    content = os.urandom(1024 * 65536)
+    with open(path("file"), "wb") as file:
+        file.write(content)
+    there = make_folder("file.chunks")
+    root = run(CHUNKS, path("file"), there, "65536")[1].decode().split()[0]
+    for name in os.listdir(there):
+        with open(os.path.join(there, name), "rb") as file:
+            storage.put(file.read(), name=name)
+    same("a file system in front of the disk", storage.get("/f/" + root).body == content, True)
+    same("its end", storage.stop(), 0)
+    storage = Storage("--set", "drain_deadline=2s", data=data)
+    with storage.socket() as end:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        end.sendall(f"GET /f/{root} HTTP/1.1\r\nHost: localhost\r\nX-Deadline-Ms: 3000\r\n\r\n".encode())
+        head, rest = read_head(end)
+        has("a long answer begins", head.decode(), "^HTTP/1.1 200 ")
+        os.kill(server, signal.SIGSTOP)
+        body = rest + read_all(end).removesuffix(b"(reset)")
+    true("and is cut when the disk stands still", len(body) < len(content) and content.startswith(body), len(body))
+    same("health answers", storage.get("/healthz").status, 200)
+    os.kill(server, signal.SIGCONT)
+    same("the disk goes on, and all is there", storage.get("/f/" + root).body == content, True)
+    until(lambda: storage.metrics()['budget_in_use{budget="inflight"}'] == 0, "the end of what hung")
+    os.kill(server, signal.SIGSTOP)
+    same("an upload is late", storage.put(b"late", {"X-Deadline-Ms": "100"}).status, 504)
+    storage.kill(signal.SIGTERM)
+    storage.wait_for_log("the disk does not answer")
+    os.kill(server, signal.SIGCONT)  # the kernel lets nobody go who waits for what was written
+    same("a drain does not wait for the disk for ever, and says so", storage.wait(), 3)
+    storage = Storage(data=data)
+    same("nothing is lost by that", storage.get("/f/" + root).body == content, True)
+    same("the end of this disk", storage.stop(), 0)
+    unmount(place)
+else:
+    tap.tell(True, "a disk that stands still # SKIP no FUSE")
 
 # --- amnesia ---
 

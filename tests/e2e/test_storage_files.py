@@ -9,7 +9,8 @@ import sys
 
 sys.dont_write_bytecode = True
 from storage_lib import (MIB, Storage, address, bearer, finish, folder, has, is_envelope, make_file,  # noqa: E402
-                         make_folder, mint, parts_of, path, run, same, true, until)
+                         make_folder, mint, parts_of, path, read_all, read_head, run, same, true,
+                         until)
 
 CHUNKS = os.environ["CHUNKS"]
 IS_SANITIZED = os.environ.get("SANITIZED", "none") != "none"
@@ -150,6 +151,49 @@ true("they are counted", until(lambda: storage.metrics()["http_aborted_total"] >
 storage.put(content[10 * 65536:11 * 65536])
 same("it comes again, and all is well", storage.get(target).body == content, True)
 same("the end", storage.stop(), 0)
+
+# --- what was verified is what is sent ---
+
+storage = Storage("--set", "storage.verify=always", data=data)
+content = chance.randbytes(20 * 65536)
+make_file("rot", content)
+root, _ = upload("rot", 65536)
+target = "/f/" + root
+same("always: whole", storage.get(target).body == content, True)
+answer = storage.get(target, Range="bytes=70000-300000")
+same("always: a range", (answer.status, answer.body == content[70000:300001]), (206, True))
+answer = storage.get(target, Range="bytes=0-9,65530-65545,-10")
+same("always: parts", [part for _, part in parts_of(answer)], [content[:10], content[65530:65546], content[-10:]])
+victim = content[12 * 65536:13 * 65536]
+for name in os.listdir(os.path.join(data, "segments")):
+    with open(os.path.join(data, "segments", name), "r+b") as segment:
+        at = segment.read().find(victim)
+        if at >= 0:
+            segment.seek(at + 30_000)
+            segment.write(bytes([victim[30_000] ^ 1]))
+got = storage.raw(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+body = got.partition(b"\r\n\r\n")[2].removesuffix(b"(reset)")
+true("always: a bit that turned is not sent", len(body) == 12 * 65536 and content.startswith(body), len(body))
+storage.put(victim)
+same("always: put again, all is well", storage.get(target).body == content, True)
+same("the end of always", storage.stop(), 0)
+
+# --- a client that does not want to wait for all of it ---
+
+with open(path("long"), "wb") as file:
+    file.truncate(256 * MIB)
+    file.seek(0)
+    file.write(chance.randbytes(32 * MIB))
+storage = Storage(data=data)
+root, _ = upload("long")
+with storage.socket() as end:
+    end.sendall(f"GET /f/{root} HTTP/1.1\r\nHost: localhost\r\nX-Deadline-Ms: 700\r\n\r\n".encode())
+    head, rest = read_head(end)
+    has("an answer with an end", head.decode(), "^HTTP/1.1 200 ")
+    until(lambda: storage.metrics()['io_timeouts_total{op="write"}'] >= 1, "the end of it")
+    got = len(rest) + len(read_all(end))
+    true("is cut there", got < 256 * MIB, got)
+same("the end of that client", storage.stop(), 0)
 
 # --- 3 GiB ---
 

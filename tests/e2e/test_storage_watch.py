@@ -13,7 +13,7 @@ import urllib.request
 
 sys.dont_write_bytecode = True
 from storage_lib import (HANG_S, Storage, address, bearer, finish, has, make_file, make_folder,  # noqa: E402
-                         mint, path, run, same, started, tap, true, until)
+                         mint, path, refused, run, same, started, tap, true, until)
 
 data = path("data")
 
@@ -118,6 +118,7 @@ for form in ("text", "json"):
     storage.ask("GET", "/o/%22%0a%1b[31m", headers={"X-Corr-ID": "three"})
     storage.ask("GET", "/no%20such%22thing", headers={"X-Corr-ID": "four"})
     storage.ask("DELETE", kept, headers={**bearer(token[:-9] + "AAAAAAAAA"), "X-Corr-ID": "five"})
+    storage.raw(b"GET /o/../x y HTTP/1.1\r\nHost: localhost\r\n\r\n")
     storage.ask("DELETE", kept, headers={**bearer(token), "X-Corr-ID": "six"})
     storage.wait_for_log("\\bsix\\b")
     same(f"{form}: the end", storage.stop(), 0)
@@ -132,6 +133,8 @@ for form in ("text", "json"):
         has("text: what it was", lines[0], rf'^\d{{4}}-\d\d-\d\dT\S+Z one 127\.0\.0\.1\S* PUT "{kept}" 201 '
             r"in=\d+ out=\d+ us=\d+ token=[0-9a-f]{16}$")
         has("text: without a token", lines[1], r" GET .* 200 .* token=-$")
+        true("text: how long it took", all(re.search(r" us=[1-9]", line) for line in lines), lines)
+        has("text: also what is no request", said, r'(?m)^\S+ [0-9a-f]{32} 127\.0\.0\.1\S* - "-" 400 in=\d+ out=\d+ ')
     else:
         records = [json.loads(line) for line in lines]
         by_id = {record["corr_id"]: record for record in records}
@@ -180,11 +183,19 @@ storage = Storage("--set", "audit.enabled=true", data=data)
 storage.put(b"seen")
 storage.wait_for_log('"event": ?"put"')
 same("without a file it goes to the log", storage.stop(), 0)
-storage = Storage("--set", "audit.enabled=true", "--set", "audit.file=" + path("no/such/folder"), data=data,
-                  is_awaited=False)
-until(lambda: "audit" in storage.log(), "a word about it")
-has("a file that cannot be is told", storage.log(), "no/such/folder")
-if storage.process.poll() is None:
-    storage.wait_for_places(1)
-    storage.stop()
+storage = Storage("--set", "audit.enabled=true", "--set", "audit.file=" + log, data=data)
+storage.put(b"before")
+until(lambda: events()[-1]["event"] == "put", "the event")
+os.rename(log, log + ".1")
+storage.put(b"meanwhile")
+storage.reload()
+storage.put(b"after")
+until(lambda: os.path.exists(log) and len(events()) >= 2, "the new file")
+same("the end of the rotation", storage.stop(), 0)
+same("a log that was moved away is begun anew", [event["event"] for event in events()], ["reload", "put", "stop"])
+log += ".1"
+same("and what was before is in the old one", [event["event"] for event in events()[-3:]], ["start", "put", "put"])
+status, said = refused("--set", "audit.enabled=true", "--set", "audit.file=" + path("no/such/folder"), data=data)
+same("a file that cannot be is refused", (status, said.count("\n")), (3, 1))
+has("by its name", said, "audit.*no/such/folder.*no such file")
 finish()

@@ -138,7 +138,7 @@ run "$WEIR" token inspect --from narrow --data other
 expect 'keys that were named must be there' 3 '' "*'other/keys': there is no such folder*"
 mkdir strange && "$WEIR" token rotate --data strange >strange.id
 run "$WEIR" token inspect --from narrow --data strange
-expect 'another ring' 0 '*not verified: its key is not here*' ''
+expect 'another ring' 0 '*not verified: its key is not among*' ''
 printf '%064d\n' 0 >"strange/keys/$(basename data/keys/*)" && chmod 600 strange/keys/*
 run "$WEIR" token inspect --from narrow --data strange
 expect 'a key of the same name' 3 '*signature  wrong*' '*the signature is wrong*'
