@@ -5,6 +5,7 @@
 #include <weir/error.h>
 
 #include "commands.h"
+#include "config_given.h"
 #include "cover.h"
 #include "log.h"
 #include "print_json.h"
@@ -100,47 +101,17 @@ static void put_bool(struct weir__json *json, const char *key, bool value)
 
 /* --- show --- */
 
-static void log_problem(void *arg, bool is_warning, const char *line)
-{
-    (void)arg;
-    weir__log(is_warning ? WEIR__LOG_WARNING : WEIR__LOG_ERROR, "%s", line);
-}
-
-/* The parts of KEY=VALUE. Keys are copied, since they end in the middle. */
-struct set {
-    struct weir__config_given given[WEIR__LIST_MAX];
-    char keys[WEIR__LIST_MAX][WEIR__CONFIG_NAME_MAX + 1];
-};
-
-static int read_set(const struct weir__list *list, struct set *set)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        const char *equals = strchr(list->items[i], '=');
-        size_t length = equals ? (size_t)(equals - list->items[i]) : 0;
-        if (length == 0 || length > WEIR__CONFIG_NAME_MAX) {
-            weir__log(WEIR__LOG_ERROR,
-                      "'%s' is not a key with its value, as in server.max_inflight=64",
-                      WEIR__TYPED(list->items[i]));
-            return -WEIR_E_USAGE;
-        }
-        memcpy(set->keys[i], list->items[i], length);
-        set->keys[i][length] = '\0';
-        set->given[i] = (struct weir__config_given){set->keys[i], equals + 1, "--set"};
-    }
-    return 0;
-}
-
 static int load_shown(const struct values *values, struct weir__config **ret_config)
 {
-    struct set set;
-    struct weir__config_sink sink = {.problem = log_problem};
-    struct weir__config_sources sources = {.file = values->config,
-                                           .environment = (const char *const *)environ,
-                                           .given = set.given,
-                                           .given_count = values->set.count};
-    int result = read_set(&values->set, &set);
+    struct weir__config_words words = {.count = 0};
+    struct weir__config_sink sink = {.problem = weir__config_tell_problem};
+    int result = weir__config_words_set(&words, &values->set);
     if (result < 0)
         return result;
+    struct weir__config_sources sources = {.file = values->config,
+                                           .environment = (const char *const *)environ,
+                                           .given = words.items,
+                                           .given_count = words.count};
     result = weir__config_load(ret_config, schema, &sources, &sink);
     return result == -WEIR_E_NO_MEMORY ? no_memory(result) : result;
 }
@@ -242,7 +213,7 @@ static void put_problem(void *arg, bool is_warning, const char *line)
 
 static int check_file(const struct weir__call *call, const char *path)
 {
-    struct weir__config_sink sink = {.problem = log_problem};
+    struct weir__config_sink sink = {.problem = weir__config_tell_problem};
     struct weir__config_sources sources = {.file = path};
     WEIR_CLEANUP(weir__config_unref_at)
     struct weir__config *config = NULL;

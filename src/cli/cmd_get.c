@@ -40,18 +40,10 @@ static const struct weir__option options[] = {
     {WEIR__OPTION_STRING(struct values, range), .name = "range", .letter = 'r', .value_name = "A-B",
      .help = "bytes A to B alone, counted from 0",
      .detail = "A- is from A to the end, and -N the last N bytes."},
-    {WEIR__OPTION_STRING(struct values, server), .name = "server", .letter = 's',
-     .value_name = "URL", .help = "the storage service; " WEIR__STORAGE_SERVER " without it",
-     .detail = "A URL of http or https, or 'unix:PATH'. WEIR_SERVER says the same."},
-    {WEIR__OPTION_FILE(struct values, token_file), .name = "token-file", .value_name = "FILE",
-     .help = "the file with the token to show; see 'weir token'"},
+    WEIR__STORAGE_CLIENT_WHERE(struct values),
     {WEIR__OPTION_COUNT(struct values, parallel), .name = "parallel", .letter = 'j', .min = 1,
      .max = WEIR__GET_PARALLEL_MAX, .preset = "8", .help = "chunks that are fetched at once"},
-    {WEIR__OPTION_DURATION(struct values, timeout), .name = "timeout", .min = 100 * WEIR_NS_PER_MS,
-     .max = 3600 * WEIR_NS_PER_S, .preset = "60s",
-     .help = "longest time for one chunk, with all its tries",
-     .detail = "So long a service that is busy, drains or is started anew is waited for. One that "
-               "was never reached is not."},
+    WEIR__STORAGE_CLIENT_TIMEOUT(struct values),
     {WEIR__OPTION_FLAG(struct values, json), .name = "json",
      .help = "with --output: print an object of JSON about it"},
     {WEIR__OPTION_FLAG(struct values, quiet), .name = "quiet", .letter = 'q',
@@ -71,13 +63,6 @@ static const struct weir__example examples[] = {
     {NULL, NULL},
 };
 
-static const struct weir__example variables[] = {
-    {"WEIR_SERVER", "the storage service, unless --server names one"},
-    {"WEIR_TOKEN", "the token to show, unless --token-file names one"},
-    {"SSL_CERT_FILE", "certificates that are trusted instead of the system's"},
-    {NULL, NULL},
-};
-
 const struct weir__usage usage_get = {
     .description =
         "Gets a file out of a storage service, chunk by chunk as its manifest says; chunks are "
@@ -88,7 +73,7 @@ const struct weir__usage usage_get = {
         "yet written, at most. When it fails, --output has left nothing behind; on standard output "
         "what was written so far is right, and the exit status is 3.",
     .examples = examples,
-    .variables = variables,
+    .variables = weir__storage_client_variables,
     .operands = operands,
     .options = options,
     .values_size = sizeof(struct values),

@@ -33,22 +33,14 @@ struct values {
 };
 
 static const struct weir__option options[] = {
-    {WEIR__OPTION_STRING(struct values, server), .name = "server", .letter = 's',
-     .value_name = "URL", .help = "the storage service; " WEIR__STORAGE_SERVER " without it",
-     .detail = "A URL of http or https, or 'unix:PATH'. WEIR_SERVER says the same."},
-    {WEIR__OPTION_FILE(struct values, token_file), .name = "token-file", .value_name = "FILE",
-     .help = "the file with the token to show; see 'weir token'"},
+    WEIR__STORAGE_CLIENT_WHERE(struct values),
     {WEIR__OPTION_SIZE(struct values, fixed), .name = "fixed", .max = WEIR__CHUNK_MAX,
      .help = "cut chunks of this size, 16 KiB to 1 MiB",
      .detail = "Without it they are cut by content, so that a byte put in at the front leaves most "
                "chunks what they were. The same file cut otherwise has another address."},
     {WEIR__OPTION_COUNT(struct values, parallel), .name = "parallel", .letter = 'j', .min = 1,
      .max = WEIR__PUT_PARALLEL_MAX, .preset = "8", .help = "chunks that are sent at once"},
-    {WEIR__OPTION_DURATION(struct values, timeout), .name = "timeout", .min = 100 * WEIR_NS_PER_MS,
-     .max = 3600 * WEIR_NS_PER_S, .preset = "60s",
-     .help = "longest time for one chunk, with all its tries",
-     .detail = "So long a service that is busy, drains or is started anew is waited for. One that "
-               "was never reached is not."},
+    WEIR__STORAGE_CLIENT_TIMEOUT(struct values),
     {WEIR__OPTION_FLAG(struct values, json), .name = "json",
      .help = "print an object of JSON for each file"},
     {WEIR__OPTION_FLAG(struct values, verbose), .name = "verbose", .letter = 'v',
@@ -71,13 +63,6 @@ static const struct weir__example examples[] = {
     {NULL, NULL},
 };
 
-static const struct weir__example variables[] = {
-    {"WEIR_SERVER", "the storage service, unless --server names one"},
-    {"WEIR_TOKEN", "the token to show, unless --token-file names one"},
-    {"SSL_CERT_FILE", "certificates that are trusted instead of the system's"},
-    {NULL, NULL},
-};
-
 const struct weir__usage usage_put = {
     .description =
         "Puts files of any size into a storage service, cut into chunks of at most 1 MiB and with "
@@ -89,7 +74,7 @@ const struct weir__usage usage_put = {
         "way at most. A file that is written to meanwhile gives what was there when each part was "
         "read. The exit status is 0 when all files are stored and 3 when some are not.",
     .examples = examples,
-    .variables = variables,
+    .variables = weir__storage_client_variables,
     .operands = operands,
     .options = options,
     .values_size = sizeof(struct values),

@@ -11,6 +11,7 @@
 #include <weir/error.h>
 
 #include "commands.h"
+#include "config_given.h"
 #include "cover.h"
 #include "data_folder.h"
 #include "log.h"
@@ -22,7 +23,6 @@
 
 COMMAND(storage);
 
-#define GIVEN_MAX  (2 * WEIR__LIST_MAX + 4)
 #define TURN_NS    (100 * WEIR_NS_PER_MS)
 #define TABLES_MAX (1u << 20)
 
@@ -93,56 +93,27 @@ const struct weir__usage usage_storage = {
 /* --- configuration --- */
 
 struct given {
-    struct weir__config_given items[GIVEN_MAX];
-    char keys[WEIR__LIST_MAX][WEIR__CONFIG_NAME_MAX + 1];
-    size_t count;
+    struct weir__config_words words;
     char data[WEIR__DATA_PATH_SIZE];
 };
 
-static void give(struct given *given, const char *key, const char *value, const char *flag)
-{
-    given->items[given->count++] = (struct weir__config_given){key, value, flag};
-}
-
-static int read_set(struct given *given, const struct weir__list *list)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        const char *equals = strchr(list->items[i], '=');
-        size_t length = equals ? (size_t)(equals - list->items[i]) : 0;
-        if (length == 0 || length > WEIR__CONFIG_NAME_MAX) {
-            weir__log(WEIR__LOG_ERROR,
-                      "'%s' is not a key with its value, as in server.max_inflight=64",
-                      WEIR__TYPED(list->items[i]));
-            return -WEIR_E_USAGE;
-        }
-        memcpy(given->keys[i], list->items[i], length);
-        given->keys[i][length] = '\0';
-        give(given, given->keys[i], equals + 1, "--set");
-    }
-    return 0;
-}
-
 static int read_given(struct given *given, const struct values *values)
 {
-    given->count = 0;
-    int error = read_set(given, &values->set);
+    struct weir__config_words *words = &given->words;
+    words->count = 0;
+    int error = weir__config_words_set(words, &values->set);
     if (values->topology)
-        give(given, "listen", "127.0.0.1:0", "--topology");
+        weir__config_words_add(words, "listen", "127.0.0.1:0", "--topology");
     for (size_t i = 0; !values->topology && i < values->listen.count; i++)
-        give(given, "listen", values->listen.items[i], "--listen");
+        weir__config_words_add(words, "listen", values->listen.items[i], "--listen");
     if (values->data)
-        give(given, "data", values->data, "--data");
+        weir__config_words_add(words, "data", values->data, "--data");
     if (values->open)
-        give(given, "server.open", "true", "--open");
+        weir__config_words_add(words, "server.open", "true", "--open");
     if (values->amnesia || values->topology)
-        give(given, "amnesia.enabled", "true", values->amnesia ? "--amnesia" : "--topology");
+        weir__config_words_add(words, "amnesia.enabled", "true",
+                               values->amnesia ? "--amnesia" : "--topology");
     return error;
-}
-
-static void tell_problem(void *arg, bool is_warning, const char *line)
-{
-    (void)arg;
-    weir__log(is_warning ? WEIR__LOG_WARNING : WEIR__LOG_ERROR, "%s", line);
 }
 
 static void tell_change(void *arg, const struct weir__config_key *key, const char *before,
@@ -156,7 +127,8 @@ static void tell_change(void *arg, const struct weir__config_key *key, const cha
         weir__log(WEIR__LOG_INFO, "%s is %s now, and was %s", key->name, after, before);
 }
 
-static const struct weir__config_sink sink = {.problem = tell_problem, .changed = tell_change};
+static const struct weir__config_sink sink = {.problem = weir__config_tell_problem,
+                                              .changed = tell_change};
 
 static struct weir__config_sources sources_of(const struct values *values,
                                               const struct given *given)
@@ -164,8 +136,8 @@ static struct weir__config_sources sources_of(const struct values *values,
     return (struct weir__config_sources){
         .file = values->config,
         .environment = (const char *const *)environ,
-        .given = given->items,
-        .given_count = given->count,
+        .given = given->words.items,
+        .given_count = given->words.count,
     };
 }
 
@@ -186,7 +158,7 @@ static int load_config(const struct values *values, struct given *given,
         weir__log(WEIR__LOG_ERROR, "there is no home for the data: name a folder with --data");
         return error;
     }
-    give(given, "data", given->data, "the default folder");
+    weir__config_words_add(&given->words, "data", given->data, "the default folder");
     sources = sources_of(values, given);
     return weir__config_load(ret_config, &weir__storage_schema, &sources, &sink);
 }

@@ -21,6 +21,13 @@
 
 #include "banned.h"
 
+const struct weir__example weir__storage_client_variables[] = {
+    {"WEIR_SERVER", "the storage service, unless --server names one"},
+    {"WEIR_TOKEN", "the token to show, unless --token-file names one"},
+    {"SSL_CERT_FILE", "certificates that are trusted instead of the system's"},
+    {NULL, NULL},
+};
+
 #define UNIX_PREFIX   "unix:"
 #define UNIX_URL      "http://localhost"
 #define SAID_MAX      4096u

@@ -19,6 +19,7 @@
 #include <weir/defs.h>
 
 #include "address.h"
+#include "options.h"
 
 #define WEIR__STORAGE_PROBLEM_MAX 512u
 #define WEIR__STORAGE_SERVER      "http://127.0.0.1:8470"
@@ -33,6 +34,31 @@ struct weir__storage_client_options {
     uint32_t connections_max;
     const char *version;
 };
+
+/* Options of a command that has fields server, token_file and timeout, and what it reads of the
+ * environment. */
+#define WEIR__STORAGE_CLIENT_WHERE(values)                                                         \
+    {WEIR__OPTION_STRING(values, server),                                                          \
+     .name = "server",                                                                             \
+     .letter = 's',                                                                                \
+     .value_name = "URL",                                                                          \
+     .help = "the storage service; " WEIR__STORAGE_SERVER " without it",                           \
+     .detail = "A URL of http or https, or 'unix:PATH'. WEIR_SERVER says the same."},              \
+    {                                                                                              \
+        WEIR__OPTION_FILE(values, token_file),                                                     \
+            .name = "token-file", .value_name = "FILE",                                            \
+            .help = "the file with the token to show; see 'weir token'"                            \
+    }
+#define WEIR__STORAGE_CLIENT_TIMEOUT(values)                                                       \
+    {                                                                                              \
+        WEIR__OPTION_DURATION(values, timeout),                                                    \
+            .name = "timeout", .min = 100 * WEIR_NS_PER_MS, .max = 3600 * WEIR_NS_PER_S,           \
+            .preset = "60s", .help = "longest time for one chunk, with all its tries",             \
+            .detail =                                                                              \
+                "So long a service that is busy, drains or is started anew is waited for. One "    \
+                "that was never reached is not."                                                   \
+    }
+extern const struct weir__example weir__storage_client_variables[];
 
 /* Has told what is wrong: Usage, what the system said of the token's file, Unsupported, NoMemory.
  */
