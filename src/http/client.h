@@ -63,8 +63,12 @@ enum weir__http_method {
     WEIR__HTTP_HEAD,
     WEIR__HTTP_PUT,
     WEIR__HTTP_POST,
-    WEIR__HTTP_DELETE
+    WEIR__HTTP_DELETE,
+    WEIR__HTTP_OPTIONS,
+    WEIR__HTTP_METHODS
 };
+/* "GET", ... */
+const char *weir__http_method_name(enum weir__http_method method);
 
 struct weir__http_header {
     const char *name, *value;

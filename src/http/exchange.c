@@ -99,7 +99,8 @@ static int set_method(struct exchange *x)
         SET(CURLOPT_NOBODY, 1L);
         break;
     case WEIR__HTTP_DELETE:
-        SET(CURLOPT_CUSTOMREQUEST, "DELETE");
+    case WEIR__HTTP_OPTIONS:
+        SET(CURLOPT_CUSTOMREQUEST, weir__http_method_name(request->method));
         break;
     case WEIR__HTTP_PUT:
         SET(CURLOPT_CUSTOMREQUEST, "PUT");
@@ -109,6 +110,8 @@ static int set_method(struct exchange *x)
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_length);
         SET(CURLOPT_POSTFIELDS, request->body_length > 0 ? request->body : "");
         break;
+    case WEIR__HTTP_METHODS:
+        return -WEIR_E_INVALID;
     }
     return 0;
 }

@@ -195,6 +195,9 @@ static bool find_method(struct weir__head *head)
     case HTTP_DELETE:
         head->method = WEIR__HTTP_DELETE;
         return true;
+    case HTTP_OPTIONS:
+        head->method = WEIR__HTTP_OPTIONS;
+        return true;
     default:
         return false;
     }

@@ -3,6 +3,16 @@
 
 #include "banned.h"
 
+const char *weir__http_method_name(enum weir__http_method method)
+{
+    static const char *const names[] = {
+        [WEIR__HTTP_GET] = "GET",       [WEIR__HTTP_HEAD] = "HEAD",
+        [WEIR__HTTP_PUT] = "PUT",       [WEIR__HTTP_POST] = "POST",
+        [WEIR__HTTP_DELETE] = "DELETE", [WEIR__HTTP_OPTIONS] = "OPTIONS",
+    };
+    return names[method];
+}
+
 const char *weir__status_text(unsigned status)
 {
     switch (status) {

@@ -116,15 +116,6 @@ static enum weir__scope scope_of(const struct weir__exchange *exchange, const st
     return weir__endpoint_of(exchange) == WEIR__ENDPOINT_GET ? WEIR__SCOPE_READ : WEIR__SCOPE_WRITE;
 }
 
-static const char *method_name(const struct weir__exchange *exchange)
-{
-    static const char *const names[] = {
-        [WEIR__HTTP_GET] = "GET",   [WEIR__HTTP_HEAD] = "HEAD",     [WEIR__HTTP_PUT] = "PUT",
-        [WEIR__HTTP_POST] = "POST", [WEIR__HTTP_DELETE] = "DELETE",
-    };
-    return names[weir__exchange_method(exchange)];
-}
-
 /* 0, or why the request may not, in words that stand behind "the capability ". */
 static int check_token(struct weir__exchange *exchange, struct weir__ask *ask,
                        const struct weir__rules *rules, enum weir__scope scope,
@@ -143,7 +134,7 @@ static int check_token(struct weir__exchange *exchange, struct weir__ask *ask,
         return -WEIR_E_UNAUTHORIZED;
     }
     struct weir__token_request request = {
-        .method = method_name(exchange),
+        .method = weir__http_method_name(weir__exchange_method(exchange)),
         .path = path,
         .path_length = strlen(path),
         .client = client->ss_family == AF_UNIX ? NULL : (const struct sockaddr *)client,
@@ -229,10 +220,10 @@ static bool is_within_rates(struct weir__storage *storage, struct weir__exchange
     return true;
 }
 
-bool weir__access_allows(struct weir__storage *storage, struct weir__exchange *exchange,
+/* Whether the name that is asked for and the page that asks are known. */
+static bool is_from_here(struct weir__storage *storage, struct weir__exchange *exchange,
                          const struct weir__rules *rules)
 {
-    struct weir__ask *ask = weir__exchange_private(exchange);
     if (!is_host_known(rules, weir__exchange_host(exchange))) {
         weir_counter_add(&storage->counts.cross_site, 1);
         weir__storage_refuse(exchange, -WEIR_E_FORBIDDEN,
@@ -245,6 +236,22 @@ bool weir__access_allows(struct weir__storage *storage, struct weir__exchange *e
                              "pages of that origin may not use this service: see server.origins");
         return false;
     }
+    return true;
+}
+
+bool weir__access_allows_question(struct weir__storage *storage, struct weir__exchange *exchange,
+                                  const struct weir__rules *rules)
+{
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    return is_from_here(storage, exchange, rules) && is_within_rates(storage, exchange, ask, rules);
+}
+
+bool weir__access_allows(struct weir__storage *storage, struct weir__exchange *exchange,
+                         const struct weir__rules *rules)
+{
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    if (!is_from_here(storage, exchange, rules))
+        return false;
     if (!is_authorized(storage, exchange, rules) || !is_within_rates(storage, exchange, ask, rules))
         return false;
     ask->is_admitted = true;

@@ -7,11 +7,6 @@
 
 #include "banned.h"
 
-static const char *const methods[] = {
-    [WEIR__HTTP_GET] = "GET",   [WEIR__HTTP_HEAD] = "HEAD",     [WEIR__HTTP_PUT] = "PUT",
-    [WEIR__HTTP_POST] = "POST", [WEIR__HTTP_DELETE] = "DELETE",
-};
-
 /* ask: NULL when the server has refused it. */
 static void write_line(struct weir__exchange *exchange, const struct weir__ask *ask,
                        const struct weir__exchange_end *end, enum weir__access_form form)
@@ -23,7 +18,7 @@ static void write_line(struct weir__exchange *exchange, const struct weir__ask *
         .time_s = weir_wall_s(),
         .corr_id = weir__exchange_corr_id(exchange),
         .client = client,
-        .method = ask ? methods[weir__exchange_method(exchange)] : "-",
+        .method = ask ? weir__http_method_name(weir__exchange_method(exchange)) : "-",
         .path = path,
         .path_length = strlen(path),
         .status = end->status,

@@ -22,17 +22,17 @@ struct way {
 
 static const struct way ways[] = {
     {"/o/", true, WEIR__ROUTE_OBJECT, READS | METHOD(PUT) | METHOD(DELETE),
-     "GET, HEAD, PUT, DELETE"},
-    {"/o", false, WEIR__ROUTE_OBJECTS, METHOD(POST), "POST"},
-    {"/f/", true, WEIR__ROUTE_FILE, READS, "GET, HEAD"},
-    {"/have", false, WEIR__ROUTE_HAVE, METHOD(POST), "POST"},
-    {"/inventory", false, WEIR__ROUTE_INVENTORY, READS, "GET, HEAD"},
-    {"/admin/scrub", false, WEIR__ROUTE_SCRUB, METHOD(POST), "POST"},
-    {"/admin/repair", false, WEIR__ROUTE_REPAIR, METHOD(POST), "POST"},
-    {"/healthz", false, WEIR__ROUTE_HEALTH, READS, "GET, HEAD"},
-    {"/readyz", false, WEIR__ROUTE_READY, READS, "GET, HEAD"},
-    {"/version", false, WEIR__ROUTE_VERSION, READS, "GET, HEAD"},
-    {"/metrics", false, WEIR__ROUTE_METRICS, READS, "GET, HEAD"},
+     "GET, HEAD, PUT, DELETE, OPTIONS"},
+    {"/o", false, WEIR__ROUTE_OBJECTS, METHOD(POST), "POST, OPTIONS"},
+    {"/f/", true, WEIR__ROUTE_FILE, READS, "GET, HEAD, OPTIONS"},
+    {"/have", false, WEIR__ROUTE_HAVE, METHOD(POST), "POST, OPTIONS"},
+    {"/inventory", false, WEIR__ROUTE_INVENTORY, READS, "GET, HEAD, OPTIONS"},
+    {"/admin/scrub", false, WEIR__ROUTE_SCRUB, METHOD(POST), "POST, OPTIONS"},
+    {"/admin/repair", false, WEIR__ROUTE_REPAIR, METHOD(POST), "POST, OPTIONS"},
+    {"/healthz", false, WEIR__ROUTE_HEALTH, READS, "GET, HEAD, OPTIONS"},
+    {"/readyz", false, WEIR__ROUTE_READY, READS, "GET, HEAD, OPTIONS"},
+    {"/version", false, WEIR__ROUTE_VERSION, READS, "GET, HEAD, OPTIONS"},
+    {"/metrics", false, WEIR__ROUTE_METRICS, READS, "GET, HEAD, OPTIONS"},
 };
 
 static struct weir__storage *storage_of(const struct weir__exchange *exchange)
@@ -108,6 +108,27 @@ static bool set_deadline(struct weir__exchange *exchange)
     return true;
 }
 
+/* What may be done there; a browser asks before a page of another origin may. */
+static void answer_options(struct weir__exchange *exchange, const struct way *way)
+{
+    struct weir__storage *storage = storage_of(exchange);
+    struct weir__rules *rules = weir__storage_rules(storage);
+    if (weir__access_allows_question(storage, exchange, rules)) {
+        weir__reply_begin(exchange, 204);
+        weir__reply_header(exchange, "Allow", way->allow);
+        if (weir__exchange_header(exchange, "Origin")) {
+            weir__access_headers(exchange);
+            weir__reply_header(exchange, "Access-Control-Allow-Methods", way->allow);
+            weir__reply_header(exchange, "Access-Control-Allow-Headers",
+                               "Authorization, Content-Encoding, Content-Type, If-Match, "
+                               "If-None-Match, If-Range, Range, X-Corr-ID, X-Deadline-Ms");
+            weir__reply_header(exchange, "Access-Control-Max-Age", "600");
+        }
+        weir__reply_send(exchange);
+    }
+    weir__storage_rules_give(rules);
+}
+
 /* Where the request leads, or an answer that says why nowhere. */
 static bool take_way(struct weir__exchange *exchange, struct weir__ask *ask)
 {
@@ -118,6 +139,10 @@ static bool take_way(struct weir__exchange *exchange, struct weir__ask *ask)
         return false;
     }
     ask->route = way->route;
+    if (weir__exchange_method(exchange) == WEIR__HTTP_OPTIONS) {
+        answer_options(exchange, way);
+        return false;
+    }
     if (!(way->methods & 1u << weir__exchange_method(exchange))) {
         weir__reply_begin(exchange, 405);
         weir__reply_header(exchange, "Allow", way->allow);

@@ -248,6 +248,10 @@ enum weir__endpoint weir__endpoint_of(const struct weir__exchange *exchange);
 bool weir__access_allows(struct weir__storage *storage, struct weir__exchange *exchange,
                          const struct weir__rules *rules);
 
+/* The same of OPTIONS, which shows no capability. */
+bool weir__access_allows_question(struct weir__storage *storage, struct weir__exchange *exchange,
+                                  const struct weir__rules *rules);
+
 /* What tells a browser that the page which asked may read the answer. */
 void weir__access_headers(struct weir__exchange *exchange);
 

@@ -206,7 +206,7 @@ for method, where, status in (
         ("GET", target + "/x", 400), ("GET", "/nothing/here", 404), ("GET", "/admin", 404)):
     answer = storage.ask(method, where)
     same(f"{method} {where[:12]}", (answer.status, is_envelope(answer)), (status, True))
-same("405 says which", storage.ask("POST", target)["Allow"], "GET, HEAD, PUT, DELETE")
+same("405 says which", storage.ask("POST", target)["Allow"], "GET, HEAD, PUT, DELETE, OPTIONS")
 has("a method that is none", storage.raw(b"BREW / HTTP/1.1\r\nHost: localhost\r\n\r\n").decode(), "^HTTP/1.1 [45]0[15] ")
 answer = storage.ask("DELETE", target)
 same("DELETE wants a token", (answer.status, answer["WWW-Authenticate"], is_envelope(answer, "Unauthorized")),

@@ -192,6 +192,18 @@ for origin, good in ((own, 200), ("https://app.example", 200), ("https://evil.ex
 same("a form of another site", status("POST", "/o", b"", Sec_Fetch_Site="cross-site"), 403)
 same("a page of this one", status("POST", "/o", b"", Sec_Fetch_Site="same-origin"), 200)
 same("a link from another site", status("GET", target, Sec_Fetch_Site="cross-site"), 200)
+asked = {"Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "authorization"}
+answer = storage.ask("OPTIONS", target, headers={"Origin": "https://app.example", **asked})
+same("a browser may ask before", (answer.status, answer.body, answer["Access-Control-Allow-Origin"],
+                                  answer["Access-Control-Allow-Methods"]),
+     (204, b"", "https://app.example", "GET, HEAD, PUT, DELETE, OPTIONS"))
+has("and show a token then", answer["Access-Control-Allow-Headers"], "Authorization")
+answer = storage.ask("OPTIONS", target, headers={"Origin": "https://evil.example", **asked})
+same("not for another page", (answer.status, answer["Access-Control-Allow-Origin"]), (403, ""))
+answer = storage.ask("OPTIONS", "/o")
+same("OPTIONS without a page", (answer.status, answer["Allow"], answer["Access-Control-Allow-Origin"]),
+     (204, "POST, OPTIONS", ""))
+same("of no path", status("OPTIONS", "/nowhere"), 404)
 numbers = storage.metrics()
 true("they are counted", numbers['access_denied_total{reason="cross_site"}'] >= 9, numbers)
 same("the end of all", storage.stop(), 0)
