@@ -411,6 +411,15 @@ static enum weir__step drop_input(struct weir__conn *conn)
     return WEIR__STEP_WAIT;
 }
 
+/* Nothing has come that would be destroyed by closing, with the answer that is on its way. */
+static bool says_no_more(struct weir__conn *conn)
+{
+    if (!conn->can_read)
+        return true;
+    ssize_t got = conn->tls ? -1 : weir__sys_recv(conn->fd, conn->loop->scratch, 1, MSG_PEEK);
+    return got == 0 || (got < 0 && !conn->tls && errno == EAGAIN);
+}
+
 /* The answer has left. What lies behind the request in the input is the next one. */
 static enum weir__step next_request(struct weir__conn *conn)
 {
@@ -420,7 +429,7 @@ static enum weir__step next_request(struct weir__conn *conn)
     conclude(conn, true);
     conn->is_served = true;
     if (x->closes) {
-        bool is_quiet = was_heard && !conn->can_read && x->input_length == x->head.length;
+        bool is_quiet = was_heard && x->input_length == x->head.length && says_no_more(conn);
         give_exchange(conn);
         return is_quiet ? WEIR__STEP_CUT : linger(conn);
     }
