@@ -1,8 +1,8 @@
 /* resources.c - asked once, at the start of a command. */
 #include "resources.h"
 
+#include <sched.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "banned.h"
 
@@ -28,6 +28,7 @@ uint64_t weir__resources_descriptors(void)
 
 unsigned weir__resources_cores(void)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t sets[8]; /* 8192 processors; the kernel refuses a set that is too small for its own */
+    int cores = sched_getaffinity(0, sizeof(sets), sets) == 0 ? CPU_COUNT_S(sizeof(sets), sets) : 1;
     return cores > 0 ? (unsigned)cores : 1;
 }

@@ -14,7 +14,7 @@
  * WEIR__RESOURCES_DESCRIPTORS_MAX; one that is higher stays. Returns the limit that holds then. */
 uint64_t weir__resources_descriptors(void);
 
-/* Processors that are there to be used; at least one. */
+/* Processors that the process may run on (taskset, a container's set); at least one. */
 unsigned weir__resources_cores(void);
 
 #endif

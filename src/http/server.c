@@ -5,12 +5,12 @@
  */
 #include "server.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "require.h"
+#include "resources.h"
 #include "server_part.h"
 
 #include "banned.h"
@@ -117,11 +117,8 @@ static int make_shared(struct weir__server *server)
 
 static unsigned count_processors(void)
 {
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count < 1                             ? 1
-           : count > (int)WEIR__SERVER_LOOPS_MAX ? WEIR__SERVER_LOOPS_MAX
-                                                 : (unsigned)count;
+    unsigned count = weir__resources_cores();
+    return count < WEIR__SERVER_LOOPS_MAX ? count : WEIR__SERVER_LOOPS_MAX;
 }
 
 static const char *check_options(struct weir__server *server)

@@ -4,6 +4,7 @@
 
 #include "tap.h"
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,7 +45,16 @@ TEST(descriptors)
 TEST(cores)
 {
     CHECK(weir__resources_cores() >= 1);
-    CHECK_EQ(weir__resources_cores(), sysconf(_SC_NPROCESSORS_ONLN));
+    cpu_set_t all, one;
+    CHECK(sched_getaffinity(0, sizeof(all), &all) == 0);
+    CHECK_EQ(weir__resources_cores(), (unsigned)CPU_COUNT(&all));
+    CPU_ZERO(&one);
+    for (size_t i = 0; CPU_COUNT(&one) == 0; i++)
+        if (CPU_ISSET(i, &all))
+            CPU_SET(i, &one);
+    CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
+    CHECK_EQ(weir__resources_cores(), 1);
+    CHECK(sched_setaffinity(0, sizeof(all), &all) == 0);
 }
 
 TAP_MAIN()
