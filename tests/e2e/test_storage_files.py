@@ -5,6 +5,7 @@ without some of their chunks, and one that is larger than memory should be. Prin
 import os
 import random
 import shutil
+import socket
 import sys
 
 sys.dont_write_bytecode = True
@@ -176,6 +177,27 @@ body = got.partition(b"\r\n\r\n")[2].removesuffix(b"(reset)")
 true("always: a bit that turned is not sent", len(body) == 12 * 65536 and content.startswith(body), len(body))
 storage.put(victim)
 same("always: put again, all is well", storage.get(target).body == content, True)
+content = chance.randbytes(16 * MIB)
+make_file("turned", content)
+root, _ = upload("turned", 65536)
+with storage.socket() as end:
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    end.sendall(f"GET /f/{root} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    head, body = read_head(end)
+    stalled = until(lambda: storage.metrics()["http_sent_bytes_total"], "some bytes")
+    while (now := storage.metrics()["http_sent_bytes_total"]) > stalled + MIB:
+        stalled = now
+    for name in os.listdir(os.path.join(data, "segments")):
+        with open(os.path.join(data, "segments", name), "r+b") as segment:
+            held = segment.read()
+            for place in range(0, len(content), 65536):
+                at = held.find(content[place:place + 65536])
+                if at >= 0:
+                    segment.seek(at + 100)
+                    segment.write(bytes([content[place + 100] ^ 1]))
+    body += read_all(end).removesuffix(b"(reset)")
+true("always: nor one that turned after it was verified", len(body) < len(content) and content.startswith(body),
+     (len(body), next((i for i, (a, b) in enumerate(zip(body, content)) if a != b), None)))
 same("the end of always", storage.stop(), 0)
 
 # --- a client that does not want to wait for all of it ---
@@ -184,7 +206,7 @@ with open(path("long"), "wb") as file:
     file.truncate(256 * MIB)
     file.seek(0)
     file.write(chance.randbytes(32 * MIB))
-storage = Storage(data=data)
+storage = Storage("--set", "write_timeout=2m", "--set", "server.min_rate=0", data=data)
 root, _ = upload("long")
 with storage.socket() as end:
     end.sendall(f"GET /f/{root} HTTP/1.1\r\nHost: localhost\r\nX-Deadline-Ms: 700\r\n\r\n".encode())
