@@ -7,7 +7,11 @@
  *
  * What is moved of a segment: chunks that count; deletions and bad marks that count and have
  * something older to hide in another segment; touches that are what makes their chunk young. A
- * chunk that is found damaged is not moved but put into quarantine.
+ * chunk that is found damaged is not moved but put into quarantine. So nothing that the index calls
+ * dead or spent is moved, and what is compacted becomes smaller each time.
+ *
+ * Where a segment was found missing or cannot be read whole, nobody knows what it has: deletions
+ * are not called spent then, and are all moved.
  */
 #include <string.h>
 
@@ -133,12 +137,39 @@ static int move_chunk(struct moves *moves, struct weir__segment *segment,
                                weir__entry_length(record), deadline);
 }
 
+/* Whether the touch is what makes the chunk as young as it is, and goes with the segment. Others,
+ * of the same second perhaps, are dead. */
+static int is_wanted_touch(struct weir__store *store, const struct weir__entry *touch,
+                           const struct weir__entry *chunk, bool *ret_is)
+{
+    struct weir__place place = {0, 0};
+    *ret_is = false;
+    if (chunk->type != WEIR__RECORD_CHUNK || chunk->time_s != touch->time_s ||
+        chunk->place.segment >= touch->place.segment)
+        return 0;
+    int error = weir__index_touch(store->index, &touch->address, &place);
+    if (error == -WEIR_E_NOT_FOUND)
+        return 0;
+    *ret_is = place.segment == touch->place.segment && place.offset == touch->place.offset;
+    return error;
+}
+
+/* Whether the deletion hides something, or may. */
+static int is_wanted_deletion(struct weir__store *store, const struct weir__entry *deletion,
+                              bool *ret_is)
+{
+    *ret_is = store->keeps_deletions;
+    return *ret_is ? 0
+                   : weir__index_has_older(store->index, &deletion->address,
+                                           deletion->place.segment, ret_is);
+}
+
 static int move_record(struct moves *moves, struct weir__segment *segment,
                        const struct weir__entry *record, const struct weir_deadline *deadline)
 {
     struct weir__store *store = moves->store;
     struct weir__entry known;
-    bool has_older = false;
+    bool is_wanted = false;
     int error = weir_rate_acquire(&store->compact_rate, weir__record_span(record->size),
                                   WEIR_RATE_LOW, deadline);
     if (!error)
@@ -151,18 +182,15 @@ static int move_record(struct moves *moves, struct weir__segment *segment,
     case WEIR__RECORD_CHUNK:
         return counts ? move_chunk(moves, segment, record, deadline) : 0;
     case WEIR__RECORD_TOUCHED:
-        if (known.type == WEIR__RECORD_CHUNK && known.time_s == record->time_s &&
-            known.place.segment != record->place.segment)
-            return moves_add_patiently(moves, record, NULL, 0, deadline);
-        return 0;
+        error = is_wanted_touch(store, record, &known, &is_wanted);
+        break;
     default:
         if (counts)
-            error = weir__index_has_older(store->index, &record->address, record->place.segment,
-                                          &has_older);
-        if (error || !has_older)
-            return error;
-        return moves_add_patiently(moves, record, NULL, 0, deadline);
+            error = is_wanted_deletion(store, record, &is_wanted);
     }
+    if (error || !is_wanted)
+        return error;
+    return moves_add_patiently(moves, record, NULL, 0, deadline);
 }
 
 /* Nothing of it counts any more. The index forgets its dead only when they are gone for good: a
@@ -180,7 +208,8 @@ static int remove_segment(struct weir__store *store, uint32_t id,
         error = weir__disk_sync_names(store->segments_folder);
     }
     if (!error)
-        error = weir__index_drop(store->index, id, content->records, content->count);
+        error = weir__index_drop(store->index, id, content->records, content->count,
+                                 weir__store_facts_changed, store);
     /* It knows a segment that is not there, or may come back. */
     if (error)
         weir__store_doubt_index(store);
@@ -287,15 +316,32 @@ static void leave(struct weir__store *store, uint32_t id)
     weir__store_tell(store, NULL, "a segment cannot be read whole, and is not compacted");
 }
 
+uint64_t weir__store_dead(const struct weir__store *store, const struct weir__segment_facts *facts)
+{
+    return facts->dead + (store->keeps_deletions ? 0 : facts->spent);
+}
+
+bool weir__store_is_due(const struct weir__store *store, const struct weir__segment_facts *facts,
+                        uint32_t percent)
+{
+    uint64_t dead = weir__store_dead(store, facts);
+    return facts->bytes > 0 && dead > 0 && dead * 100 >= facts->bytes * percent;
+}
+
 /* The one with the largest part of dead bytes, of those that the index has. */
 static bool choose(struct weir__store *store, uint32_t percent,
                    struct weir__segment_facts *ret_facts)
 {
     struct weir__segment_facts facts, best = {.id = 0, .bytes = 1};
-    for (uint32_t id = 0; weir__segments_next(&store->segments, id, &facts); id = facts.id)
-        if (facts.bytes > 0 && facts.dead > 0 && facts.dead * 100 >= facts.bytes * percent &&
-            facts.dead * best.bytes > best.dead * facts.bytes && !has_failed(store, facts.id))
-            best = facts;
+    uint64_t best_dead = 0;
+    for (uint32_t id = 0; weir__segments_next(&store->segments, id, &facts); id = facts.id) {
+        uint64_t dead = weir__store_dead(store, &facts);
+        if (!weir__store_is_due(store, &facts, percent) ||
+            dead * best.bytes <= best_dead * facts.bytes || has_failed(store, facts.id))
+            continue;
+        best = facts;
+        best_dead = dead;
+    }
     *ret_facts = best;
     return best.id != 0;
 }

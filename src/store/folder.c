@@ -322,7 +322,14 @@ void weir__store_folder_close(struct weir__store *store)
 
 static const unsigned char mark_magic[8] = "weirmrk1";
 
-enum { MARK_CLEAN = 8, MARK_ID = 12, MARK_SEQUENCE = 16, MARK_DIGEST = 24, MARK_SUM = 56 };
+enum {
+    MARK_CLEAN = 8,
+    MARK_KEEPS = 9,
+    MARK_ID = 12,
+    MARK_SEQUENCE = 16,
+    MARK_DIGEST = 24,
+    MARK_SUM = 56
+};
 enum { MARK_SIZE = WEIR__STORE_MARK_SIZE };
 
 static void mark_sum(const unsigned char bytes[MARK_SIZE], unsigned char sum[MARK_SIZE - MARK_SUM])
@@ -345,6 +352,7 @@ bool weir__store_mark_decode(struct weir__store_mark *ret_mark, const unsigned c
     if (memcmp(sum, bytes + MARK_SUM, sizeof(sum)) != 0 || bytes[MARK_CLEAN] != 1)
         return false;
     ret_mark->is_clean = true;
+    ret_mark->keeps_deletions = bytes[MARK_KEEPS];
     memcpy(&ret_mark->next_id, bytes + MARK_ID, sizeof(ret_mark->next_id));
     memcpy(&ret_mark->next_sequence, bytes + MARK_SEQUENCE, sizeof(ret_mark->next_sequence));
     memcpy(ret_mark->index_digest, bytes + MARK_DIGEST, sizeof(ret_mark->index_digest));
@@ -356,6 +364,7 @@ void weir__store_mark_encode(const struct weir__store_mark *mark, unsigned char 
     memset(bytes, 0, MARK_SIZE);
     memcpy(bytes, mark_magic, sizeof(mark_magic));
     bytes[MARK_CLEAN] = mark->is_clean;
+    bytes[MARK_KEEPS] = mark->keeps_deletions;
     memcpy(bytes + MARK_ID, &mark->next_id, sizeof(mark->next_id));
     memcpy(bytes + MARK_SEQUENCE, &mark->next_sequence, sizeof(mark->next_sequence));
     memcpy(bytes + MARK_DIGEST, mark->index_digest, sizeof(mark->index_digest));

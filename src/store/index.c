@@ -5,20 +5,71 @@
 
 #include "banned.h"
 
-enum weir__index_effect weir__index_effect(const struct weir__entry *record,
-                                           const struct weir__entry *known)
+/* Whether the touch has a say in how young the chunk is. One that lies before it has none: who
+ * moved the chunk there gave it the time of that touch. */
+static bool can_renew(const struct weir__entry *touch, const struct weir__entry *chunk)
 {
-    if (record->type == WEIR__RECORD_TOUCHED) {
-        bool renews = known && known->type == WEIR__RECORD_CHUNK &&
-                      record->sequence > known->sequence && record->time_s > known->time_s;
-        return renews ? WEIR__INDEX_RENEWS : WEIR__INDEX_NOTHING;
-    }
+    bool is_behind = touch->place.segment != chunk->place.segment
+                         ? touch->place.segment > chunk->place.segment
+                         : touch->place.offset > chunk->place.offset;
+    return chunk->type == WEIR__RECORD_CHUNK && touch->sequence > chunk->sequence && is_behind &&
+           touch->time_s >= chunk->time_s;
+}
+
+struct weir__entry weir__known_touch(const struct weir__known *known)
+{
+    return (struct weir__entry){.address = known->entry.address,
+                                .sequence = known->touch_sequence,
+                                .place = known->touch,
+                                .size = WEIR__RECORD_HEAD,
+                                .time_s = known->entry.time_s,
+                                .type = WEIR__RECORD_TOUCHED};
+}
+
+static enum weir__index_effect effect_of_touch(const struct weir__entry *record,
+                                               const struct weir__known *known)
+{
+    if (!known || !can_renew(record, &known->entry))
+        return WEIR__INDEX_DEAD;
+    if (known->touch.segment == 0 || record->time_s > known->entry.time_s)
+        return WEIR__INDEX_RENEWS;
+    struct weir__entry touch = weir__known_touch(known);
+    if (weir__is_at(record, known->touch))
+        return WEIR__INDEX_NOTHING;
+    return weir__entry_is_newer(record, &touch) ? WEIR__INDEX_RENEWS : WEIR__INDEX_DEAD;
+}
+
+enum weir__index_effect weir__index_effect(const struct weir__entry *record,
+                                           const struct weir__known *known)
+{
+    if (record->type == WEIR__RECORD_TOUCHED)
+        return effect_of_touch(record, known);
     if (!known)
         return WEIR__INDEX_COUNTS;
-    if (record->place.segment == known->place.segment &&
-        record->place.offset == known->place.offset)
+    if (weir__is_at(record, known->entry.place))
         return WEIR__INDEX_NOTHING;
-    return weir__entry_is_newer(record, known) ? WEIR__INDEX_COUNTS : WEIR__INDEX_DEAD;
+    return weir__entry_is_newer(record, &known->entry) ? WEIR__INDEX_COUNTS : WEIR__INDEX_DEAD;
+}
+
+bool weir__index_replace(const struct weir__entry *record, const struct weir__known *known,
+                         struct weir__known *ret_fresh)
+{
+    struct weir__known fresh = {.entry = *record};
+    bool keeps = false;
+    if (known && known->touch.segment != 0) {
+        struct weir__entry touch = weir__known_touch(known);
+        keeps = can_renew(&touch, record);
+    }
+    if (keeps) {
+        fresh.touch = known->touch;
+        fresh.touch_sequence = known->touch_sequence;
+    }
+    /* A copy is as young as what it is a copy of. */
+    bool is_copy = known && known->entry.sequence == record->sequence;
+    if ((keeps || is_copy) && known->entry.time_s > fresh.entry.time_s)
+        fresh.entry.time_s = known->entry.time_s;
+    *ret_fresh = fresh;
+    return keeps;
 }
 
 void weir__index_free(struct weir__index *index)
@@ -41,9 +92,16 @@ int weir__index_apply(struct weir__index *index, const struct weir__segment_fact
 }
 
 int weir__index_drop(struct weir__index *index, uint32_t segment, const struct weir__entry *records,
-                     size_t count)
+                     size_t count, void (*changed)(void *arg, const struct weir__segment_facts *),
+                     void *arg)
 {
-    return index->kind->drop(index, segment, records, count);
+    return index->kind->drop(index, segment, records, count, changed, arg);
+}
+
+int weir__index_touch(struct weir__index *index, const struct weir__address *address,
+                      struct weir__place *ret_place)
+{
+    return index->kind->touch(index, address, ret_place);
 }
 
 int weir__index_has_older(struct weir__index *index, const struct weir__address *address,

@@ -3,14 +3,20 @@
  * There are two of them: one in a folder, by LMDB, that is never synced and can always be made anew
  * from the segments, and one in memory, for a store that leaves no trace.
  *
- * For each address the newest record counts (weir__entry_is_newer); all others are dead, and are
- * known with their places, so that a record of a deletion can go when nothing older is left that it
- * would have to hide.
+ * For each address the newest record counts (weir__entry_is_newer), and of its touches the one that
+ * makes it youngest; all others are dead, and are known with their places. A deletion, or a mark of
+ * a bad chunk, that counts is spent when no dead chunk of its address lies in any segment: nothing
+ * would come back without it.
+ *
+ * A touch counts if it is younger than the chunk, and was written behind it: a chunk that is moved
+ * takes its time along. Of several the one with the latest time counts, then the last.
  *
  * Promises
  * - Applying the records of a segment is all or nothing, and doing it twice changes nothing.
- *   Segments may be applied in any order with the same result, but for the times of chunks that
- *   were touched in a segment that is applied before theirs.
+ *   Segments may be applied in any order with the same result, but for touches in a segment that is
+ *   applied before that of their chunk: these are dead, and the chunk is as old as it was.
+ * - A deletion is never called spent while an older chunk of its address is in a segment that was
+ *   applied and not dropped.
  * - Looking up never waits for who applies.
  * - A file that was damaged can make a lookup fail (Io) or tell nonsense, but a hit says which
  *   record it means, and whoever follows it checks the head of that record.
@@ -34,7 +40,9 @@ struct weir__segment_facts {
     uint32_t is_sealed;    /* it has its footer */
     uint64_t bytes;        /* of these records, with heads and padding */
     uint64_t dead;         /* of these: no longer wanted */
+    uint64_t spent;        /* of these: deletions that have nothing left to hide */
     uint64_t sequence_max; /* of these */
+    uint64_t version;      /* rises with each change; 0: as it was opened */
 };
 
 /* The index in the folder of that path, which is made if it is not there. Corrupt: what is there is
@@ -54,24 +62,32 @@ WEIR_MUST_USE int weir__index_get(struct weir__index *index, const struct weir__
                                   struct weir__entry *ret_entry);
 
 /* All records of a segment, in their order. facts: id, size, is_sealed; the rest is counted here.
- * changed() is told, after all is done, of every segment whose dead bytes grew, this one
- * included. */
+ * changed() is told, after all is done, of every segment whose bytes count otherwise now, this one
+ * included. Who is told by two threads goes by the version. */
 WEIR_MUST_USE int weir__index_apply(struct weir__index *index,
                                     const struct weir__segment_facts *facts,
                                     const struct weir__entry *records, size_t count,
                                     void (*changed)(void *arg, const struct weir__segment_facts *),
                                     void *arg);
-/* Forgets a segment, whose records are these. What still counts of it, counts no more. */
+/* Forgets a segment, whose records are these. What still counts of it, counts no more. changed() is
+ * told of other segments, as above. */
 WEIR_MUST_USE int weir__index_drop(struct weir__index *index, uint32_t segment,
-                                   const struct weir__entry *records, size_t count);
+                                   const struct weir__entry *records, size_t count,
+                                   void (*changed)(void *arg, const struct weir__segment_facts *),
+                                   void *arg);
 
-/* Whether a dead record of this address lies in another segment than this one. */
+/* Where the touch lies that makes the chunk as young as it is. NotFound: there is none that
+ * counts. */
+WEIR_MUST_USE int weir__index_touch(struct weir__index *index, const struct weir__address *address,
+                                    struct weir__place *ret_place);
+
+/* Whether a dead chunk of this address lies in another segment than this one. The index in memory
+ * does not tell them apart. */
 WEIR_MUST_USE int weir__index_has_older(struct weir__index *index,
                                         const struct weir__address *address, uint32_t segment,
                                         bool *ret_has);
 
-/* Places of dead records of this address, those of chunks among them; at most so many. The index in
- * memory knows none. */
+/* Places of dead chunks of this address, at most so many. The index in memory knows none. */
 WEIR_MUST_USE int weir__index_dead(struct weir__index *index, const struct weir__address *address,
                                    struct weir__place *places, size_t room, size_t *ret_count);
 

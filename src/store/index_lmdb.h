@@ -15,7 +15,14 @@
 #include "index_part.h"
 #include "mapped.h"
 
-enum { KEY_DEAD = WEIR__ADDRESS_SIZE + 8, VALUE_LIVE = 28, VALUE_ABOUT = 20, VALUE_FACTS = 40 };
+enum {
+    KEY_DEAD = WEIR__ADDRESS_SIZE + 8,
+    VALUE_DEAD = 4,
+    VALUE_LIVE = 28,
+    VALUE_TOUCHED = 44, /* of a chunk with a touch that counts */
+    VALUE_ABOUT = 20,
+    VALUE_FACTS = 48
+};
 
 struct weir__lmdb_reader {
     struct weir__lmdb_reader *next;
@@ -49,6 +56,16 @@ int weir__lmdb_has_older(struct weir__index *index, const struct weir__address *
                          uint32_t segment, bool *ret_has);
 int weir__lmdb_dead(struct weir__index *index, const struct weir__address *address,
                     struct weir__place *places, size_t room, size_t *ret_count);
+int weir__lmdb_touch(struct weir__index *index, const struct weir__address *address,
+                     struct weir__place *ret_place);
+/* Places of dead chunks of an address, but for those in one segment (0: none). */
+struct weir__lmdb_chunks {
+    const struct weir__address *address;
+    uint32_t except;
+    struct weir__place *places;
+    size_t room, count;
+};
+int weir__lmdb_find_chunks(struct weir__lmdb *lmdb, MDB_txn *txn, struct weir__lmdb_chunks *find);
 int weir__lmdb_segments(struct weir__index *index,
                         int (*fn)(void *arg, const struct weir__segment_facts *), void *arg);
 int weir__lmdb_walk(struct weir__index *index, const struct weir__address *from,
@@ -84,22 +101,33 @@ static inline MDB_val weir__lmdb_key(const struct weir__address *address)
     return (MDB_val){WEIR__ADDRESS_SIZE, (void *)(uintptr_t)address->bytes};
 }
 
-static inline void weir__live_put(const struct weir__entry *entry, unsigned char value[VALUE_LIVE])
+/* The length of the value. */
+static inline size_t weir__live_put(const struct weir__known *known,
+                                    unsigned char value[VALUE_TOUCHED])
 {
-    memset(value, 0, VALUE_LIVE);
+    const struct weir__entry *entry = &known->entry;
+    memset(value, 0, VALUE_TOUCHED);
     weir__put_be32(value, entry->place.segment);
     weir__put_be32(value + 4, entry->place.offset);
     weir__put_be32(value + 8, entry->size);
     weir__put_be32(value + 12, entry->time_s);
     weir__put_be64(value + 16, entry->sequence);
     value[24] = (unsigned char)entry->type;
+    value[25] = known->is_spent;
+    if (known->touch.segment == 0)
+        return VALUE_LIVE;
+    weir__put_be32(value + 28, known->touch.segment);
+    weir__put_be32(value + 32, known->touch.offset);
+    weir__put_be64(value + 36, known->touch_sequence);
+    return VALUE_TOUCHED;
 }
 
 static inline int weir__live_get(const MDB_val *key, const MDB_val *value,
-                                 struct weir__entry *ret_entry)
+                                 struct weir__known *ret_known)
 {
     const unsigned char *at = value->mv_data;
-    if (key->mv_size != WEIR__ADDRESS_SIZE || value->mv_size != VALUE_LIVE)
+    bool is_touched = value->mv_size == VALUE_TOUCHED;
+    if (key->mv_size != WEIR__ADDRESS_SIZE || (value->mv_size != VALUE_LIVE && !is_touched))
         return -WEIR_E_CORRUPT;
     struct weir__entry entry = {
         .place = {weir__get_be32(at), weir__get_be32(at + 4)},
@@ -112,7 +140,11 @@ static inline int weir__live_get(const MDB_val *key, const MDB_val *value,
         entry.sequence == 0 || at[24] < WEIR__RECORD_CHUNK || at[24] > WEIR__RECORD_BAD)
         return -WEIR_E_CORRUPT;
     memcpy(entry.address.bytes, key->mv_data, WEIR__ADDRESS_SIZE);
-    *ret_entry = entry;
+    *ret_known = (struct weir__known){.entry = entry, .is_spent = at[25]};
+    if (is_touched) {
+        ret_known->touch = (struct weir__place){weir__get_be32(at + 28), weir__get_be32(at + 32)};
+        ret_known->touch_sequence = weir__get_be64(at + 36);
+    }
     return 0;
 }
 
@@ -121,6 +153,19 @@ static inline void weir__dead_put(const struct weir__entry *entry, unsigned char
     memcpy(key, entry->address.bytes, WEIR__ADDRESS_SIZE);
     weir__put_be32(key + WEIR__ADDRESS_SIZE, entry->place.segment);
     weir__put_be32(key + WEIR__ADDRESS_SIZE + 4, entry->place.offset);
+}
+
+/* Its kind and its size, which is below 2^24. */
+static inline void weir__dead_value(const struct weir__entry *entry,
+                                    unsigned char value[VALUE_DEAD])
+{
+    weir__put_be32(value, (uint32_t)entry->type << 24 | entry->size);
+}
+
+static inline bool weir__dead_is_chunk(const MDB_val *value)
+{
+    return value->mv_size == VALUE_DEAD &&
+           *(const unsigned char *)value->mv_data == WEIR__RECORD_CHUNK;
 }
 
 static inline void weir__facts_put(const struct weir__segment_facts *facts,
@@ -133,6 +178,7 @@ static inline void weir__facts_put(const struct weir__segment_facts *facts,
     weir__put_be64(value + 16, facts->bytes);
     weir__put_be64(value + 24, facts->dead);
     weir__put_be64(value + 32, facts->sequence_max);
+    weir__put_be64(value + 40, facts->spent);
 }
 
 static inline int weir__facts_get(const MDB_val *key, const MDB_val *value,
@@ -149,6 +195,7 @@ static inline int weir__facts_get(const MDB_val *key, const MDB_val *value,
         .bytes = weir__get_be64(at + 16),
         .dead = weir__get_be64(at + 24),
         .sequence_max = weir__get_be64(at + 32),
+        .spent = weir__get_be64(at + 40),
     };
     return ret->id == 0 || ret->size == 0 ? -WEIR_E_CORRUPT : 0;
 }

@@ -89,10 +89,7 @@ static int reading(struct weir__lmdb *lmdb,
 
 struct find {
     const struct weir__address *address;
-    struct weir__entry entry;
-    uint32_t except; /* a segment that is not asked about */
-    struct weir__place *places;
-    size_t room, count;
+    struct weir__known known;
 };
 
 static int find_live(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg)
@@ -100,7 +97,7 @@ static int find_live(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg)
     struct find *find = arg;
     MDB_val key = weir__lmdb_key(find->address), value;
     int rc = mdb_get(txn, lmdb->live, &key, &value);
-    return rc ? weir__lmdb_error(rc) : weir__live_get(&key, &value, &find->entry);
+    return rc ? weir__lmdb_error(rc) : weir__live_get(&key, &value, &find->known);
 }
 
 int weir__lmdb_get(struct weir__index *index, const struct weir__address *address,
@@ -109,13 +106,24 @@ int weir__lmdb_get(struct weir__index *index, const struct weir__address *addres
     struct find find = {.address = address};
     int error = reading(weir__lmdb_of(index), find_live, &find);
     if (!error)
-        *ret_entry = find.entry;
+        *ret_entry = find.known.entry;
     return error;
 }
 
-static int find_dead(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg)
+int weir__lmdb_touch(struct weir__index *index, const struct weir__address *address,
+                     struct weir__place *ret_place)
 {
-    struct find *find = arg;
+    struct find find = {.address = address};
+    int error = reading(weir__lmdb_of(index), find_live, &find);
+    if (!error && find.known.touch.segment == 0)
+        error = -WEIR_E_NOT_FOUND;
+    if (!error)
+        *ret_place = find.known.touch;
+    return error;
+}
+
+int weir__lmdb_find_chunks(struct weir__lmdb *lmdb, MDB_txn *txn, struct weir__lmdb_chunks *find)
+{
     unsigned char least[KEY_DEAD] = {0};
     MDB_cursor *cursor;
     memcpy(least, find->address->bytes, WEIR__ADDRESS_SIZE);
@@ -128,7 +136,7 @@ static int find_dead(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg)
            memcmp(key.mv_data, find->address->bytes, WEIR__ADDRESS_SIZE) == 0) {
         const unsigned char *at = (const unsigned char *)key.mv_data + WEIR__ADDRESS_SIZE;
         struct weir__place place = {weir__get_be32(at), weir__get_be32(at + 4)};
-        if (place.segment != find->except)
+        if (place.segment != find->except && weir__dead_is_chunk(&value))
             find->places[find->count++] = place;
         rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
     }
@@ -136,11 +144,16 @@ static int find_dead(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg)
     return rc == MDB_NOTFOUND ? 0 : weir__lmdb_error(rc);
 }
 
+static int find_dead(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg)
+{
+    return weir__lmdb_find_chunks(lmdb, txn, arg);
+}
+
 int weir__lmdb_has_older(struct weir__index *index, const struct weir__address *address,
                          uint32_t segment, bool *ret_has)
 {
     struct weir__place place;
-    struct find find = {.address = address, .except = segment, .places = &place, .room = 1};
+    struct weir__lmdb_chunks find = {address, segment, &place, 1, 0};
     int error = reading(weir__lmdb_of(index), find_dead, &find);
     if (!error)
         *ret_has = find.count > 0;
@@ -150,7 +163,7 @@ int weir__lmdb_has_older(struct weir__index *index, const struct weir__address *
 int weir__lmdb_dead(struct weir__index *index, const struct weir__address *address,
                     struct weir__place *places, size_t room, size_t *ret_count)
 {
-    struct find find = {.address = address, .places = places, .room = room};
+    struct weir__lmdb_chunks find = {address, 0, places, room, 0};
     int error = reading(weir__lmdb_of(index), find_dead, &find);
     if (!error)
         *ret_count = find.count;
@@ -168,7 +181,7 @@ struct steps {
     bool is_segments;
     size_t count;
     union {
-        struct weir__entry entry;
+        struct weir__known known;
         struct weir__segment_facts facts;
     } found[STEP];
 };
@@ -190,7 +203,7 @@ static int step(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg)
     while (!rc && !error && steps->count < STEP) {
         error = steps->is_segments
                     ? weir__facts_get(&key, &value, &steps->found[steps->count].facts)
-                    : weir__live_get(&key, &value, &steps->found[steps->count].entry);
+                    : weir__live_get(&key, &value, &steps->found[steps->count].known);
         if (error)
             break;
         steps->count++;
@@ -214,7 +227,7 @@ int weir__lmdb_walk(struct weir__index *index, const struct weir__address *from,
         if (!error)
             error = reading(weir__lmdb_of(index), step, steps);
         for (size_t i = 0; !error && i < steps->count; i++)
-            error = fn(arg, &steps->found[i].entry);
+            error = fn(arg, &steps->found[i].known.entry);
         if (steps)
             steps->is_behind = true;
     } while (!error && steps->count > 0);

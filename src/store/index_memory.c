@@ -1,7 +1,8 @@
 /* index_memory.c - the index of a store that leaves no trace.
  *
- * Two maps: the entry that counts for each address, and for addresses with dead records how many
- * there are. Since nothing outlives the process, a segment is applied once and a count is enough.
+ * Three maps: the entry that counts for each address, the touch that makes it young, and for
+ * addresses with dead chunks how many there are. Since nothing outlives the process, a segment is
+ * applied once and a count is enough. A deletion that counts is spent while that count is none.
  *
  * One lock guards all of it. It is held while the maps grow, too: the larger a map, the longer
  * (some 30 ns for each address that it has).
@@ -21,17 +22,19 @@
 
 /* A walk is made in steps of so many entries, the lock is free between them. */
 #define STEP 4096u
+/* Segments are told of so many at once. */
+#define TOLD 64u
 
 struct memory {
     struct weir__index index; /* first */
     struct weir_lock lock;    /* guards what follows */
     struct weir__map live;
-    struct weir__map dead; /* size: how many records */
-    uint64_t dead_count;   /* records */
+    struct weir__map touches; /* that count */
+    struct weir__map chunks;  /* that are dead; size: how many */
+    uint64_t dead_count;      /* records, touches included */
+    uint64_t version;
     struct weir__segment_facts *facts;
     size_t facts_count, facts_room;
-    struct weir__segment_facts *told; /* a copy, of who applies alone */
-    size_t told_room;
 };
 
 static struct memory *of(struct weir__index *index)
@@ -57,52 +60,143 @@ static int get(struct weir__index *index, const struct weir__address *address,
     return is_there ? 0 : -WEIR_E_NOT_FOUND;
 }
 
+static bool find_known(struct memory *memory, const struct weir__address *address,
+                       struct weir__known *ret_known)
+{
+    struct weir__known known = {.is_spent = false};
+    struct weir__entry entry;
+    if (!weir__map_get(&memory->live, address, &known.entry))
+        return false;
+    if (weir__map_get(&memory->touches, address, &entry)) {
+        known.touch = entry.place;
+        known.touch_sequence = entry.sequence;
+    }
+    known.is_spent =
+        weir__is_deletion(&known.entry) && !weir__map_get(&memory->chunks, address, &entry);
+    *ret_known = known;
+    return true;
+}
+
+static int touch_place(struct weir__index *index, const struct weir__address *address,
+                       struct weir__place *ret_place)
+{
+    struct memory *memory = of(index);
+    struct weir__entry entry;
+    weir_lock_acquire(&memory->lock);
+    bool is_there = weir__map_get(&memory->touches, address, &entry);
+    weir_lock_release(&memory->lock);
+    if (is_there)
+        *ret_place = entry.place;
+    return is_there ? 0 : -WEIR_E_NOT_FOUND;
+}
+
 /* --- changing --- */
+
+/* So many more bytes of a segment are dead or spent. False: it is gone. */
+static bool charge(struct memory *memory, uint32_t segment, int64_t dead, int64_t spent)
+{
+    struct weir__segment_facts *facts = facts_of(memory, segment);
+    if (!facts)
+        return false;
+    facts->dead += (uint64_t)dead;
+    facts->spent += (uint64_t)spent;
+    return true;
+}
+
+/* The deletion that counts, if it is one, is spent or not any more. */
+static void charge_spent(struct memory *memory, const struct weir__address *address, bool is_spent)
+{
+    struct weir__entry live;
+    if (!weir__map_get(&memory->live, address, &live) || !weir__is_deletion(&live))
+        return;
+    int64_t span = weir__record_span(live.size);
+    charge(memory, live.place.segment, 0, is_spent ? span : -span);
+}
+
+/* A dead chunk more, or one fewer; what hides them is told when there is a first, or no more. */
+static void count_chunk(struct memory *memory, const struct weir__entry *chunk, bool is_more)
+{
+    struct weir__entry count = *chunk;
+    bool was_there = weir__map_get(&memory->chunks, &chunk->address, &count);
+    if (!is_more && !was_there)
+        return;
+    count.size = (was_there ? count.size : 0) + (is_more ? 1 : UINT32_MAX);
+    if (count.size > 0)
+        weir__map_set(&memory->chunks, &count);
+    else
+        weir__map_remove(&memory->chunks, &chunk->address);
+    if (was_there != (count.size > 0))
+        charge_spent(memory, &chunk->address, was_there);
+}
 
 static void bury(struct memory *memory, const struct weir__entry *entry)
 {
-    struct weir__entry count = *entry;
-    struct weir__segment_facts *facts = facts_of(memory, entry->place.segment);
-    if (!facts)
+    if (!charge(memory, entry->place.segment, weir__record_span(entry->size), 0))
         return;
-    facts->dead += weir__record_span(entry->size);
-    if (!weir__map_get(&memory->dead, &entry->address, &count))
-        count.size = 0;
-    count.size++;
     memory->dead_count++;
-    weir__map_set(&memory->dead, &count);
+    if (entry->type == WEIR__RECORD_CHUNK)
+        count_chunk(memory, entry, true);
 }
 
-static void unbury(struct memory *memory, const struct weir__address *address)
+static void unbury(struct memory *memory, const struct weir__entry *entry)
 {
-    struct weir__entry count;
-    if (!weir__map_get(&memory->dead, address, &count))
-        return;
     memory->dead_count--;
-    if (--count.size > 0)
-        weir__map_set(&memory->dead, &count);
-    else
-        weir__map_remove(&memory->dead, address);
+    if (entry->type == WEIR__RECORD_CHUNK)
+        count_chunk(memory, entry, false);
+}
+
+static void forget_touch(struct memory *memory, const struct weir__known *known)
+{
+    struct weir__entry touch = weir__known_touch(known);
+    if (touch.place.segment == 0)
+        return;
+    weir__map_remove(&memory->touches, &touch.address);
+    bury(memory, &touch);
+}
+
+static void replace(struct memory *memory, const struct weir__entry *record,
+                    const struct weir__known *known)
+{
+    struct weir__known fresh;
+    struct weir__entry count;
+    bool keeps = weir__index_replace(record, known, &fresh);
+    if (known && known->is_spent)
+        charge_spent(memory, &record->address, false);
+    if (known && !keeps)
+        forget_touch(memory, known);
+    /* Without a deletion that counts, so that none is told of what is buried. */
+    if (known)
+        weir__map_remove(&memory->live, &record->address);
+    if (known)
+        bury(memory, &known->entry);
+    weir__map_set(&memory->live, &fresh.entry);
+    if (!weir__map_get(&memory->chunks, &record->address, &count))
+        charge_spent(memory, &record->address, true);
+}
+
+static void renew(struct memory *memory, const struct weir__entry *record,
+                  struct weir__known *known)
+{
+    forget_touch(memory, known);
+    known->entry.time_s = record->time_s;
+    weir__map_set(&memory->live, &known->entry);
+    weir__map_set(&memory->touches, record);
 }
 
 static void apply_one(struct memory *memory, const struct weir__entry *record)
 {
-    struct weir__entry known, fresh = *record;
-    bool is_known = weir__map_get(&memory->live, &record->address, &known);
-    switch (weir__index_effect(record, is_known ? &known : NULL)) {
+    struct weir__known room, *known = &room;
+    if (!find_known(memory, &record->address, known))
+        known = NULL;
+    switch (weir__index_effect(record, known)) {
     case WEIR__INDEX_COUNTS:
-        if (is_known && known.sequence == fresh.sequence && known.time_s > fresh.time_s)
-            fresh.time_s = known.time_s;
-        if (is_known)
-            bury(memory, &known);
-        weir__map_set(&memory->live, &fresh);
+        replace(memory, record, known);
         break;
     case WEIR__INDEX_DEAD:
         bury(memory, record);
         break;
     case WEIR__INDEX_RENEWS:
-        known.time_s = record->time_s;
-        weir__map_set(&memory->live, &known);
+        renew(memory, record, known);
         break;
     case WEIR__INDEX_NOTHING:
         break;
@@ -127,12 +221,30 @@ static int make_room(struct memory *memory, size_t count)
 {
     int error = weir__map_reserve(&memory->live, count);
     if (!error)
-        error = weir__map_reserve(&memory->dead, count);
+        error = weir__map_reserve(&memory->touches, count);
+    if (!error)
+        error = weir__map_reserve(&memory->chunks, count);
     if (!error)
         error = grow(&memory->facts, &memory->facts_room, memory->facts_count);
-    if (!error)
-        error = grow(&memory->told, &memory->told_room, memory->facts_count);
     return error;
+}
+
+/* What all segments are now, in steps, since it is told without the lock. A drop between two of
+ * them may put one where it is not seen, and tells of all itself. */
+static void tell_all(struct memory *memory, weir__index_changed *changed, void *arg)
+{
+    struct weir__segment_facts step[TOLD];
+    size_t at = 0, count;
+    do {
+        weir_lock_acquire(&memory->lock);
+        for (count = 0; count < TOLD && at < memory->facts_count; count++, at++) {
+            step[count] = memory->facts[at];
+            step[count].version = memory->version;
+        }
+        weir_lock_release(&memory->lock);
+        for (size_t i = 0; i < count; i++)
+            changed(arg, &step[i]);
+    } while (count == TOLD);
 }
 
 static int apply(struct weir__index *index, const struct weir__segment_facts *facts,
@@ -142,48 +254,53 @@ static int apply(struct weir__index *index, const struct weir__segment_facts *fa
     struct memory *memory = of(index);
     weir_lock_acquire(&memory->lock);
     int error = facts_of(memory, facts->id) ? -WEIR_E_EXISTS : make_room(memory, count);
-    size_t all = 0;
     if (!error) {
         struct weir__segment_facts *own = &memory->facts[memory->facts_count++];
         *own = (struct weir__segment_facts){.id = facts->id,
                                             .size = facts->size,
                                             .is_sealed = facts->is_sealed,
                                             .records = (uint32_t)count};
-        all = memory->facts_count;
         for (size_t i = 0; i < count; i++) {
             own->bytes += weir__record_span(records[i].size);
             if (records[i].sequence > own->sequence_max)
                 own->sequence_max = records[i].sequence;
             apply_one(memory, &records[i]);
         }
-        memcpy(memory->told, memory->facts, all * sizeof(*memory->told));
+        memory->version++;
     }
     weir_lock_release(&memory->lock);
-    /* A segment may be dropped meanwhile, so it is the copy that is told. */
-    for (size_t i = 0; i < all; i++)
-        changed(arg, &memory->told[i]);
+    if (!error)
+        tell_all(memory, changed, arg);
     return error == -WEIR_E_EXISTS ? 0 : error;
 }
 
+static void drop_one(struct memory *memory, const struct weir__entry *record)
+{
+    struct weir__known known;
+    bool is_known = find_known(memory, &record->address, &known);
+    if (is_known && weir__is_at(record, known.entry.place)) {
+        forget_touch(memory, &known);
+        weir__map_remove(&memory->live, &record->address);
+    } else if (is_known && known.touch.segment != 0 && weir__is_at(record, known.touch)) {
+        weir__map_remove(&memory->touches, &record->address);
+    } else {
+        unbury(memory, record);
+    }
+}
+
 static int drop(struct weir__index *index, uint32_t segment, const struct weir__entry *records,
-                size_t count)
+                size_t count, weir__index_changed *changed, void *arg)
 {
     struct memory *memory = of(index);
     weir_lock_acquire(&memory->lock);
-    for (size_t i = 0; i < count; i++) {
-        struct weir__entry known;
-        bool is_known = weir__map_get(&memory->live, &records[i].address, &known);
-        bool counts = is_known && known.place.segment == segment &&
-                      known.place.offset == records[i].place.offset;
-        if (counts)
-            weir__map_remove(&memory->live, &records[i].address);
-        else if (records[i].type != WEIR__RECORD_TOUCHED)
-            unbury(memory, &records[i].address);
-    }
     struct weir__segment_facts *facts = facts_of(memory, segment);
+    for (size_t i = 0; facts && i < count; i++)
+        drop_one(memory, &records[i]);
     if (facts)
         *facts = memory->facts[--memory->facts_count];
+    memory->version++;
     weir_lock_release(&memory->lock);
+    tell_all(memory, changed, arg);
     return 0;
 }
 
@@ -194,7 +311,7 @@ static int has_older(struct weir__index *index, const struct weir__address *addr
     struct weir__entry count;
     (void)segment; /* not known of a count: a deletion then lives until its own segment goes too */
     weir_lock_acquire(&memory->lock);
-    *ret_has = weir__map_get(&memory->dead, address, &count);
+    *ret_has = weir__map_get(&memory->chunks, address, &count);
     weir_lock_release(&memory->lock);
     return 0;
 }
@@ -300,7 +417,8 @@ static int read_stats(struct weir__index *index, struct weir__index_stats *ret_s
     *ret_stats = (struct weir__index_stats){
         .entries = weir__map_count(&memory->live),
         .dead = memory->dead_count,
-        .bytes = (memory->live._room + memory->dead._room) * sizeof(struct weir__entry),
+        .bytes = (memory->live._room + memory->touches._room + memory->chunks._room) *
+                 sizeof(struct weir__entry),
     };
     weir_lock_release(&memory->lock);
     return 0;
@@ -310,9 +428,9 @@ static void free_index(struct weir__index *index)
 {
     struct memory *memory = of(index);
     weir__map_fini(&memory->live);
-    weir__map_fini(&memory->dead);
+    weir__map_fini(&memory->touches);
+    weir__map_fini(&memory->chunks);
     weir__base_free(memory->facts);
-    weir__base_free(memory->told);
     weir_lock_fini(&memory->lock);
     weir__base_free(memory);
 }
@@ -322,6 +440,7 @@ static const struct weir__index_kind kind = {
     .get = get,
     .apply = apply,
     .drop = drop,
+    .touch = touch_place,
     .has_older = has_older,
     .dead = dead_places,
     .segments = segments,
@@ -338,7 +457,8 @@ int weir__index_new(struct weir__index **ret_index, size_t count_max)
     memory->index.kind = &kind;
     weir_lock_init(&memory->lock, &weir__store_memory_class);
     weir__map_init(&memory->live, count_max);
-    weir__map_init(&memory->dead, count_max);
+    weir__map_init(&memory->touches, count_max);
+    weir__map_init(&memory->chunks, count_max);
     *ret_index = &memory->index;
     return 0;
 }

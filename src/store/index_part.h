@@ -17,7 +17,9 @@ struct weir__index_kind {
                  const struct weir__entry *records, size_t count, weir__index_changed *changed,
                  void *arg);
     int (*drop)(struct weir__index *index, uint32_t segment, const struct weir__entry *records,
-                size_t count);
+                size_t count, weir__index_changed *changed, void *arg);
+    int (*touch)(struct weir__index *index, const struct weir__address *address,
+                 struct weir__place *ret_place);
     int (*has_older)(struct weir__index *index, const struct weir__address *address,
                      uint32_t segment, bool *ret_has);
     int (*dead)(struct weir__index *index, const struct weir__address *address,
@@ -34,16 +36,40 @@ struct weir__index {
     const struct weir__index_kind *kind;
 };
 
+/* What is known of an address. */
+struct weir__known {
+    struct weir__entry entry; /* what counts */
+    struct weir__place touch; /* of a chunk, what makes it as young as it is; segment 0: itself */
+    uint64_t touch_sequence;
+    bool is_spent; /* of a deletion: it is counted as spent */
+};
+
 /* What a record does to what is known of its address. */
 enum weir__index_effect {
     WEIR__INDEX_COUNTS,  /* it counts from now on; what did before is dead */
-    WEIR__INDEX_DEAD,    /* it is older */
-    WEIR__INDEX_RENEWS,  /* the time of what counts is now its own */
-    WEIR__INDEX_NOTHING, /* it is what counts already, or a touch of nothing */
+    WEIR__INDEX_DEAD,    /* it is older, or a touch that changes nothing */
+    WEIR__INDEX_RENEWS,  /* the time of what counts is now its own; the touch before it is dead */
+    WEIR__INDEX_NOTHING, /* it is what counts already */
 };
 
 /* known: what counts so far, or NULL. */
 enum weir__index_effect weir__index_effect(const struct weir__entry *record,
-                                           const struct weir__entry *known);
+                                           const struct weir__known *known);
+/* The record counts in place of what is known, which may be NULL. False: the touch that is known is
+ * dead, if there is one. */
+bool weir__index_replace(const struct weir__entry *record, const struct weir__known *known,
+                         struct weir__known *ret_fresh);
+/* The touch of what is known, as a record. */
+struct weir__entry weir__known_touch(const struct weir__known *known);
+/* Whether it hides what is older. */
+static inline bool weir__is_deletion(const struct weir__entry *entry)
+{
+    return entry->type == WEIR__RECORD_DELETED || entry->type == WEIR__RECORD_BAD;
+}
+
+static inline bool weir__is_at(const struct weir__entry *entry, struct weir__place place)
+{
+    return entry->place.segment == place.segment && entry->place.offset == place.offset;
+}
 
 #endif

@@ -12,7 +12,7 @@
 
 #define AGAIN_NS (1 * WEIR_NS_PER_S)
 
-static void changed(void *arg, const struct weir__segment_facts *facts)
+void weir__store_facts_changed(void *arg, const struct weir__segment_facts *facts)
 {
     struct weir__store *store = arg;
     weir__segments_update(&store->segments, facts);
@@ -22,7 +22,8 @@ int weir__store_apply(struct weir__store *store, uint32_t segment, uint32_t size
                       const struct weir__entry *records, size_t count)
 {
     struct weir__segment_facts facts = {.id = segment, .size = size, .is_sealed = is_sealed};
-    return weir__index_apply(store->index, &facts, records, count, changed, store);
+    return weir__index_apply(store->index, &facts, records, count, weir__store_facts_changed,
+                             store);
 }
 
 void weir__store_note_index(struct weir__store *store)

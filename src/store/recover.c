@@ -44,8 +44,13 @@ static int note_name(void *arg, const char *name)
 {
     struct found *found = arg;
     uint32_t id = weir__segment_id(name);
-    if (id == 0)
+    size_t length = strlen(name);
+    if (id == 0) {
+        /* Put aside, by us: what was in it may still come back. */
+        if (length > 4 && strcmp(name + length - 4, ".bad") == 0)
+            found->store->keeps_deletions = true;
         return 0;
+    }
     if (found->count == found->room) {
         size_t room = found->room ? 2 * found->room : 256;
         uint32_t *ids = weir__base_realloc(found->ids, room, sizeof(*ids));
@@ -115,8 +120,10 @@ static bool is_whole(struct weir__store *store, const struct weir__segment_facts
 static int check_known(void *arg, const struct weir__segment_facts *facts)
 {
     struct found *found = arg;
-    if (!has_id(found, facts->id) || !is_whole(found->store, facts))
+    if (!has_id(found, facts->id) || !is_whole(found->store, facts)) {
+        found->store->keeps_deletions = true;
         return -WEIR_E_CORRUPT;
+    }
     found->known++;
     if (facts->sequence_max >= found->store->writer.next_sequence)
         found->store->writer.next_sequence = facts->sequence_max + 1;
@@ -285,6 +292,9 @@ static int take_in(struct found *found, uint32_t id, struct weir__disk_file *fil
     bool is_beside = store->is_read_only && !found->is_in_memory;
     if (is_newest && (has_room(store, content) || is_beside))
         return resume(store, id, file, content);
+    /* One that is written further gets a list of its records, and what is none is gone for good. */
+    if (content->bad_records > 0)
+        store->keeps_deletions = true;
     struct weir__segment_facts facts = {.id = id, .size = content->end};
     error = weir__segments_add(&store->segments, &facts, -1, false);
     return error ? error
@@ -335,6 +345,7 @@ static int read_segment(struct found *found, uint32_t id)
     error = load_anew(found, &file, id, &content);
     if (error == -WEIR_E_CORRUPT) {
         found->report->bad_segments++;
+        store->keeps_deletions = true;
         error = store->is_read_only ? 0 : put_file_aside(store, id);
     } else if (!error && content.end == 0) {
         /* Its creation was cut short: it never had a record. */
@@ -404,6 +415,8 @@ static int recover_folder(struct found *found)
         qsort(found->ids, found->count, sizeof(*found->ids), by_number);
     weir__store_mark_read(store, &mark);
     found->report->was_clean = mark.is_clean || found->report->is_new;
+    if (mark.keeps_deletions)
+        store->keeps_deletions = true;
     store->writer.next_sequence = mark.next_sequence > 0 ? mark.next_sequence : 1;
     store->writer.next_id = mark.next_id > 0 ? mark.next_id : 1;
     if (found->count > 0 && found->ids[found->count - 1] >= store->writer.next_id)

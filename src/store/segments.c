@@ -258,7 +258,7 @@ void weir__segments_update(struct weir__segments *segments, const struct weir__s
 {
     weir_lock_acquire(&segments->_lock);
     struct weir__segment *segment = find(segments, facts->id);
-    if (segment)
+    if (segment && facts->version >= segment->_facts.version)
         segment->_facts = *facts;
     weir_lock_release(&segments->_lock);
 }
@@ -285,6 +285,7 @@ void weir__segments_read(struct weir__segments *segments, struct weir__segments_
         stats.open += segments->_list[i]->fd >= 0;
         stats.bytes += segments->_list[i]->_facts.bytes;
         stats.dead += segments->_list[i]->_facts.dead;
+        stats.spent += segments->_list[i]->_facts.spent;
     }
     weir_lock_release(&segments->_lock);
     *ret_stats = stats;

@@ -62,7 +62,8 @@ void weir__segments_unpin(struct weir__segments *segments, struct weir__segment 
 /* Takes it off the list. NotFound. */
 WEIR_MUST_USE int weir__segments_remove(struct weir__segments *segments, uint32_t id);
 
-/* What became of one; an id that is not there is left alone. */
+/* What became of one; an id that is not there is left alone, and so is one of which something later
+ * is known already. */
 void weir__segments_update(struct weir__segments *segments,
                            const struct weir__segment_facts *facts);
 /* The facts of the first one whose id is above this; false: there is none. */
@@ -75,6 +76,7 @@ struct weir__segments_stats {
     uint64_t opened; /* files, ever */
     uint64_t bytes;  /* of records */
     uint64_t dead;   /* of these */
+    uint64_t spent;  /* of these, deletions that have nothing left to hide */
 };
 void weir__segments_read(struct weir__segments *segments, struct weir__segments_stats *ret_stats);
 

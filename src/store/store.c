@@ -259,6 +259,7 @@ static void mark_clean(struct weir__store *store)
 {
     struct weir__store_mark mark = {
         .is_clean = true,
+        .keeps_deletions = store->keeps_deletions,
         .next_sequence = store->writer.next_sequence,
         .next_id = store->writer.next_id,
     };
@@ -415,7 +416,8 @@ void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_s
     stats.segments = segments.count;
     stats.descriptors = segments.open;
     stats.bytes = segments.bytes;
-    stats.dead_bytes = segments.dead;
+    stats.dead_bytes = segments.dead + (store->keeps_deletions ? 0 : segments.spent);
+    stats.keeps_deletions = store->keeps_deletions;
     stats.pending_count = writes.depth;
     stats.pending_bytes = pending.in_use;
     stats.gets_hot = weir__hot_hits(&store->hot);

@@ -241,6 +241,7 @@ struct weir__store_stats {
     uint64_t scrubbed_bytes, scrub_walks;
     int64_t scrub_ended_s; /* by the wall clock; 0: never */
     bool is_read_only, is_full, is_failing, index_is_broken;
+    bool keeps_deletions; /* a segment is missing or not whole, so no deletion is let go of */
 };
 /* Waits for no disk. */
 void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_stats);

@@ -74,6 +74,7 @@ struct weir__store {
     char *folder_name;
     int folder, segments_folder, lock_fd; /* -1 in memory */
     bool is_read_only;
+    bool keeps_deletions; /* segments are missing, or not read whole: see compact.c */
     struct weir__identity identity;
 
     struct weir__segments segments;
@@ -122,6 +123,7 @@ void weir__store_folder_close(struct weir__store *store);
 /* What the folder says of its last user. */
 struct weir__store_mark {
     bool is_clean;
+    bool keeps_deletions;
     uint64_t next_sequence;
     uint32_t next_id;
     unsigned char index_digest[WEIR__HASH_SIZE];
@@ -161,6 +163,8 @@ int weir__store_index_main(struct weir_crew_self *self, void *arg);
 WEIR_MUST_USE int weir__store_apply(struct weir__store *store, uint32_t segment, uint32_t size,
                                     bool is_sealed, const struct weir__entry *records,
                                     size_t count);
+/* The index says so of a segment of the store. */
+void weir__store_facts_changed(void *arg, const struct weir__segment_facts *facts);
 /* Keeps the numbers of the index at hand: asking it may wait for a disk, which who asks for numbers
  * must not. */
 void weir__store_note_index(struct weir__store *store);
@@ -191,6 +195,11 @@ void weir__store_put_aside(struct weir__store *store, int fd, const char *name, 
 
 /* --- compact.c, scrub.c --- */
 int weir__store_compact_main(struct weir_crew_self *self, void *arg);
+/* Bytes of the segment that compaction would free. */
+uint64_t weir__store_dead(const struct weir__store *store, const struct weir__segment_facts *facts);
+/* Whether these are so many of a hundred; 0: any. */
+bool weir__store_is_due(const struct weir__store *store, const struct weir__segment_facts *facts,
+                        uint32_t percent);
 int weir__store_scrub_main(struct weir_crew_self *self, void *arg);
 
 #endif

@@ -117,7 +117,7 @@ static uint64_t count_candidates(struct weir__store *store, uint32_t percent)
     struct weir__segment_facts facts;
     uint64_t count = 0;
     for (uint32_t id = 0; weir__segments_next(&store->segments, id, &facts); id = facts.id)
-        count += facts.dead > 0 && facts.dead * 100 >= facts.bytes * percent;
+        count += weir__store_is_due(store, &facts, percent);
     return count;
 }
 

@@ -40,14 +40,30 @@ static struct {
     uint32_t number[SEGMENTS][RECORDS]; /* of the address */
     bool is_applied[SEGMENTS];
     const struct weir__entry *live[ADDRESSES];
+    const struct weir__entry *touch[ADDRESSES]; /* that makes it young */
+    uint32_t time[ADDRESSES];
     struct weir__segment_facts told[SEGMENTS]; /* by changed() */
 } m;
 
 static bool is_dead(uint32_t s, uint32_t r)
 {
     const struct weir__entry *record = &m.records[s][r];
-    return m.is_applied[s] && record->type != WEIR__RECORD_TOUCHED &&
-           m.live[m.number[s][r]] != record;
+    return m.is_applied[s] && m.live[m.number[s][r]] != record && m.touch[m.number[s][r]] != record;
+}
+
+/* A chunk that would be there again if its deletion were not. */
+static bool is_hidden(uint32_t s, uint32_t r)
+{
+    return is_dead(s, r) && m.records[s][r].type == WEIR__RECORD_CHUNK;
+}
+
+static bool is_spent(uint32_t n)
+{
+    bool is = m.live[n] && m.live[n]->type != WEIR__RECORD_CHUNK;
+    for (uint32_t s = 0; s < SEGMENTS; s++)
+        for (uint32_t r = 0; r < RECORDS; r++)
+            is = is && !(m.number[s][r] == n && is_hidden(s, r));
+    return is;
 }
 
 /* Records as a store would write them: sequences rise, and some are copies of older ones. */
@@ -64,9 +80,9 @@ static void make_records(uint64_t *random)
             *record = (struct weir__entry){.address = rig_address(m.number[s][r]),
                                            .sequence = sequence,
                                            .size = WEIR__RECORD_HEAD,
-                                           .time_s = (uint32_t)sequence,
+                                           .time_s = (uint32_t)(sequence + 8 * (dice >> 60)) / 8,
                                            .type = WEIR__RECORD_DELETED + (dice >> 16) % 3};
-            if (dice >> 24 & 1) {
+            if ((dice >> 24) % 3 == 0) {
                 record->type = WEIR__RECORD_CHUNK;
                 record->size += (uint32_t)(dice >> 32) % 1000;
             }
@@ -84,6 +100,7 @@ static void note(void *arg, const struct weir__segment_facts *facts)
 {
     (void)arg;
     CHECK(facts->id >= 1 && facts->id <= SEGMENTS);
+    CHECK(facts->version > 0);
     m.told[facts->id - 1] = *facts;
 }
 
@@ -93,23 +110,63 @@ static void apply(struct weir__index *index, uint32_t s)
     CHECK_EQ(weir__index_apply(index, &facts, m.records[s], RECORDS, note, NULL), 0);
 }
 
+/* Of later sequence and place than the chunk, and not older. */
+static bool can_renew(const struct weir__entry *touch, const struct weir__entry *chunk,
+                      uint32_t time_s)
+{
+    uint64_t at = (uint64_t)touch->place.segment << 32 | touch->place.offset;
+    return chunk && chunk->type == WEIR__RECORD_CHUNK && touch->sequence > chunk->sequence &&
+           at > ((uint64_t)chunk->place.segment << 32 | chunk->place.offset) &&
+           touch->time_s >= time_s;
+}
+
+static void model_touch(uint32_t n, const struct weir__entry *record)
+{
+    const struct weir__entry **touch = &m.touch[n];
+    if (!can_renew(record, m.live[n], m.time[n]))
+        return;
+    if (*touch && record->time_s == (*touch)->time_s && !weir__entry_is_newer(record, *touch))
+        return;
+    *touch = record;
+    m.time[n] = record->time_s;
+}
+
+static void model_count(uint32_t n, const struct weir__entry *record)
+{
+    const struct weir__entry *before = m.live[n];
+    uint32_t time_s = record->time_s;
+    if (before && !weir__entry_is_newer(record, before))
+        return;
+    if (before && before->sequence == record->sequence && m.time[n] > time_s)
+        time_s = m.time[n];
+    if (m.touch[n] && !can_renew(m.touch[n], record, record->time_s))
+        m.touch[n] = NULL;
+    if (m.touch[n])
+        time_s = m.touch[n]->time_s;
+    m.live[n] = record;
+    m.time[n] = time_s;
+}
+
 static void model_apply(uint32_t s)
 {
     m.is_applied[s] = true;
-    for (uint32_t r = 0; r < RECORDS; r++) {
-        const struct weir__entry *record = &m.records[s][r], **live = &m.live[m.number[s][r]];
-        if (record->type != WEIR__RECORD_TOUCHED && (!*live || weir__entry_is_newer(record, *live)))
-            *live = record;
-    }
+    for (uint32_t r = 0; r < RECORDS; r++)
+        if (m.records[s][r].type == WEIR__RECORD_TOUCHED)
+            model_touch(m.number[s][r], &m.records[s][r]);
+        else
+            model_count(m.number[s][r], &m.records[s][r]);
 }
 
 static void drop(struct weir__index *index, uint32_t s)
 {
-    CHECK_EQ(weir__index_drop(index, s + 1, m.records[s], RECORDS), 0);
+    CHECK_EQ(weir__index_drop(index, s + 1, m.records[s], RECORDS, note, NULL), 0);
     m.is_applied[s] = false;
-    for (uint32_t n = 0; n < ADDRESSES; n++)
+    for (uint32_t n = 0; n < ADDRESSES; n++) {
         if (m.live[n] && m.live[n]->place.segment == s + 1)
-            m.live[n] = NULL;
+            m.live[n] = m.touch[n] = NULL;
+        if (m.touch[n] && m.touch[n]->place.segment == s + 1)
+            m.touch[n] = NULL;
+    }
 }
 
 /* --- comparing --- */
@@ -143,7 +200,12 @@ static void compare_addresses(struct weir__index *index)
         if (live)
             CHECK(got.place.segment == live->place.segment && got.type == live->type &&
                   got.place.offset == live->place.offset && got.sequence == live->sequence &&
-                  got.size == live->size && got.time_s >= live->time_s);
+                  got.size == live->size && got.time_s == m.time[n]);
+        struct weir__place place = {0, 0};
+        CHECK_EQ(weir__index_touch(index, &address, &place), m.touch[n] ? 0 : -WEIR_E_NOT_FOUND);
+        if (m.touch[n])
+            CHECK(place.segment == m.touch[n]->place.segment &&
+                  place.offset == m.touch[n]->place.offset);
     }
     for (uint32_t s = 0; s < SEGMENTS; s++)
         for (uint32_t r = 0; r < RECORDS; r++)
@@ -164,7 +226,7 @@ static void compare_older(struct weir__index *index)
             bool has, is_elsewhere = false, is_anywhere = false;
             for (uint32_t s = 0; s < SEGMENTS; s++)
                 for (uint32_t r = 0; r < RECORDS; r++)
-                    if (m.number[s][r] == n && is_dead(s, r)) {
+                    if (m.number[s][r] == n && is_hidden(s, r)) {
                         is_anywhere = true;
                         is_elsewhere = is_elsewhere || s + 1 != segment;
                     }
@@ -177,7 +239,7 @@ static void compare_older(struct weir__index *index)
 static int note_facts(void *arg, const struct weir__segment_facts *facts)
 {
     uint32_t *last = arg, s = facts->id - 1;
-    uint64_t bytes = 0, dead = 0, sequence = 0;
+    uint64_t bytes = 0, dead = 0, spent = 0, sequence = 0;
     CHECK(facts->id > *last && s < SEGMENTS && m.is_applied[s]);
     for (uint32_t r = 0; r < RECORDS; r++) {
         bytes += weir__record_span(m.records[s][r].size);
@@ -187,6 +249,11 @@ static int note_facts(void *arg, const struct weir__segment_facts *facts)
     }
     CHECK_EQ(facts->bytes, bytes);
     CHECK_EQ(facts->dead, dead);
+    for (uint32_t n = 0; n < ADDRESSES; n++)
+        if (m.live[n] && m.live[n]->place.segment == facts->id && is_spent(n))
+            spent += weir__record_span(m.live[n]->size);
+    CHECK_EQ(facts->spent, spent);
+    CHECK_EQ(m.told[s].spent, spent);
     CHECK_EQ(facts->records, RECORDS);
     CHECK_EQ(facts->size, 1000 + s);
     CHECK_EQ(facts->is_sealed, s % 2);
@@ -250,6 +317,10 @@ static void order_is_nothing(void)
     uint64_t random = rig_seed();
     struct weir__index *index = open_index();
     make_records(&random);
+    for (uint32_t s = 0; s < SEGMENTS; s++)
+        for (uint32_t r = 0; r < RECORDS; r++)
+            if (m.records[s][r].type == WEIR__RECORD_TOUCHED)
+                m.records[s][r].type = WEIR__RECORD_BAD;
     for (uint32_t i = 0; i < SEGMENTS; i++)
         apply(index, i * 5 % SEGMENTS);
     for (uint32_t s = 0; s < SEGMENTS; s++)
@@ -261,6 +332,56 @@ static void order_is_nothing(void)
 TEST(order_does_not_matter)
 {
     with_both(order_is_nothing);
+}
+
+/* The touch that counts is the youngest of all that lie behind the chunk, whatever came when. */
+static void youngest_touch(uint32_t n)
+{
+    const struct weir__entry *live = m.live[n], *best = NULL;
+    for (uint32_t s = 0; s < SEGMENTS; s++)
+        for (uint32_t r = 0; r < RECORDS; r++) {
+            const struct weir__entry *record = &m.records[s][r];
+            if (m.number[s][r] != n || record->type != WEIR__RECORD_TOUCHED || !live ||
+                !can_renew(record, live, live->time_s))
+                continue;
+            if (!best || record->time_s > best->time_s ||
+                (record->time_s == best->time_s && weir__entry_is_newer(record, best)))
+                best = record;
+        }
+    /* One that is older than a copy's time was left behind by that copy. */
+    if (best && best->time_s >= m.time[n])
+        CHECK(best == m.touch[n]);
+    else
+        CHECK(!m.touch[n]);
+}
+
+static void in_order(void)
+{
+    uint64_t random = rig_seed();
+    for (int round = 0; round < 20; round++) {
+        struct weir__index *index = open_index();
+        make_records(&random);
+        for (uint32_t s = 0; s < SEGMENTS; s++) {
+            apply(index, s);
+            model_apply(s);
+        }
+        for (uint32_t n = 0; n < ADDRESSES; n++)
+            youngest_touch(n);
+        compare(index);
+        /* Once more, all of it. */
+        for (uint32_t s = 0; is_lmdb && s < SEGMENTS; s++)
+            apply(index, s);
+        compare(index);
+        weir__index_free(index);
+        int folder = open(rig_folder, O_RDONLY | O_DIRECTORY);
+        CHECK_EQ(weir__index_remove(folder, "."), 0);
+        close(folder);
+    }
+}
+
+TEST(applied_in_order_and_twice)
+{
+    with_both(in_order);
 }
 
 static struct weir__entry simple(uint64_t n, uint64_t sequence, uint32_t segment, uint32_t time_s,

@@ -183,7 +183,9 @@ TEST(a_wrong_index)
     CHECK_EQ(weir__segments_pin(&store->segments, 1, &segment), 0);
     CHECK_EQ(weir__segment_load(&content, segment->fd, 1, &store->identity.key), 0);
     weir__segments_unpin(&store->segments, segment);
-    CHECK_EQ(weir__index_drop(store->index, 1, content.records, content.count), 0);
+    CHECK_EQ(weir__index_drop(store->index, 1, content.records, content.count,
+                              weir__store_facts_changed, store),
+             0);
     size_t counted = 0;
     for (size_t i = 0; i < content.count; i++)
         counted += i % 5 != 0;
