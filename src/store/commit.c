@@ -344,16 +344,32 @@ static int gather(struct weir__store_run *run)
     return count;
 }
 
-static void note_state(struct weir__store *store, int error)
+/* Each state lasts until a success shows that it is over: an error of another kind says nothing of
+ * it. */
+static void note_failure(struct weir__store *store, int error)
 {
     weir_lock_acquire(&store->lock);
-    store->is_full = error == -WEIR_E_NO_SPACE;
-    store->is_failing = error == -WEIR_E_IO;
+    store->is_full = store->is_full || error == -WEIR_E_NO_SPACE;
+    store->is_failing = store->is_failing || error == -WEIR_E_IO;
     weir_lock_release(&store->lock);
     if (error == -WEIR_E_NO_SPACE)
         weir_counter_add(&store->counts.writes_no_space, 1);
-    else if (error)
+    else
         weir_counter_add(&store->counts.writes_failed, 1);
+}
+
+/* What was written lasts, so the disk does not fail; it has room if somebody's chunk was among it,
+ * and not only what may use the last of it. */
+static void note_success(struct weir__store *store, const struct weir__store_run *run)
+{
+    bool has_put = false;
+    for (size_t i = 0; i < run->count && !has_put; i++)
+        has_put = run->planned[i].write->_kind == WEIR__WRITE_PLAIN &&
+                  run->planned[i].record.type == WEIR__RECORD_CHUNK;
+    weir_lock_acquire(&store->lock);
+    store->is_full = store->is_full && !has_put;
+    store->is_failing = false;
+    weir_lock_release(&store->lock);
 }
 
 /* Writes the run and makes it last. After an error the segment is as it was, or abandoned. */
@@ -407,9 +423,10 @@ static void end_run(struct weir__store *store, struct weir_crew_self *self,
                     struct weir__store_run *run)
 {
     int error = run->count > 0 ? write_run(store, self, run) : 0;
-    if (run->count > 0)
-        note_state(store, error);
+    if (error)
+        note_failure(store, error);
     if (!error && run->count > 0) {
+        note_success(store, run);
         weir_counter_add(&store->counts.commits, 1);
         show_run(store, run);
     }
@@ -484,7 +501,7 @@ static void take_write(struct weir__store *store, struct weir_crew_self *self,
     struct weir__entry known = {.sequence = 0};
     int result = settle(&store->writer);
     if (result) {
-        note_state(store, result);
+        note_failure(store, result);
         finish(write, result);
         return;
     }
@@ -509,7 +526,7 @@ static void take_write(struct weir__store *store, struct weir_crew_self *self,
         return;
     }
     if (result) {
-        note_state(store, result);
+        note_failure(store, result);
         finish(write, result);
         return;
     }
