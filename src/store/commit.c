@@ -18,6 +18,9 @@
  * count, it has no footer, nobody writes to it any more), and the next run begins another one. A
  * sync that failed is not repeated: what it was to make last may be gone from memory already, and a
  * second one would say that all is well.
+ *
+ * Where a run finds no room, its deletions are judged and written once more, alone, in the room
+ * that was kept for them (reserve.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -418,13 +421,82 @@ static void count_done(struct weir__store *store, const struct planned *planned)
     }
 }
 
+static bool is_deletion(const struct weir__store_write *write)
+{
+    return write->_kind == WEIR__WRITE_PLAIN && write->action == WEIR__STORE_DELETE;
+}
+
+/* Whether the write rests on one that the run has written. */
+static bool is_in_batch(struct weir__store *store, const struct weir__store_write *write)
+{
+    struct weir__entry entry;
+    return weir__map_get(&store->writer.batch, &write->address, &entry);
+}
+
+/* Leaves of a run for which there is no room its deletions, and what rests on nothing that is
+ * refused. */
+static void refuse_all_but_deletions(struct weir__store *store, struct weir__store_run *run)
+{
+    struct weir__store_write *again[WEIR__STORE_BATCH];
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        if (is_deletion(run->planned[i].write))
+            again[count++] = run->planned[i].write;
+        else
+            finish(run->planned[i].write, -WEIR_E_NO_SPACE);
+    }
+    for (size_t i = 0; i < run->idle_count; i++) {
+        if (!is_in_batch(store, run->idle[i]))
+            run->idle[kept++] = run->idle[i];
+        else if (is_deletion(run->idle[i]))
+            again[count++] = run->idle[i];
+        else
+            finish(run->idle[i], -WEIR_E_NO_SPACE);
+    }
+    run->count = 0;
+    run->idle_count = kept;
+    run->end = store->writer.end;
+    weir__map_clear(&store->writer.batch);
+    for (size_t i = 0; i < count; i++) {
+        struct weir__entry known;
+        again[i]->result = judge(store, again[i], &known);
+        if (again[i]->result == 0)
+            plan(store, run, again[i], &known);
+        else
+            run->idle[run->idle_count++] = again[i];
+    }
+}
+
+/* What makes room is written where there is none for anything else. */
+static int write_with_reserve(struct weir__store *store, struct weir_crew_self *self,
+                              struct weir__store_run *run)
+{
+    bool has_deletion = false, has_other = false;
+    int error = write_run(store, self, run);
+    if (error)
+        note_failure(store, error);
+    for (size_t i = 0; i < run->count; i++) {
+        has_deletion = has_deletion || is_deletion(run->planned[i].write);
+        has_other = has_other || !is_deletion(run->planned[i].write);
+    }
+    /* The segment may have been abandoned. */
+    if (error != -WEIR_E_NO_SPACE || !has_deletion || store->writer.file.fd < 0)
+        return error;
+    /* If the reserve is given away already, there may still be room for less. */
+    if (!weir__store_reserve_give(store) && !has_other)
+        return error;
+    refuse_all_but_deletions(store, run);
+    error = run->count > 0 ? write_run(store, self, run) : 0;
+    if (error)
+        note_failure(store, error);
+    return error;
+}
+
 /* What rests on a run that failed has failed with it. */
 static void end_run(struct weir__store *store, struct weir_crew_self *self,
                     struct weir__store_run *run)
 {
-    int error = run->count > 0 ? write_run(store, self, run) : 0;
-    if (error)
-        note_failure(store, error);
+    int error = run->count > 0 ? write_with_reserve(store, self, run) : 0;
     if (!error && run->count > 0) {
         note_success(store, run);
         weir_counter_add(&store->counts.commits, 1);
@@ -440,7 +512,7 @@ static void end_run(struct weir__store *store, struct weir_crew_self *self,
     for (size_t i = 0; i < run->idle_count; i++) {
         struct weir__store_write *write = run->idle[i];
         int result = write->result;
-        if (error && weir__map_get(&store->writer.batch, &write->address, &write->_from))
+        if (error && is_in_batch(store, write))
             result = error;
         if (result == WEIR__STORE_PRESENT)
             weir_counter_add(&store->counts.puts_present, 1);
@@ -478,6 +550,9 @@ static int find_room(struct weir__store *store, struct weir_crew_self *self,
     struct weir__writer *writer = &store->writer;
     if (writer->file.fd < 0 && store->active)
         return -WEIR_E_CANCELED; /* it was to be abandoned when the store was closed */
+    /* Of what is kept for deletions nothing else is written. */
+    if (!is_deletion(write) && weir__store_reserve_take(store) == -WEIR_E_NO_SPACE)
+        return -WEIR_E_NO_SPACE;
     bool is_full = writer->file.fd < 0 || !has_room(store, run, WEIR__RECORD_HEAD + write->length);
     int error = is_full && !has_memory(store, write) ? -WEIR_E_NO_SPACE : 0;
     if (!error && is_full) {
@@ -488,11 +563,24 @@ static int find_room(struct weir__store *store, struct weir_crew_self *self,
         error = settle(writer);
         if (!error)
             error = weir__store_begin_segment(store);
+        if (error == -WEIR_E_NO_SPACE && is_deletion(write) && weir__store_reserve_give(store))
+            error = weir__store_begin_segment(store);
         run->end = writer->end;
     }
     if (!error)
         error = weir__tail_reserve(store->active, run->count + 1, &store->lock);
     return error;
+}
+
+/* A disk that was full may have room again, and nobody who writes. */
+static void look_for_room(struct weir__store *store)
+{
+    struct weir__store_write put = {.action = WEIR__STORE_PUT};
+    bool has = store->segments_folder >= 0 ? weir__store_has_room(store) : has_memory(store, &put);
+    weir_lock_acquire(&store->lock);
+    /* A line for the index that stands still has nothing to do with it. */
+    store->is_full = store->is_full && (!has || store->index_is_failing);
+    weir_lock_release(&store->lock);
 }
 
 static void take_write(struct weir__store *store, struct weir_crew_self *self,
@@ -508,6 +596,12 @@ static void take_write(struct weir__store *store, struct weir_crew_self *self,
     if (write->_kind == WEIR__WRITE_SEAL) {
         end_run(store, self, run);
         finish(write, store->active && store->active->count > 0 ? seal(store, self) : 0);
+        return;
+    }
+    if (write->_kind == WEIR__WRITE_ROOM) {
+        end_run(store, self, run);
+        look_for_room(store);
+        finish(write, 0);
         return;
     }
     result = judge(store, write, &known);
@@ -541,86 +635,6 @@ static void commit(struct weir__store *store, struct weir_crew_self *self,
     for (size_t i = 0; i < count; i++)
         take_write(store, self, run, batch[i]);
     end_run(store, self, run);
-}
-
-/* --- for who can wait --- */
-
-/* A write with all that it needs, which outlives a caller that gives up. */
-struct waited {
-    struct weir__store_write write;
-    struct weir__store *store;
-    struct weir_budget gate; /* open when it is done */
-    struct weir_permit shut;
-    bool is_abandoned; /* guarded by the store's lock */
-    unsigned char bytes[];
-};
-
-static void waited_free(struct waited *waited)
-{
-    weir_budget_fini(&waited->gate);
-    weir__base_free(waited);
-}
-
-static void waited_done(struct weir__store_write *write)
-{
-    struct waited *waited = write->arg;
-    struct weir__store *store = waited->store;
-    weir_lock_acquire(&store->lock);
-    bool is_abandoned = waited->is_abandoned;
-    weir_permit_release(&waited->shut);
-    weir_lock_release(&store->lock);
-    if (is_abandoned)
-        waited_free(waited);
-}
-
-static int waited_new(struct waited **ret_waited, struct weir__store *store,
-                      const struct weir__store_write *write)
-{
-    struct waited *waited = weir__base_alloc(1, sizeof(*waited) + write->length);
-    if (!waited)
-        return -WEIR_E_NO_MEMORY;
-    waited->store = store;
-    waited->write = *write;
-    waited->write.bytes = waited->bytes;
-    waited->write.done = waited_done;
-    waited->write.arg = waited;
-    if (write->length > 0)
-        memcpy(waited->bytes, write->bytes, write->length);
-    int error = weir_budget_init(&waited->gate, "store-write", 1);
-    if (!error)
-        error = weir_budget_try(&waited->gate, 1, &waited->shut);
-    WEIR__REQUIRE(!error, "budget", "store-write", "a new one has room");
-    *ret_waited = waited;
-    return 0;
-}
-
-int weir__store_write_and_wait(struct weir__store *store, struct weir__store_write *write,
-                               const struct weir_deadline *deadline)
-{
-    struct waited *waited;
-    struct weir_permit open = WEIR_PERMIT_NONE;
-    int error = waited_new(&waited, store, write);
-    if (error)
-        return error;
-    error = weir__store_submit(store, &waited->write);
-    if (error) {
-        weir_permit_release(&waited->shut);
-        waited_free(waited);
-        return error;
-    }
-    error = weir_budget_acquire(&waited->gate, 1, &open, deadline);
-    if (error) {
-        weir_lock_acquire(&store->lock);
-        waited->is_abandoned = weir_budget_try(&waited->gate, 1, &open) != 0;
-        weir_lock_release(&store->lock);
-        if (!weir_permit_is_held(&open))
-            return error;
-    }
-    write->result = waited->write.result;
-    write->sequence = waited->write.sequence;
-    weir_permit_release(&open);
-    waited_free(waited);
-    return write->result;
 }
 
 int weir__store_commit_main(struct weir_crew_self *self, void *arg)

@@ -376,6 +376,9 @@ static void hand_in_deletions(struct weir__store *store, uint64_t *handed_in,
     weir_lock_release(&store->lock);
     if (is_full && deletes != *handed_in && weir__store_seal(store, deadline) == 0)
         *handed_in = deletes;
+    struct weir__store_write look = {._kind = WEIR__WRITE_ROOM};
+    if (is_full)
+        (void)!weir__store_write_and_wait(store, &look, deadline);
 }
 
 int weir__store_compact_main(struct weir_crew_self *self, void *arg)

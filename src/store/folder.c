@@ -112,7 +112,7 @@ static int is_foreign(void *arg, const char *name)
 {
     static const char *const known[] = {"lock",       "keys",       "segments",  "index",
                                         "lost+found", "quarantine", "weir.toml", "store",
-                                        "store.new",  "probe"};
+                                        "store.new",  "probe",      "reserve"};
     struct search *search = arg;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(name, known[i]) == 0)

@@ -16,9 +16,10 @@
  * - What is read is what was written: each hit of the index is checked against the record that it
  *   leads to, and the bytes against their address as the policy says. What is found damaged is told
  *   (Corrupt), copied to the folder `quarantine`, and gone until it is put again.
- * - A disk that is full refuses writes (NoSpace) and nothing else; the next write tries again. A
- *   folder that cannot be written is opened for reading (ReadOnly for writes). A second process is
- *   refused (Busy).
+ * - A disk that is full refuses writes (NoSpace) and nothing else; the next write tries again.
+ *   Deletions are taken further, as far as the room goes that is kept for them (1 MiB). A folder
+ * that cannot be written is opened for reading (ReadOnly for writes). A second process is refused
+ * (Busy).
  * - A chunk that is being read stays readable while it is deleted or moved.
  *
  * Limits: a chunk has at most WEIR__CHUNK_MAX bytes; pending_bytes and pending_count writes wait at

@@ -4,6 +4,8 @@
  *   folder.c      the folder: lock, identity, clean mark
  *   recover.c     what the folder holds: segments and the index over them
  *   commit.c      the thread that writes
+ *   reserve.c     room that is kept for deletions
+ *   write_wait.c  writes that are waited for
  *   indexer.c     the thread that brings the index up to date
  *   find.c        where a chunk is, and whether its bytes are right
  *   quarantine.c  what becomes of damaged ones
@@ -43,7 +45,13 @@
 #define WEIR__STORE_WHY_MAX     256u
 
 /* What the commit thread does besides what others may ask for. */
-enum { WEIR__WRITE_PLAIN, WEIR__WRITE_MOVE, WEIR__WRITE_BAD, WEIR__WRITE_SEAL };
+enum {
+    WEIR__WRITE_PLAIN,
+    WEIR__WRITE_MOVE,
+    WEIR__WRITE_BAD,
+    WEIR__WRITE_SEAL,
+    WEIR__WRITE_ROOM /* nothing: looks whether a disk that was full has room again */
+};
 
 struct weir__store_run;
 
@@ -59,6 +67,7 @@ struct weir__writer {
     struct weir__disk_file doubtful;
     uint32_t doubtful_end;
     struct weir__map batch; /* what this batch has written, by address */
+    bool has_reserve;
 };
 
 struct weir__store_counts {
@@ -150,12 +159,23 @@ WEIR_MUST_USE int weir__store_recover(struct weir__store *store, struct weir__st
 /* --- commit.c --- */
 WEIR_MUST_USE struct weir__store_run *weir__store_run_new(void);
 int weir__store_commit_main(struct weir_crew_self *self, void *arg);
+/* Makes the active segment; with no thread running, or by the thread that writes. */
+WEIR_MUST_USE int weir__store_begin_segment(struct weir__store *store);
+
+/* --- write_wait.c --- */
 /* Hands it in and waits for its end. What it needs is copied, so that it may be given up. */
 WEIR_MUST_USE int weir__store_write_and_wait(struct weir__store *store,
                                              struct weir__store_write *write,
                                              const struct weir_deadline *deadline);
-/* Makes the active segment; with no thread running, or by the thread that writes. */
-WEIR_MUST_USE int weir__store_begin_segment(struct weir__store *store);
+
+/* --- reserve.c --- */
+/* Sees to it that the room for deletions is kept; by the thread that writes, or before it is
+ * there. NoSpace: there is none. */
+WEIR_MUST_USE int weir__store_reserve_take(struct weir__store *store);
+/* Gives it to a deletion. False: it is given away already. */
+bool weir__store_reserve_give(struct weir__store *store);
+/* Whether the disk has as much room once more. */
+bool weir__store_has_room(struct weir__store *store);
 
 /* --- indexer.c --- */
 int weir__store_index_main(struct weir_crew_self *self, void *arg);

@@ -1,6 +1,8 @@
 /* test_store_room.c - a disk that is full or fails: what a store says of it, and what it still
  * takes. */
 #include <errno.h>
+#include <sched.h>
+#include <sys/mount.h>
 
 #include <weir/fault.h>
 
@@ -68,5 +70,121 @@ TEST(states_last_until_they_are_over)
     rig_remove_folder();
 }
 #endif
+
+/* --- a disk that is full --- */
+
+#define LARGE 200000u
+#define MANY  512u
+
+static struct weir__address addresses[MANY];
+static size_t count;
+
+/* Seen by this process alone, and gone with it. False: that is not allowed. */
+static bool mount_small(const char *size)
+{
+    rig_make_folder();
+    if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+        mount("none", rig_folder, "tmpfs", 0, size) == 0)
+        return true;
+    printf("# SKIP needs to mount\n");
+    rig_remove_folder();
+    return false;
+}
+
+static void unmount_small(void)
+{
+    CHECK_EQ(umount(rig_folder), 0);
+    rig_remove_folder();
+}
+
+/* To the last byte, as others on the same disk may do. */
+static void fill_disk(struct weir__store *store)
+{
+    char path[128];
+    int error = 0;
+    for (count = 0; !error; count += error == 0) {
+        CHECK(count < MANY);
+        error = rig_put(store, LARGE, count, &addresses[count]);
+    }
+    CHECK_EQ(error, -WEIR_E_NO_SPACE);
+    snprintf(path, sizeof(path), "%s/rest", rig_folder);
+    int rest = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    for (size_t size = sizeof(rig_room); rest >= 0 && size > 0;)
+        if (write(rest, rig_room, size) <= 0)
+            size /= 2;
+    close(rest);
+}
+
+static bool has_reserve(void)
+{
+    char path[128];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s/reserve", rig_folder);
+    return stat(path, &st) == 0 && st.st_size == 1 << 20 && st.st_blocks >= 2048;
+}
+
+TEST(a_full_disk_takes_deletions)
+{
+    struct weir__address address;
+    if (!mount_small("size=16m"))
+        return;
+    struct weir__store *store = rig_open(NULL);
+    CHECK(has_reserve());
+    fill_disk(store);
+    CHECK(has_reserve());
+    CHECK(stats_of(store).is_full);
+    size_t kept = count - 3;
+    for (size_t i = 0; i < kept; i++)
+        CHECK_EQ(rig_delete(store, &addresses[i]), 0);
+    /* What it took of the reserve is for deletions alone, however little it would be. */
+    CHECK(!has_reserve());
+    CHECK_EQ(rig_put(store, 1, 99999, &address), -WEIR_E_NO_SPACE);
+    CHECK_EQ(rig_read(store, &addresses[kept], LARGE, kept), 0);
+    weir__store_close(store);
+    store = rig_open(NULL);
+    CHECK(!has_reserve() && stats_of(store).is_full);
+    CHECK_EQ(rig_put(store, 1, 99999, &address), -WEIR_E_NO_SPACE);
+    CHECK_EQ(rig_delete(store, &addresses[kept]), 0);
+    /* What they made room for. */
+    rig_seal(store);
+    struct weir_deadline deadline = rig_soon();
+    while (weir__store_compact(store, 0, &deadline) == 0)
+        ;
+    CHECK_EQ(rig_put(store, LARGE, 0, &address), 0);
+    CHECK(has_reserve() && !stats_of(store).is_full);
+    for (size_t i = 0; i <= kept; i++)
+        CHECK_EQ(rig_read(store, &addresses[i], LARGE, i), i == 0 ? 0 : -WEIR_E_NOT_FOUND);
+    for (size_t i = kept + 1; i < count; i++)
+        CHECK_EQ(rig_read(store, &addresses[i], LARGE, i), 0);
+    weir__store_close(store);
+    unmount_small();
+}
+
+/* Somebody else makes room, and nobody writes: it is told all the same. */
+TEST(room_is_noticed_without_a_write)
+{
+    char path[128];
+    if (!mount_small("size=16m"))
+        return;
+    struct weir__store *store =
+        rig_open_with((struct weir__store_options){.folder = rig_folder,
+                                                   .segment_bytes = WEIR__STORE_SEGMENT_LEAST},
+                      NULL);
+    fill_disk(store);
+    CHECK(stats_of(store).is_full);
+    snprintf(path, sizeof(path), "%s/rest", rig_folder);
+    CHECK_EQ(unlink(path), 0);
+    CHECK_EQ(mount("none", rig_folder, "tmpfs", MS_REMOUNT, "size=24m"), 0);
+    struct weir_deadline deadline = rig_soon();
+    while (stats_of(store).is_full) {
+        struct weir_deadline moment = weir_deadline_in(10 * WEIR_NS_PER_MS, NULL);
+        weir_deadline_sleep(&moment);
+        CHECK_EQ(weir_deadline_check(&deadline), 0);
+    }
+    CHECK(has_reserve());
+    weir__store_close(store);
+    unmount_small();
+}
 
 TAP_MAIN()

@@ -1,11 +1,14 @@
 /* test_store_writes.c - writes: many at once, in batches, refused, and what becomes of one address
  * over its life. */
+#include <errno.h>
+
 #include <weir/crew.h>
 #include <weir/fault.h>
 #include <weir/metrics.h>
 #include <weir/queue.h>
 
 #include "store_rig.h"
+#include "sys.h"
 
 /* --- writes under way, in the test's hands --- */
 
@@ -291,6 +294,55 @@ TEST(resting_on_what_failed)
         jobs_end();
         rig_remove_folder();
     }
+}
+
+/* A run for which there is no room: its deletions are written all the same, and by what is there
+ * then. */
+TEST(deletions_of_a_run_without_room)
+{
+    rig_make_folder();
+    jobs_begin();
+    struct weir__store *store = rig_open(NULL);
+    struct weir__address deleted, touched, fresh;
+    CHECK_EQ(rig_put(store, 100, 1, &deleted), 0);
+    CHECK_EQ(rig_put(store, 100, 2, &touched), 0);
+    jobs[JOBS - 1].write.done = job_done_at_gate;
+    CHECK_EQ(submit(store, &jobs[JOBS - 1], WEIR__STORE_PUT, 10, 999999), 0);
+    while (stats_of(store).commits < 3)
+        ;
+    CHECK_EQ(submit(store, &jobs[0], WEIR__STORE_PUT, 500, 3), 0);
+    CHECK_EQ(submit(store, &jobs[1], WEIR__STORE_DELETE, 100, 1), 0);
+    CHECK_EQ(submit(store, &jobs[2], WEIR__STORE_DELETE, 100, 1), 0);
+    CHECK_EQ(submit(store, &jobs[3], WEIR__STORE_PUT, 500, 3), 0);
+    CHECK_EQ(submit(store, &jobs[4], WEIR__STORE_TOUCH, 100, 2), 0);
+    CHECK_EQ(submit(store, &jobs[5], WEIR__STORE_DELETE, 500, 3), 0);
+    CHECK_EQ(submit(store, &jobs[6], WEIR__STORE_PUT, 100, 2), 0);
+    weir__sys_fault_errno(ENOSPC);
+    weir_fault_arm(WEIR_FAULT_IO, 1);
+    weir_permit_release(&shut);
+    for (size_t i = 0; i < 8; i++)
+        next_end();
+    CHECK(weir_fault_was_hit(WEIR_FAULT_IO));
+    weir_fault_arm(WEIR_FAULT_IO, 0);
+    weir__sys_fault_errno(EIO);
+    static const int wanted[] = {-WEIR_E_NO_SPACE,  0,
+                                 -WEIR_E_NOT_FOUND, -WEIR_E_NO_SPACE,
+                                 -WEIR_E_NO_SPACE,  -WEIR_E_NOT_FOUND,
+                                 -WEIR_E_NO_SPACE};
+    for (size_t i = 0; i < 7; i++)
+        CHECK_EQ(jobs[i].write.result, wanted[i]);
+    struct weir__store_stats stats = stats_of(store);
+    CHECK(stats.is_full && stats.deletes == 1);
+    for (int round = 0; round < 2; round++) {
+        CHECK_EQ(rig_read(store, &deleted, 100, 1), -WEIR_E_NOT_FOUND);
+        CHECK_EQ(rig_read(store, &touched, 100, 2), 0);
+        weir__store_close(store);
+        store = rig_open(NULL);
+    }
+    CHECK_EQ(rig_put(store, 500, 3, &fresh), 0);
+    weir__store_close(store);
+    jobs_end();
+    rig_remove_folder();
 }
 
 /* A deletion that failed: nobody is told that there is nothing to delete. */
