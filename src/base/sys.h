@@ -40,7 +40,19 @@
 void weir__sys_fault_errno(int errno_value);
 /* True when this call shall fail; errno is set. */
 bool weir__sys_fault(void);
+/* These bytes of the file cannot be read (EIO), whoever has it open, as on a disk with bad sectors;
+ * none: 0 and 0. One stretch at a time, set while nobody reads. */
+void weir__sys_fault_stretch(int fd, off_t from, off_t to);
+/* How many reads have failed there since it was set. */
+unsigned weir__sys_fault_stretch_hits(void);
+/* How much can be read at that place before such a stretch; 0: nothing, and errno is set. */
+size_t weir__sys_fault_readable(int fd, size_t count, off_t at);
 #else
+static inline size_t weir__sys_fault_readable(int fd, size_t count, off_t at)
+{
+    (void)fd, (void)at;
+    return count;
+}
 static inline bool weir__sys_fault(void)
 {
     return false;
@@ -148,7 +160,10 @@ static inline int weir__sys_wait_signal(const sigset_t *signals, const struct ti
 
 static inline ssize_t weir__sys_pread(int fd, void *bytes, size_t count, off_t at)
 {
-    return WEIR__SYS(ssize_t, pread(fd, bytes, count, at));
+    size_t readable = weir__sys_fault_readable(fd, count, at);
+    if (readable == 0 && count > 0)
+        return -1;
+    return WEIR__SYS(ssize_t, pread(fd, bytes, readable, at));
 }
 
 /* Only what is in memory; EAGAIN for what would have to be waited for. */

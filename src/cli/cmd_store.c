@@ -271,7 +271,10 @@ static int check_store(struct run *run)
     }
     if (error)
         return error;
-    return report.unreadable > 0 ? -WEIR_E_INCOMPLETE : report.damaged > 0 ? -WEIR_E_FINDINGS : 0;
+    uint64_t lost = run->opened.gaps.lost_segments + run->opened.gaps.lost_bytes;
+    if (report.unreadable > 0)
+        return -WEIR_E_INCOMPLETE;
+    return report.damaged + lost > 0 ? -WEIR_E_FINDINGS : 0;
 }
 
 /* --- compact and stats --- */

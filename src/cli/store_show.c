@@ -53,6 +53,14 @@ static void row_index(struct weir__out *out, const struct weir__store_report *op
         weir__out_printf(out, NAME "as it was left\n", "index");
 }
 
+static void row_lost(struct weir__out *out, const struct weir__store_report *opened)
+{
+    if (opened->gaps.lost_segments > 0)
+        row_count(out, "lost segments", opened->gaps.lost_segments);
+    if (opened->gaps.lost_bytes > 0)
+        row_size(out, "lost", opened->gaps.lost_bytes);
+}
+
 void weir__show_damage(struct weir__out *out, const struct weir__check_damage *damage)
 {
     char name[WEIR__SEGMENT_NAME], address[WEIR__ADDRESS_TEXT] = "-";
@@ -79,6 +87,7 @@ void weir__show_check(struct weir__out *out, const struct weir__check_report *ch
         row_count(out, "unreadable", check->unreadable);
     if (check->put_aside > 0)
         row_count(out, "put aside", check->put_aside);
+    row_lost(out, opened);
     row_index(out, opened);
 }
 
@@ -103,6 +112,11 @@ void weir__show_stats(struct weir__out *out, const struct weir__census *census,
     weir__out_printf(out, NAME "%s\n", "last scrub",
                      census->scrub_ended_s ? date(first, census->scrub_ended_s) : "never");
     weir__out_printf(out, NAME "%s\n", "closed cleanly", opened->was_clean ? "yes" : "no");
+    if (opened->gaps.missing_segments > 0)
+        row_count(out, "missing", opened->gaps.missing_segments);
+    if (opened->gaps.unreadable_bytes > 0)
+        row_size(out, "unreadable", opened->gaps.unreadable_bytes);
+    row_lost(out, opened);
     row_index(out, opened);
 }
 
@@ -143,6 +157,10 @@ static void add_bool(struct weir__json *json, const char *key, bool value)
 static void add_opened(struct weir__json *json, const struct weir__store_report *opened)
 {
     add_bool(json, "was_clean", opened->was_clean);
+    add(json, "missing_segments", opened->gaps.missing_segments);
+    add(json, "unreadable_bytes", opened->gaps.unreadable_bytes);
+    add(json, "lost_segments", opened->gaps.lost_segments);
+    add(json, "lost_bytes", opened->gaps.lost_bytes);
     add_text(json, "index_rebuilt", opened->index_was_rebuilt ? opened->index_why : NULL);
 }
 

@@ -103,7 +103,7 @@ static int tell_all(struct weir__errand *job, const json_t *list, struct touches
         error = parse_address(json_array_get(list, i), &address);
         if (error)
             break;
-        int found = weir__store_find(store, &address, &length, &time_s);
+        int found = weir__store_vouch(store, &address, &length, &time_s);
         if (found && found != -WEIR_E_NOT_FOUND)
             error = found;
         if (!found && time_s + RENEW_S < now) {

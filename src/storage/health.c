@@ -3,7 +3,8 @@
  * These routes go to a thread of their own, past capabilities, limits and lines, so that they
  * answer when nothing else does. Being alive is answering at all. Being ready is: not draining, the
  * index sound, the disk without errors. A disk that is full, or cannot be written, is told beside
- * that, since everything can still be read.
+ * that, since everything can still be read; so is a folder that misses something, since the rest
+ * can.
  */
 #include <string.h>
 
@@ -30,6 +31,7 @@ static int write_readiness(struct weir__errand *job, bool is_draining)
     add_condition(job, "disk", !stats.is_failing, &error);
     add_condition(job, "room", !stats.is_full, &error);
     add_condition(job, "writable", !stats.is_read_only, &error);
+    add_condition(job, "whole", stats.is_whole, &error);
     if (!error)
         error = weir__buffer_puts(&job->bytes, "}\n");
     return error ? error : is_ready ? 0 : -WEIR_E_DRAINING;

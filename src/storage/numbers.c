@@ -163,6 +163,16 @@ static void sample_store(struct pass *pass)
           stats.keeps_deletions);
     gauge(pass, "store_writable", "Whether writes can succeed.", NULL, NULL,
           !stats.is_read_only && !stats.is_full && !stats.is_failing);
+    gauge(pass, "store_whole", "Whether nothing of the folder is missing.", NULL, NULL,
+          stats.is_whole);
+    gauge(pass, "store_missing_segments", "Segments of which nothing can be read.", NULL, NULL,
+          stats.gaps.missing_segments);
+    gauge(pass, "store_unreadable_bytes", "Bytes of others that could not be read at the start.",
+          NULL, NULL, stats.gaps.unreadable_bytes);
+    gauge(pass, "store_lost_segments", "Segments that were gone at the start.", NULL, NULL,
+          stats.gaps.lost_segments);
+    gauge(pass, "store_lost_bytes", "Bytes that were gone from others at the start.", NULL, NULL,
+          stats.gaps.lost_bytes);
     counter(pass, "store_puts_total", "Chunks stored.", NULL, NULL, stats.puts);
     counter(pass, "store_puts_present_total", "Chunks that were there already.", NULL, NULL,
             stats.puts_present);

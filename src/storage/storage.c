@@ -1,6 +1,7 @@
 /* storage.c - life cycle of the service: what it is made of, in the order in which it is made. */
 #include "storage.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -167,25 +168,55 @@ static void fill_limits(const struct weir__storage *storage, const struct weir__
 
 /* --- the store --- */
 
+static void add_finding(struct weir__storage *storage, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_finding(struct weir__storage *storage, const char *format, ...)
+{
+    size_t size = sizeof(storage->finding), length = strlen(storage->finding);
+    va_list args;
+    if (length > 0)
+        length += (size_t)snprintf(storage->finding + length, size - length, "; ");
+    if (length >= size)
+        return;
+    va_start(args, format);
+    vsnprintf(storage->finding + length, size - length, format, args);
+    va_end(args);
+}
+
+static void note_gaps(struct weir__storage *storage, const struct weir__store_report *report)
+{
+    const struct weir__store_gaps *gaps = &report->gaps;
+    if (gaps->missing_segments + gaps->unreadable_bytes > 0)
+        add_finding(storage,
+                    "the disk does not give %llu segments and %llu bytes of others, the first in "
+                    "%08x.seg: %s",
+                    (unsigned long long)gaps->missing_segments,
+                    (unsigned long long)gaps->unreadable_bytes, report->missing_first,
+                    gaps->missing_segments + gaps->hidden_bytes > 0
+                        ? "chunks may be there that are not found"
+                        : "all that lies there is known");
+    if (gaps->lost_segments + gaps->lost_bytes > 0)
+        add_finding(storage,
+                    "%llu segments and %llu bytes of others are gone since it was closed, the "
+                    "first of %08x.seg",
+                    (unsigned long long)gaps->lost_segments, (unsigned long long)gaps->lost_bytes,
+                    report->missing_first);
+}
+
 static void note_finding(struct weir__storage *storage, const struct weir__store_report *report)
 {
-    char *text = storage->finding;
-    size_t size = sizeof(storage->finding);
-    int length = 0;
     if (report->is_read_only)
-        length = snprintf(text, size, "the folder cannot be written: serving what is there; ");
+        add_finding(storage, "the folder cannot be written: serving what is there");
+    note_gaps(storage, report);
     if (report->index_was_rebuilt)
-        length += snprintf(text + length, size - (size_t)length, "index made anew (%s); ",
-                           report->index_why);
+        add_finding(storage, "index made anew (%s)", report->index_why);
     if (report->torn_bytes + report->bad_records + report->bad_segments > 0)
-        length += snprintf(text + length, size - (size_t)length,
-                           "%llu bytes of unfinished writes cut off, %llu damaged records and %llu "
-                           "files that are no segments put aside; ",
-                           (unsigned long long)report->torn_bytes,
-                           (unsigned long long)report->bad_records,
-                           (unsigned long long)report->bad_segments);
-    if (length >= 2 && (size_t)length < size)
-        text[length - 2] = '\0';
+        add_finding(storage,
+                    "%llu bytes of unfinished writes cut off, %llu damaged records and %llu files "
+                    "that are no segments put aside",
+                    (unsigned long long)report->torn_bytes, (unsigned long long)report->bad_records,
+                    (unsigned long long)report->bad_segments);
 }
 
 static int open_store(struct weir__storage *storage, const struct weir__rules *rules,

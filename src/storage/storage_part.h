@@ -193,7 +193,7 @@ struct weir__rules {
 
 struct weir__storage {
     const char *version;
-    char finding[256];
+    char finding[512];
     uint64_t conns_max; /* as configured, or as many as there are descriptors for */
     struct weir__store *store;
     struct weir__quota *quota;

@@ -116,7 +116,7 @@ static bool is_there(struct weir__errand *job, struct weir__worker *worker)
 {
     const unsigned char *bytes;
     uint32_t length, time_s;
-    if (weir__store_find(job->storage->store, &job->address, &length, &time_s))
+    if (weir__store_vouch(job->storage->store, &job->address, &length, &time_s))
         return false;
     int error = weir__store_read_chunk(job->storage->store, &worker->reader, &job->address, &bytes,
                                        &length);

@@ -283,9 +283,10 @@ static int judge(struct weir__store *store, const struct weir__store_write *writ
         return is_there && ret_known->time_s == write->_from.time_s ? 0 : -WEIR_E_NOT_FOUND;
     if (write->_kind != WEIR__WRITE_PLAIN)
         return !error && is_same_place(ret_known, &write->_from) ? 0 : -WEIR_E_NOT_FOUND;
+    bool is_certain = weir__store_is_certain(store, error ? NULL : ret_known);
     if (write->action == WEIR__STORE_PUT)
-        return is_there && !write->replaces ? WEIR__STORE_PRESENT : 0;
-    return is_there ? 0 : -WEIR_E_NOT_FOUND;
+        return is_there && !write->replaces && is_certain ? WEIR__STORE_PRESENT : 0;
+    return is_there || (write->action == WEIR__STORE_DELETE && !is_certain) ? 0 : -WEIR_E_NOT_FOUND;
 }
 
 /* What is left free before a record that would begin there. */

@@ -129,8 +129,13 @@ static int find_and_pin(struct weir__store *store, const struct weir__address *a
     int error = 0;
     for (int i = 0; i < TRIES; i++) {
         error = weir__store_lookup(store, address, ret_entry, ret_is_tail);
-        if (!error && ret_entry->type != WEIR__RECORD_CHUNK)
+        bool is_known = !error;
+        if (is_known && ret_entry->type != WEIR__RECORD_CHUNK)
             error = -WEIR_E_NOT_FOUND;
+        /* It may lie where nothing can be read. */
+        if (error == -WEIR_E_NOT_FOUND &&
+            !weir__store_is_certain(store, is_known ? ret_entry : NULL))
+            error = -WEIR_E_IO;
         if (error)
             return error;
         error = weir__segments_pin(&store->segments, ret_entry->place.segment, ret_segment);
@@ -246,18 +251,31 @@ int weir__store_read_chunk(struct weir__store *store, struct weir__store_reader 
     return 0;
 }
 
-int weir__store_find(struct weir__store *store, const struct weir__address *address,
-                     uint32_t *ret_length, uint32_t *ret_time_s)
+static int find(struct weir__store *store, const struct weir__address *address, bool for_certain,
+                uint32_t *ret_length, uint32_t *ret_time_s)
 {
     struct weir__entry entry;
     int error = weir__store_lookup(store, address, &entry, NULL);
-    if (!error && entry.type != WEIR__RECORD_CHUNK)
+    if (!error && (entry.type != WEIR__RECORD_CHUNK ||
+                   (for_certain && !weir__store_is_certain(store, &entry))))
         error = -WEIR_E_NOT_FOUND;
     if (error)
         return error;
     *ret_length = weir__entry_length(&entry);
     *ret_time_s = entry.time_s;
     return 0;
+}
+
+int weir__store_find(struct weir__store *store, const struct weir__address *address,
+                     uint32_t *ret_length, uint32_t *ret_time_s)
+{
+    return find(store, address, false, ret_length, ret_time_s);
+}
+
+int weir__store_vouch(struct weir__store *store, const struct weir__address *address,
+                      uint32_t *ret_length, uint32_t *ret_time_s)
+{
+    return find(store, address, true, ret_length, ret_time_s);
 }
 
 void weir__chunk_release(struct weir__store *store, struct weir__chunk *chunk)

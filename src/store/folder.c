@@ -2,7 +2,7 @@
  *
  *     lock         locked by the process that has the store
  *     store        its id and its key (64 bytes), which each segment has as well
- *     mark         how it was left: cleanly or not, and the digest of the index
+ *     mark         there after a clean end: next numbers, the newest segment, digest of the index
  *     scrub        when all was last looked at
  *     segments/    the segments
  *     index/       the index, which can be removed at any time that the store is closed
@@ -243,8 +243,9 @@ static int find_identity(struct weir__store *store, struct weir__store_report *r
     int error = weir__disk_read(store->folder, identity_name, bytes, sizeof(bytes), &length);
     if (!error && length == sizeof(bytes) && weir__identity_decode(&store->identity, bytes) == 0)
         return 0;
-    bool is_missing = error == -WEIR_E_NOT_FOUND;
-    if (error && !is_missing)
+    /* Segments have it too, so a disk that does not give this one file costs nothing. */
+    bool is_unreadable = error == -WEIR_E_IO;
+    if (error && error != -WEIR_E_NOT_FOUND && !is_unreadable)
         return fail_by_errno("cannot read its identity");
     if (store->segments_folder >= 0)
         error = weir__disk_each(store->segments_folder, search_one, &search);
@@ -257,6 +258,8 @@ static int find_identity(struct weir__store *store, struct weir__store_report *r
         report->identity_was_repaired = true;
         return store->is_read_only ? 0 : save_identity(store);
     }
+    if (is_unreadable)
+        return weir__store_fail(-WEIR_E_IO, "cannot read its identity, and no segment has it");
     if (search.has_segments)
         return weir__store_fail(-WEIR_E_CORRUPT,
                                 "its identity is lost and no segment has a whole beginning");
@@ -320,42 +323,47 @@ void weir__store_folder_close(struct weir__store *store)
 
 /* --- the mark --- */
 
-static const unsigned char mark_magic[8] = "weirmrk1";
+/* The first version says nothing of segments, and ends with its sum where they stand. */
+static const unsigned char mark_magic[8] = "weirmrk2", old_magic[8] = "weirmrk1";
 
-enum {
-    MARK_CLEAN = 8,
-    MARK_KEEPS = 9,
-    MARK_ID = 12,
-    MARK_SEQUENCE = 16,
-    MARK_DIGEST = 24,
-    MARK_SUM = 56
-};
-enum { MARK_SIZE = WEIR__STORE_MARK_SIZE };
+enum { MARK_CLEAN = 8, MARK_KEEPS = 9, MARK_ID = 12, MARK_SEQUENCE = 16, MARK_DIGEST = 24 };
+enum { MARK_OLD_SUM = 56 };
+enum { MARK_SEGMENTS = 56, MARK_NEWEST = 60, MARK_NEWEST_SIZE = 64, MARK_SUM = 72 };
+enum { MARK_SUM_SIZE = 8, MARK_SIZE = WEIR__STORE_MARK_SIZE };
 
-static void mark_sum(const unsigned char bytes[MARK_SIZE], unsigned char sum[MARK_SIZE - MARK_SUM])
+static void mark_sum(const unsigned char *bytes, size_t length, unsigned char sum[MARK_SUM_SIZE])
 {
     unsigned char digest[WEIR__HASH_SIZE];
     struct weir__hash hash;
     weir__hash_init(&hash);
-    weir__hash_update(&hash, bytes, MARK_SUM);
+    weir__hash_update(&hash, bytes, length);
     weir__hash_final(&hash, digest);
-    memcpy(sum, digest, MARK_SIZE - MARK_SUM);
+    memcpy(sum, digest, MARK_SUM_SIZE);
 }
 
 bool weir__store_mark_decode(struct weir__store_mark *ret_mark, const unsigned char *bytes,
                              size_t length)
 {
-    unsigned char sum[MARK_SIZE - MARK_SUM];
-    if (length != MARK_SIZE || memcmp(bytes, mark_magic, sizeof(mark_magic)) != 0)
+    unsigned char sum[MARK_SUM_SIZE];
+    struct weir__store_mark mark = {.is_clean = true};
+    bool is_old = length == MARK_OLD_SUM + MARK_SUM_SIZE;
+    size_t end = is_old ? MARK_OLD_SUM : MARK_SUM;
+    if (length != end + MARK_SUM_SIZE ||
+        memcmp(bytes, is_old ? old_magic : mark_magic, sizeof(mark_magic)) != 0)
         return false;
-    mark_sum(bytes, sum);
-    if (memcmp(sum, bytes + MARK_SUM, sizeof(sum)) != 0 || bytes[MARK_CLEAN] != 1)
+    mark_sum(bytes, end, sum);
+    if (memcmp(sum, bytes + end, sizeof(sum)) != 0 || bytes[MARK_CLEAN] != 1)
         return false;
-    ret_mark->is_clean = true;
-    ret_mark->keeps_deletions = bytes[MARK_KEEPS];
-    memcpy(&ret_mark->next_id, bytes + MARK_ID, sizeof(ret_mark->next_id));
-    memcpy(&ret_mark->next_sequence, bytes + MARK_SEQUENCE, sizeof(ret_mark->next_sequence));
-    memcpy(ret_mark->index_digest, bytes + MARK_DIGEST, sizeof(ret_mark->index_digest));
+    memcpy(&mark.next_id, bytes + MARK_ID, sizeof(mark.next_id));
+    memcpy(&mark.next_sequence, bytes + MARK_SEQUENCE, sizeof(mark.next_sequence));
+    memcpy(mark.index_digest, bytes + MARK_DIGEST, sizeof(mark.index_digest));
+    if (!is_old) {
+        memcpy(&mark.segments, bytes + MARK_SEGMENTS, sizeof(mark.segments));
+        memcpy(&mark.newest_id, bytes + MARK_NEWEST, sizeof(mark.newest_id));
+        memcpy(&mark.newest_size, bytes + MARK_NEWEST_SIZE, sizeof(mark.newest_size));
+    }
+    mark.keeps_deletions = bytes[MARK_KEEPS];
+    *ret_mark = mark;
     return true;
 }
 
@@ -368,7 +376,10 @@ void weir__store_mark_encode(const struct weir__store_mark *mark, unsigned char 
     memcpy(bytes + MARK_ID, &mark->next_id, sizeof(mark->next_id));
     memcpy(bytes + MARK_SEQUENCE, &mark->next_sequence, sizeof(mark->next_sequence));
     memcpy(bytes + MARK_DIGEST, mark->index_digest, sizeof(mark->index_digest));
-    mark_sum(bytes, bytes + MARK_SUM);
+    memcpy(bytes + MARK_SEGMENTS, &mark->segments, sizeof(mark->segments));
+    memcpy(bytes + MARK_NEWEST, &mark->newest_id, sizeof(mark->newest_id));
+    memcpy(bytes + MARK_NEWEST_SIZE, &mark->newest_size, sizeof(mark->newest_size));
+    mark_sum(bytes, MARK_SUM, bytes + MARK_SUM);
 }
 
 void weir__store_mark_read(struct weir__store *store, struct weir__store_mark *ret_mark)

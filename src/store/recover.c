@@ -9,6 +9,11 @@
  * record is put aside and cut off. What was whole is made to last before anybody is told of it,
  * since nobody may have waited for that before. The newest segment is written further if it has
  * room.
+ *
+ * What the disk does not give is left as it is: a segment with holes is neither cut nor written
+ * further, one of which nothing can be read is missing. The store is opened without that, and says
+ * so; as long as records may lie there that nobody knows of, nobody is told that something is not
+ * there (store.h), and the index is made anew next time.
  */
 #include <errno.h>
 #include <limits.h>
@@ -34,9 +39,15 @@ struct found {
     struct weir__store_report *report;
     uint32_t *ids;
     size_t count, room;
-    size_t known;      /* of these, that the index knows */
-    bool is_in_memory; /* the index */
+    size_t known;       /* of these, that the index knows */
+    bool is_in_memory;  /* the index */
+    uint32_t newest_id; /* when it was closed; 0: not known */
+    bool is_short;      /* the index knows more than there is */
 };
+
+/* Above anything that the unreadable end of a store may have: each write that fails takes a number,
+ * too. */
+#define SEQUENCE_LEAP (UINT64_C(1) << 40)
 
 /* --- which segments there are --- */
 
@@ -107,22 +118,39 @@ static const char *doubt(struct weir__store *store, const struct weir__store_mar
     return NULL;
 }
 
-/* Whether the file has all that the index has of it. */
-static bool is_whole(struct weir__store *store, const struct weir__segment_facts *facts)
+/* Of its file. One that cannot be told is none that is too small: who reads it will see. */
+static uint64_t size_of(struct weir__store *store, uint32_t id)
 {
     char name[WEIR__SEGMENT_NAME];
     struct stat st;
-    weir__segment_name(facts->id, name);
-    return weir__sys_fstatat(store->segments_folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           st.st_size >= 0 && (uint64_t)st.st_size >= facts->size;
+    weir__segment_name(id, name);
+    if (weir__sys_fstatat(store->segments_folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? 0 : UINT64_MAX;
+    return (uint64_t)st.st_size;
 }
 
+static void note_lost(struct found *found, uint32_t id, uint64_t segments, uint64_t bytes)
+{
+    struct weir__store_report *report = found->report;
+    report->gaps.lost_segments += segments;
+    report->gaps.lost_bytes += bytes;
+    if (report->missing_first == 0)
+        report->missing_first = id;
+    weir_counter_add(&found->store->counts.damaged, 1);
+}
+
+/* All of them are looked at, so that all that is lost is told. */
 static int check_known(void *arg, const struct weir__segment_facts *facts)
 {
     struct found *found = arg;
-    if (!has_id(found, facts->id) || !is_whole(found->store, facts)) {
-        found->store->keeps_deletions = true;
-        return -WEIR_E_CORRUPT;
+    uint64_t size = size_of(found->store, facts->id);
+    bool is_there = has_id(found, facts->id);
+    if (!is_there || size < facts->size) {
+        if (facts->id != found->newest_id)
+            note_lost(found, facts->id, !is_there, is_there ? facts->size - size : 0);
+        found->is_short = true;
+        found->store->keeps_deletions = true; /* it may come back */
+        return 0;
     }
     found->known++;
     if (facts->sequence_max >= found->store->writer.next_sequence)
@@ -147,8 +175,10 @@ static int use_index(struct found *found)
     int error = open_index(found->store);
     if (!error)
         error = weir__index_segments(found->store->index, check_known, found);
-    if (!error)
+    if (!error && !found->is_short)
         return 0;
+    if (!error)
+        error = -WEIR_E_CORRUPT;
     weir__index_free(found->store->index);
     found->store->index = NULL;
     found->known = 0;
@@ -210,31 +240,57 @@ static int cut_tail(struct weir__store *store, struct weir__disk_file *file,
     return weir__disk_cut(file, content->end);
 }
 
+/* What a record of the newest segment means. It is younger than all that the index has, unless it
+ * was moved: then what came after it may lie before it, in a segment that nobody could read when it
+ * was. */
+static int meaning_of(struct weir__store *store, const struct weir__tail *tail,
+                      const struct weir__entry *record, bool is_moved,
+                      struct weir__entry *ret_meaning)
+{
+    struct weir__entry known;
+    bool is_touch = record->type == WEIR__RECORD_TOUCHED;
+    *ret_meaning = *record;
+    if (!is_touch && !is_moved)
+        return 0;
+    int error = is_touch && weir__tail_get(tail, &record->address, &known)
+                    ? 0
+                    : weir__index_get(store->index, &record->address, &known);
+    if (error && error != -WEIR_E_NOT_FOUND)
+        return error;
+    if (!is_touch) {
+        if (!error && weir__entry_is_newer(&known, record))
+            *ret_meaning = known;
+        return 0;
+    }
+    /* Of a chunk that is gone: it means nothing, and the chunk's own record stands. */
+    if (error)
+        known = (struct weir__entry){.type = WEIR__RECORD_DELETED,
+                                     .address = record->address,
+                                     .sequence = record->sequence,
+                                     .place = record->place,
+                                     .size = record->size};
+    if (known.type == WEIR__RECORD_CHUNK && known.time_s < record->time_s)
+        known.time_s = record->time_s;
+    *ret_meaning = known;
+    return 0;
+}
+
 /* The newest segment, to be written further. */
 static int resume(struct weir__store *store, uint32_t id, struct weir__disk_file *file,
                   const struct weir__segment_content *content)
 {
     struct weir__segment_facts facts = {.id = id, .size = content->end};
-    struct weir__tail *tail;
+    struct weir__tail *tail = NULL;
     int fd, error = weir__tail_new(&tail, id);
     if (!error)
         error = weir__tail_reserve(tail, content->count, NULL);
     for (size_t i = 0; !error && i < content->count; i++) {
         const struct weir__entry *record = &content->records[i];
-        struct weir__entry known = *record;
-        if (record->type == WEIR__RECORD_TOUCHED) {
-            /* Of a chunk that is gone: it means nothing, and the chunk's own record stands. */
-            if (!weir__tail_get(tail, &record->address, &known) &&
-                weir__index_get(store->index, &record->address, &known))
-                known = (struct weir__entry){.type = WEIR__RECORD_DELETED,
-                                             .address = record->address,
-                                             .sequence = record->sequence,
-                                             .place = record->place,
-                                             .size = record->size};
-            if (known.type == WEIR__RECORD_CHUNK && known.time_s < record->time_s)
-                known.time_s = record->time_s;
-        }
-        weir__tail_add(tail, record, &known);
+        struct weir__entry meaning;
+        bool is_moved = content->sequence_begin == 0 || record->sequence < content->sequence_begin;
+        error = meaning_of(store, tail, record, is_moved, &meaning);
+        if (!error)
+            weir__tail_add(tail, record, &meaning);
     }
     if (!error && (fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0)) < 0)
         error = weir_error_from_errno(errno);
@@ -257,11 +313,26 @@ static int resume(struct weir__store *store, uint32_t id, struct weir__disk_file
 
 static bool has_room(struct weir__store *store, const struct weir__segment_content *content)
 {
-    return !store->is_read_only && !content->is_sealed &&
+    return !store->is_read_only && !content->is_sealed && !content->is_frail &&
            content->end < store->options.segment_bytes && content->count < WEIR__SEGMENT_COUNT;
 }
 
-static void note_content(struct found *found, const struct weir__segment_content *content)
+static void note_unreadable(struct found *found, uint32_t id)
+{
+    if (found->report->missing_first == 0)
+        found->report->missing_first = id;
+    weir_counter_add(&found->store->counts.damaged, 1);
+}
+
+/* Nothing of it can be read. */
+static void note_missing(struct found *found, uint32_t id)
+{
+    note_unreadable(found, id);
+    found->report->gaps.missing_segments++;
+}
+
+static void note_content(struct found *found, uint32_t id,
+                         const struct weir__segment_content *content)
 {
     struct weir__writer *writer = &found->store->writer;
     /* Whoever closed the store left nothing unfinished: it is damage then. */
@@ -272,6 +343,10 @@ static void note_content(struct found *found, const struct weir__segment_content
                      content->bad_records + (content->torn_bytes > 0 && !is_torn));
     if (content->sequence_max >= writer->next_sequence)
         writer->next_sequence = content->sequence_max + 1;
+    found->report->gaps.unreadable_bytes += content->unreadable_bytes;
+    found->report->gaps.hidden_bytes += content->hidden_bytes;
+    if (content->unreadable_bytes > 0)
+        note_unreadable(found, id);
 }
 
 /* A segment whose records are whole: into the index, or as the active one. */
@@ -282,7 +357,7 @@ static int take_in(struct found *found, uint32_t id, struct weir__disk_file *fil
     bool is_newest = id == found->ids[found->count - 1];
     int error = 0;
     if (!content->is_sealed && !store->is_read_only) {
-        error = cut_tail(store, file, content);
+        error = content->is_frail ? 0 : cut_tail(store, file, content);
         if (!error)
             error = weir__disk_sync(file);
     }
@@ -318,20 +393,24 @@ static int open_file(struct weir__store *store, uint32_t id, struct weir__disk_f
 
 /* What it holds, on the disk. After a sudden end the kernel may still show what it failed to write
  * for whoever was there before: it tells such a failure once, and keeps the page as if it were
- * written. So what is not on its way to the disk any more is read from there. */
+ * written. So what is not on its way to the disk any more is read from there. That it cannot be
+ * synced is no matter of reading: nobody knows then what is there. */
 static int load_anew(struct found *found, struct weir__disk_file *file, uint32_t id,
-                     struct weir__segment_content *content)
+                     struct weir__segment_content *content, bool *ret_is_unreadable)
 {
     struct weir__store *store = found->store;
     int error = weir__segment_load(content, file->fd, id, &store->identity.key);
-    if (error || content->is_sealed || store->is_read_only || found->report->was_clean)
-        return error;
-    weir__segment_forget(content);
-    error = weir__disk_sync(file);
-    if (error)
-        return error;
-    (void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
-    return weir__segment_load(content, file->fd, id, &store->identity.key);
+    bool is_sure = content->is_sealed || store->is_read_only || found->report->was_clean;
+    if (!error && !is_sure) {
+        weir__segment_forget(content);
+        error = weir__disk_sync(file);
+        if (error)
+            return error;
+        (void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
+        error = weir__segment_load(content, file->fd, id, &store->identity.key);
+    }
+    *ret_is_unreadable = error == -WEIR_E_IO;
+    return error;
 }
 
 static int read_segment(struct found *found, uint32_t id)
@@ -339,19 +418,28 @@ static int read_segment(struct found *found, uint32_t id)
     struct weir__store *store = found->store;
     struct weir__segment_content content = {.records = NULL};
     struct weir__disk_file file;
+    bool is_unreadable = false;
     int error = open_file(store, id, &file);
+    if (error == -WEIR_E_IO) {
+        note_missing(found, id);
+        return 0;
+    }
     if (error)
         return weir__store_fail(error, "cannot open segment %08x: %s", id, weir__log_reason(errno));
-    error = load_anew(found, &file, id, &content);
-    if (error == -WEIR_E_CORRUPT) {
+    error = load_anew(found, &file, id, &content, &is_unreadable);
+    if (is_unreadable) {
+        note_missing(found, id);
+        error = 0;
+    } else if (error == -WEIR_E_CORRUPT) {
         found->report->bad_segments++;
         store->keeps_deletions = true;
         error = store->is_read_only ? 0 : put_file_aside(store, id);
     } else if (!error && content.end == 0) {
         /* Its creation was cut short: it never had a record. */
-        error = store->is_read_only ? 0 : weir__disk_remove(store->segments_folder, file.name);
+        if (!store->is_read_only && !content.is_frail)
+            error = weir__disk_remove(store->segments_folder, file.name);
     } else if (!error) {
-        note_content(found, &content);
+        note_content(found, id, &content);
         error = take_in(found, id, &file, &content);
     }
     weir__segment_forget(&content);
@@ -374,6 +462,13 @@ static int read_segments(struct found *found)
     return error;
 }
 
+static void forget_findings(struct weir__store_report *report)
+{
+    report->torn_bytes = report->bad_records = 0;
+    report->gaps.missing_segments = 0;
+    report->gaps.unreadable_bytes = report->gaps.hidden_bytes = 0;
+}
+
 /* Once more, with an index in memory: the one on the disk cannot be brought up to date. */
 static int read_all_again(struct found *found)
 {
@@ -388,7 +483,7 @@ static int read_all_again(struct found *found)
     if (!store->is_read_only)
         (void)!weir__index_remove(store->folder, index_name);
     found->known = 0;
-    report->torn_bytes = report->bad_records = 0;
+    forget_findings(report);
     report->index_was_rebuilt = true;
     report->index_why = store->is_read_only ? "it misses segments and cannot be written" : no_room;
     error = index_in_memory(found);
@@ -402,6 +497,45 @@ static void count_chunks(struct weir__store *store, struct weir__store_report *r
     report->segments = segments.count;
     weir__store_note_index(store);
     report->chunks = store->index_stats.entries + (store->active ? store->active->count : 0);
+}
+
+/* What was there when it was closed. The index tells of the others. */
+static void check_newest(struct found *found, const struct weir__store_mark *mark)
+{
+    uint32_t id = found->newest_id = mark->newest_id;
+    if (!mark->is_clean || id == 0)
+        return;
+    uint64_t size = size_of(found->store, id);
+    if (!has_id(found, id))
+        note_lost(found, id, 1, 0);
+    else if (size < mark->newest_size)
+        note_lost(found, id, 0, mark->newest_size - size);
+}
+
+/* Those of which the index knows nothing, since it was lost as well. */
+static void count_lost(struct found *found, const struct weir__store_mark *mark)
+{
+    uint64_t *lost = &found->report->gaps.lost_segments;
+    if (mark->is_clean && mark->segments > found->count && *lost < mark->segments - found->count)
+        *lost = mark->segments - found->count;
+}
+
+/* Records may be there that nobody knows of. */
+static void note_gaps(struct found *found, const struct weir__store_mark *mark)
+{
+    struct weir__store *store = found->store;
+    store->gaps = found->report->gaps;
+    if (store->gaps.missing_segments + store->gaps.hidden_bytes + store->gaps.lost_segments +
+            store->gaps.lost_bytes >
+        0)
+        store->keeps_deletions = true;
+    if (store->gaps.missing_segments + store->gaps.hidden_bytes == 0)
+        return;
+    store->has_hidden = store->is_unclean = true;
+    /* What is written now must count when they are back. */
+    if (!mark->is_clean && store->writer.next_sequence < UINT64_MAX / 2)
+        store->writer.next_sequence += SEQUENCE_LEAP;
+    store->certain_from = store->writer.next_sequence;
 }
 
 static int recover_folder(struct found *found)
@@ -421,14 +555,18 @@ static int recover_folder(struct found *found)
     store->writer.next_id = mark.next_id > 0 ? mark.next_id : 1;
     if (found->count > 0 && found->ids[found->count - 1] >= store->writer.next_id)
         store->writer.next_id = found->ids[found->count - 1] + 1;
+    check_newest(found, &mark);
     error = start_index(found, &mark);
     if (error)
         return weir__store_fail(error, "cannot make its index: %s", weir_error_text(error));
+    count_lost(found, &mark);
     error = read_segments(found);
     /* The newest, which may have become the active one, is the last and needs no room. */
     if (error && !found->is_in_memory && !store->active &&
         (error == -WEIR_E_NO_SPACE || error == -WEIR_E_IO || store->is_read_only))
         error = read_all_again(found);
+    if (!error)
+        note_gaps(found, &mark);
     /* From here on a crash is to be seen as one. Taking the mark away needs no room. */
     if (!error && !store->is_read_only && weir__store_mark_remove(store))
         error =

@@ -10,68 +10,24 @@
 #include "alloc.h"
 #include "sys.h"
 #include "temporary.h"
+#include "window.h"
 
 #include "banned.h"
 
-/* A window over the file, large enough for any record but a footer. */
-#define WINDOW_SIZE (WEIR__RECORD_HEAD + WEIR__CHUNK_MAX + (128u << 10))
-#define FOOTER_MAX  (WEIR__SEGMENT_COUNT * WEIR__ENTRY_SIZE)
-
-struct window {
-    int fd;
-    uint64_t file_size;
-    unsigned char *bytes;
-    uint64_t at; /* of the first byte */
-    size_t length;
-};
-
-static int window_open(struct window *window, int fd)
-{
-    struct stat st;
-    if (weir__sys_fstat(fd, &st) < 0)
-        return weir_error_from_errno(errno);
-    *window = (struct window){.fd = fd, .file_size = (uint64_t)st.st_size};
-    if (window->file_size > WEIR__SEGMENT_MAX)
-        window->file_size = WEIR__SEGMENT_MAX;
-    window->bytes = weir__base_alloc(1, WINDOW_SIZE);
-    return window->bytes ? 0 : -WEIR_E_NO_MEMORY;
-}
-
-static void window_close(struct window *window)
-{
-    weir__base_free(window->bytes);
-}
-
-/* So many bytes at that place; Range where the file ends before. */
-static int window_look(struct window *window, uint64_t at, size_t length,
-                       const unsigned char **ret_bytes)
-{
-    if (at > window->file_size || length > window->file_size - at || length > WINDOW_SIZE)
-        return -WEIR_E_RANGE;
-    if (at < window->at || at + length > window->at + window->length) {
-        uint64_t rest = window->file_size - at;
-        size_t count = rest < WINDOW_SIZE ? (size_t)rest : WINDOW_SIZE;
-        window->length = 0;
-        int error = weir__whole_pread(window->fd, window->bytes, count, at);
-        if (error)
-            return error;
-        window->at = at;
-        window->length = count;
-    }
-    *ret_bytes = window->bytes + (at - window->at);
-    return 0;
-}
+#define FOOTER_MAX (WEIR__SEGMENT_COUNT * WEIR__ENTRY_SIZE)
 
 /* --- scanning --- */
 
 struct scan {
-    struct window window;
+    struct weir__window window;
     uint32_t id;
     const struct weir__record_key *key;
     struct weir__segment_content content;
     size_t room;
     uint64_t doubtful_records; /* bad since the last record that was not */
     uint64_t doubtful_bytes;
+    uint64_t blind_from, blind_to; /* the last stretch with holes in it */
+    uint64_t footer_at;            /* from where on there are no records */
     void (*bad)(void *arg, const struct weir__entry *entry);
     void *arg;
 };
@@ -115,6 +71,27 @@ static bool is_whole(const struct weir__record *record, const unsigned char *byt
     return weir__address_is_equal(&address, &record->address);
 }
 
+/* Bytes of the last stretch with holes that could not be read, between these places. */
+static uint64_t blind_between(const struct scan *scan, uint64_t from, uint64_t to)
+{
+    from = from > scan->blind_from ? from : scan->blind_from;
+    to = to < scan->blind_to ? to : scan->blind_to;
+    return from < to ? weir__window_lost(&scan->window, from, to) : 0;
+}
+
+/* What stands behind the last record is its footer: it hides nothing, if it cannot be read. */
+static void see_end(struct scan *scan, const struct weir__record *record, uint64_t at)
+{
+    if (record->type == WEIR__RECORD_FOOTER)
+        scan->footer_at = at;
+    if (record->type != WEIR__RECORD_END || record->sequence >= at)
+        return;
+    /* The stretch before it may have begun with the footer's own head. */
+    if (record->sequence < scan->footer_at)
+        scan->content.hidden_bytes -= blind_between(scan, record->sequence, scan->footer_at);
+    scan->footer_at = record->sequence;
+}
+
 /* A record whose head is right; *ret_next is where the next one begins. */
 static int scan_record(struct scan *scan, const struct weir__record *record, uint64_t at,
                        uint64_t *ret_next)
@@ -125,19 +102,28 @@ static int scan_record(struct scan *scan, const struct weir__record *record, uin
     uint64_t next = at + weir__record_span(record->size);
     int error = 0;
     *ret_next = next < scan->window.file_size ? next : scan->window.file_size;
-    if (!is_data(record->type))
+    if (!is_data(record->type)) {
+        see_end(scan, record, at);
         return 0;
+    }
     /* Whatever its bytes are: no other record is to have its number. */
     if (record->sequence > scan->content.sequence_max)
         scan->content.sequence_max = record->sequence;
-    error = window_look(&scan->window, at, record->size, &bytes);
+    error = weir__window_look(&scan->window, at, record->size, &bytes);
     if (error && error != -WEIR_E_RANGE)
         return error;
-    if (error || !is_whole(record, bytes) || scan->content.count == WEIR__SEGMENT_COUNT) {
+    /* Its head says what it is, and that it was to be here. */
+    bool is_lost = !error && weir__window_lost(&scan->window, at, at + record->size) > 0;
+    if (error || (!is_lost && !is_whole(record, bytes)) ||
+        scan->content.count == WEIR__SEGMENT_COUNT) {
         count_bad(scan, *ret_next - at);
         if (scan->bad)
             scan->bad(scan->arg, &entry);
         return 0;
+    }
+    if (is_lost) {
+        scan->content.bad_records++;
+        scan->content.bad_bytes += *ret_next - at;
     }
     scan->content.end = (uint32_t)next;
     return keep(scan, &entry);
@@ -150,16 +136,20 @@ static int find_next(struct scan *scan, uint64_t from, uint64_t *ret_at)
     struct weir__record record;
     uint64_t at = from;
     for (;; at += WEIR__RECORD_ALIGN) {
-        int error = window_look(&scan->window, at, WEIR__RECORD_HEAD, &head);
-        if (error == -WEIR_E_RANGE)
+        int error = weir__window_look(&scan->window, at, WEIR__RECORD_HEAD, &head);
+        if (error == -WEIR_E_RANGE) {
             at = scan->window.file_size;
-        else if (error)
+        } else if (error) {
             return error;
-        else if (!weir__record_is_begun(head) ||
-                 weir__record_decode(&record, head, scan->key,
-                                     (struct weir__place){scan->id, (uint32_t)at}) ||
-                 record.type == WEIR__RECORD_BEGIN)
+        } else if (!weir__record_is_begun(head) ||
+                   weir__record_decode(&record, head, scan->key,
+                                       (struct weir__place){scan->id, (uint32_t)at}) ||
+                   record.type == WEIR__RECORD_BEGIN) {
+            /* A hole ends with a page, or with the file. */
+            uint64_t behind = weir__window_behind(&scan->window, at, at + WEIR__RECORD_HEAD);
+            at = behind > at ? behind - WEIR__RECORD_ALIGN : at;
             continue;
+        }
         *ret_at = at;
         return 0;
     }
@@ -180,13 +170,24 @@ static int stretch_is_zero(struct scan *scan, uint64_t from, uint64_t to, bool *
     *ret_is = true;
     while (from < to && *ret_is) {
         size_t some = to - from < WEIR__CHUNK_MAX ? (size_t)(to - from) : WEIR__CHUNK_MAX;
-        int error = window_look(&scan->window, from, some, &bytes);
+        int error = weir__window_look(&scan->window, from, some, &bytes);
         if (error)
             return error;
         *ret_is = is_zero(bytes, some);
         from += some;
     }
     return 0;
+}
+
+/* Whether some of a stretch in which no head was found could not be read. */
+static bool note_blind(struct scan *scan, uint64_t from, uint64_t to)
+{
+    if (weir__window_lost(&scan->window, from, to) == 0)
+        return false;
+    scan->blind_from = from;
+    scan->blind_to = to;
+    scan->content.hidden_bytes += blind_between(scan, 0, scan->footer_at);
+    return true;
 }
 
 static int scan_from(struct scan *scan, uint64_t at)
@@ -197,7 +198,7 @@ static int scan_from(struct scan *scan, uint64_t at)
         struct weir__record record;
         uint64_t next;
         bool is_empty;
-        error = window_look(&scan->window, at, WEIR__RECORD_HEAD, &head);
+        error = weir__window_look(&scan->window, at, WEIR__RECORD_HEAD, &head);
         if (!error && weir__record_decode(&record, head, scan->key,
                                           (struct weir__place){scan->id, (uint32_t)at}) == 0) {
             error = scan_record(scan, &record, at, &at);
@@ -206,9 +207,10 @@ static int scan_from(struct scan *scan, uint64_t at)
         if (error && error != -WEIR_E_RANGE)
             break;
         error = find_next(scan, at + WEIR__RECORD_ALIGN, &next);
-        if (!error)
+        bool is_blind = !error && note_blind(scan, at, next);
+        if (!error && !is_blind)
             error = stretch_is_zero(scan, at, next, &is_empty);
-        if (!error && !is_empty)
+        if (!error && (is_blind || !is_empty))
             count_bad(scan, next - at);
         at = next;
     }
@@ -221,7 +223,7 @@ static int scan_begin(struct scan *scan, uint64_t *ret_at)
     const unsigned char *head;
     struct weir__record record;
     const uint64_t begin_size = WEIR__RECORD_HEAD + WEIR__IDENTITY_SIZE;
-    int error = window_look(&scan->window, 0, WEIR__RECORD_HEAD, &head);
+    int error = weir__window_look(&scan->window, 0, WEIR__RECORD_HEAD, &head);
     *ret_at = begin_size;
     if (error && error != -WEIR_E_RANGE)
         return error;
@@ -229,9 +231,61 @@ static int scan_begin(struct scan *scan, uint64_t *ret_at)
         weir__record_decode(&record, head, scan->key, (struct weir__place){scan->id, 0}) == 0 &&
         record.type == WEIR__RECORD_BEGIN && scan->window.file_size >= begin_size) {
         scan->content.end = (uint32_t)begin_size;
+        scan->content.sequence_begin = record.sequence;
         if (record.sequence > scan->content.sequence_max)
             scan->content.sequence_max = record.sequence;
     }
+    return 0;
+}
+
+/* What is known when all was looked at. */
+static int end_scan(struct scan *scan)
+{
+    struct weir__segment_content *content = &scan->content;
+    bool is_empty = true;
+    int error = 0;
+    if (content->end == 0)
+        error = stretch_is_zero(scan, 0, scan->window.file_size, &is_empty);
+    content->unreadable_bytes = weir__window_lost(&scan->window, 0, scan->window.file_size);
+    content->is_frail = content->unreadable_bytes > 0;
+    if (!error && content->end == 0 && content->is_frail)
+        return -WEIR_E_IO; /* it may be a segment or not */
+    if (!error && !is_empty)
+        error = -WEIR_E_CORRUPT;
+    if (content->is_frail) {
+        /* Nobody can tell what a crash has left and what the disk has lost. */
+        content->bad_records += scan->doubtful_records;
+        content->bad_bytes += scan->doubtful_bytes;
+    } else {
+        content->torn_bytes = scan->doubtful_bytes;
+    }
+    return error;
+}
+
+int weir__segment_scan_around(struct weir__segment_content *ret_content, int fd, uint32_t id,
+                              const struct weir__record_key *key,
+                              void (*bad)(void *arg, const struct weir__entry *entry),
+                              void (*hole)(void *arg, uint64_t from, uint64_t to), void *arg)
+{
+    struct scan scan = {.id = id, .key = key, .footer_at = UINT64_MAX, .bad = bad, .arg = arg};
+    uint64_t at;
+    int error = weir__window_open(&scan.window, fd, WEIR__SEGMENT_MAX);
+    if (error)
+        return error;
+    error = scan_begin(&scan, &at);
+    scan.content.file_size = scan.window.file_size;
+    if (!error)
+        error = scan_from(&scan, at);
+    if (!error)
+        error = end_scan(&scan);
+    for (size_t i = 0; hole && i < scan.window.holes_count; i++)
+        hole(arg, scan.window.holes[i].from, scan.window.holes[i].to);
+    weir__window_close(&scan.window);
+    if (error) {
+        weir__segment_forget(&scan.content);
+        return error;
+    }
+    *ret_content = scan.content;
     return 0;
 }
 
@@ -239,27 +293,7 @@ int weir__segment_scan(struct weir__segment_content *ret_content, int fd, uint32
                        const struct weir__record_key *key,
                        void (*bad)(void *arg, const struct weir__entry *entry), void *arg)
 {
-    struct scan scan = {.id = id, .key = key, .bad = bad, .arg = arg};
-    uint64_t at;
-    bool is_empty = true;
-    int error = window_open(&scan.window, fd);
-    if (!error)
-        error = scan_begin(&scan, &at);
-    scan.content.file_size = scan.window.file_size;
-    if (!error)
-        error = scan_from(&scan, at);
-    if (!error && scan.content.end == 0)
-        error = stretch_is_zero(&scan, 0, scan.window.file_size, &is_empty);
-    if (!error && !is_empty)
-        error = -WEIR_E_CORRUPT;
-    scan.content.torn_bytes = scan.doubtful_bytes;
-    window_close(&scan.window);
-    if (error) {
-        weir__segment_forget(&scan.content);
-        return error;
-    }
-    *ret_content = scan.content;
-    return 0;
+    return weir__segment_scan_around(ret_content, fd, id, key, bad, NULL, arg);
 }
 
 void weir__segment_forget(struct weir__segment_content *content)
@@ -358,8 +392,12 @@ int weir__segment_load(struct weir__segment_content *ret_content, int fd, uint32
     if (weir__sys_fstat(fd, &st) < 0)
         return weir_error_from_errno(errno);
     int error = load_footer(ret_content, fd, (uint64_t)st.st_size, id, key);
-    if (error == -WEIR_E_CORRUPT)
-        error = weir__segment_scan(ret_content, fd, id, key, NULL, NULL);
+    if (error != -WEIR_E_CORRUPT && error != -WEIR_E_IO)
+        return error;
+    bool has_failed = error == -WEIR_E_IO;
+    error = weir__segment_scan(ret_content, fd, id, key, NULL, NULL);
+    if (!error && has_failed)
+        ret_content->is_frail = true;
     return error;
 }
 

@@ -5,6 +5,10 @@
  * what is not is skipped to the next head that is one. So neither a record that was cut off by a
  * crash nor one that a disk has damaged hides what stands behind it.
  *
+ * What the disk does not give is stepped around, page by page (window.h): a footer that cannot be
+ * read is as good as none, and of a segment without one everything counts that can be read. A chunk
+ * whose head is right counts even if its bytes are not to be had: who asks for it is told so.
+ *
  * Limits: WEIR__SEGMENT_COUNT records, and WEIR__SEGMENT_MAX bytes; what lies beyond is not looked
  * at and counts as bad. Memory: 80 bytes for each record and, for a scan, somewhat more than a
  * chunk.
@@ -30,10 +34,15 @@ struct weir__segment_content {
     uint64_t bad_bytes;
     uint64_t torn_bytes; /* the same behind the last record: what a crash leaves */
     uint64_t sequence_max;
+    uint64_t sequence_begin;   /* of its first record, which none before it has; 0: not known */
+    uint64_t unreadable_bytes; /* that the disk did not give */
+    uint64_t hidden_bytes;     /* of these: where records may lie that nobody knows of */
+    bool is_frail;             /* the disk has failed: nothing of it is to be changed */
 };
 
-/* From its footer, or else by a scan. Io and what else reading fails with, NoMemory, Corrupt: its
- * first record is not one of this store, in a file that is not empty and not all zeros. */
+/* From its footer, or else by a scan. Io: nothing of it can be read. NoMemory and what else reading
+ * fails with. Corrupt: its first record is not one of this store, in a file that is not empty and
+ * not all zeros. */
 WEIR_MUST_USE int weir__segment_load(struct weir__segment_content *ret_content, int fd, uint32_t id,
                                      const struct weir__record_key *key);
 /* By a scan, in any case. bad() is told of each chunk whose bytes are not those of its address; may
@@ -42,6 +51,13 @@ WEIR_MUST_USE int weir__segment_scan(struct weir__segment_content *ret_content, 
                                      const struct weir__record_key *key,
                                      void (*bad)(void *arg, const struct weir__entry *entry),
                                      void *arg);
+/* The same, and hole() is told of each stretch that could not be read, in their order, when all was
+ * looked at; also when the answer is Io. */
+WEIR_MUST_USE int weir__segment_scan_around(struct weir__segment_content *ret_content, int fd,
+                                            uint32_t id, const struct weir__record_key *key,
+                                            void (*bad)(void *arg, const struct weir__entry *entry),
+                                            void (*hole)(void *arg, uint64_t from, uint64_t to),
+                                            void *arg);
 void weir__segment_forget(struct weir__segment_content *content);
 
 /* The identity in the first record; Corrupt: there is none. */

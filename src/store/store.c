@@ -257,6 +257,19 @@ static void free_tails(struct weir__store *store)
     store->waiting_count = 0;
 }
 
+/* Of what is not there next time, nobody would know that it was. */
+static void note_newest(struct weir__store *store, struct weir__store_mark *mark)
+{
+    char name[WEIR__SEGMENT_NAME];
+    struct weir__segment_facts facts = {.id = 0};
+    struct stat st;
+    for (; weir__segments_next(&store->segments, facts.id, &facts); mark->segments++)
+        mark->newest_id = facts.id;
+    weir__segment_name(mark->newest_id, name);
+    if (weir__sys_fstatat(store->segments_folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        mark->newest_size = (uint64_t)st.st_size;
+}
+
 /* The next open may use the index as it is. */
 static void mark_clean(struct weir__store *store)
 {
@@ -266,6 +279,7 @@ static void mark_clean(struct weir__store *store)
         .next_sequence = store->writer.next_sequence,
         .next_id = store->writer.next_id,
     };
+    note_newest(store, &mark);
     if (weir__store_index_digest(store, mark.index_digest) == 0)
         (void)!weir__store_mark_write(store, &mark);
 }
@@ -416,6 +430,8 @@ void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_s
     weir_queue_read(&store->writes, &writes);
     weir_budget_read(&store->pending, &pending);
     read_counts(&store->counts, &stats);
+    stats.gaps = store->gaps;
+    stats.is_whole = !store->has_hidden && store->gaps.lost_segments + store->gaps.lost_bytes == 0;
     stats.segments = segments.count;
     stats.descriptors = segments.open;
     stats.bytes = segments.bytes;

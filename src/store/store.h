@@ -21,6 +21,10 @@
  * that cannot be written is opened for reading (ReadOnly for writes). A second process is refused
  * (Busy).
  * - A chunk that is being read stays readable while it is deleted or moved.
+ * - A disk that does not give some of the folder costs what lies there, and no more. As long as it
+ *   is not known what that is, an address that is not found is Io and not NotFound, a deletion is
+ *   written also of what is not found, and a put also of what is: a record that cannot be read now
+ *   may be the later one when it can be again.
  *
  * Limits: a chunk has at most WEIR__CHUNK_MAX bytes; pending_bytes and pending_count writes wait at
  * most, Busy beyond; four threads; memory is that of pending writes, of some 80 bytes for each
@@ -79,6 +83,16 @@ struct weir__store_options {
     uint64_t close_ns;         /* for what waits to be written when the store is closed; 60 s */
 };
 
+/* What a folder misses. What could not be read may come back: until it is opened again, nothing is
+ * said to be absent that may lie there. */
+struct weir__store_gaps {
+    uint64_t missing_segments; /* of which nothing could be read; their files are left alone */
+    uint64_t unreadable_bytes; /* of others */
+    uint64_t hidden_bytes;     /* of these: where records may lie that nobody knows of */
+    uint64_t lost_segments;    /* that were there when it was closed, and are no more */
+    uint64_t lost_bytes;       /* of segments that were longer then */
+};
+
 /* How the folder was found. */
 struct weir__store_report {
     bool is_new;
@@ -92,6 +106,8 @@ struct weir__store_report {
     uint64_t bad_records;       /* damaged ones that were skipped */
     uint64_t bad_segments;      /* files that are none, put aside */
     bool identity_was_repaired; /* from a segment */
+    struct weir__store_gaps gaps;
+    uint32_t missing_first; /* segment of which something is missing, unreadable or lost, or 0 */
 };
 
 /* Invalid: an option out of bounds, or a folder that holds something else. Busy: somebody has it.
@@ -192,6 +208,10 @@ WEIR_MUST_USE int weir__store_read_chunk(struct weir__store *store,
 /* Whether it is there, and of what length and time; by the index alone. */
 WEIR_MUST_USE int weir__store_find(struct weir__store *store, const struct weir__address *address,
                                    uint32_t *ret_length, uint32_t *ret_time_s);
+/* The same, for who promises that it lasts: NotFound as well where a deletion may be hidden by what
+ * cannot be read. A put settles it. */
+WEIR_MUST_USE int weir__store_vouch(struct weir__store *store, const struct weir__address *address,
+                                    uint32_t *ret_length, uint32_t *ret_time_s);
 /* Accepts one that is all zero or was released. */
 void weir__chunk_release(struct weir__store *store, struct weir__chunk *chunk);
 
@@ -243,6 +263,8 @@ struct weir__store_stats {
     int64_t scrub_ended_s; /* by the wall clock; 0: never */
     bool is_read_only, is_full, is_failing, index_is_broken;
     bool keeps_deletions; /* a segment is missing or not whole, so no deletion is let go of */
+    bool is_whole;        /* nothing is missing */
+    struct weir__store_gaps gaps;
 };
 /* Waits for no disk. */
 void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_stats);

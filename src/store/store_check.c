@@ -7,6 +7,9 @@
  * Each address that the index knows is found by exactly one record, or is one of those that are
  * damaged. If there are fewer, all of the index is walked and each entry followed, to tell which
  * lead nowhere.
+ *
+ * What the disk does not give is told as stretches, and each record that lies in one by its address
+ * as well, if that is known.
  */
 #include "store_check.h"
 
@@ -19,6 +22,7 @@
 #include "alloc.h"
 #include "store_part.h"
 #include "sys.h"
+#include "window.h"
 
 #include "banned.h"
 
@@ -33,7 +37,9 @@ struct check {
     uint64_t matched;     /* addresses that were found where they should be, damaged or not */
     /* Of the segment that is looked at: */
     uint32_t id;
-    uint64_t bad_told;
+    uint64_t bad_told, unreadable_told;
+    struct weir__hole holes[WEIR__WINDOW_FAILURES + 1];
+    size_t holes_count;
 };
 
 static void tell(struct check *check, const struct weir__check_damage *damage)
@@ -87,6 +93,29 @@ static void tell_record(struct check *check, const struct weir__entry *record, c
                                              .what = what});
 }
 
+static bool is_unreadable(const struct check *check, const struct weir__entry *record)
+{
+    uint64_t from = record->place.offset, to = from + record->size;
+    for (size_t i = 0; i < check->holes_count; i++)
+        if (check->holes[i].from < to && check->holes[i].to > from)
+            return true;
+    return false;
+}
+
+static void tell_unreadable(struct check *check, const struct weir__entry *record)
+{
+    int stands = standing(check, record);
+    check->matched += stands == 1;
+    check->unreadable_told++;
+    tell(check, &(struct weir__check_damage){.address = &record->address,
+                                             .segment = record->place.segment,
+                                             .offset = record->place.offset,
+                                             .size = record->size,
+                                             .counts = stands != 0,
+                                             .is_unreadable = true,
+                                             .what = "the disk does not give all of it"});
+}
+
 static void tell_index(struct check *check, const struct weir__entry *record, const char *what)
 {
     check->report.index_wrong++;
@@ -98,10 +127,14 @@ static void tell_index(struct check *check, const struct weir__entry *record, co
                                              .what = what});
 }
 
-/* A record that is whole. */
+/* A record that is whole, as far as it can be read. */
 static void take_record(struct check *check, const struct weir__entry *record)
 {
     struct weir__check_report *report = &check->report;
+    if (is_unreadable(check, record)) {
+        tell_unreadable(check, record);
+        return;
+    }
     report->records++;
     switch (standing(check, record)) {
     case 1:
@@ -147,6 +180,8 @@ static void compare_footer(struct check *check, const struct weir__segment_conte
             tell_record(check, &scan->records[at++], "its segment does not list it");
         if (at < scan->count && is_same(&scan->records[at], listed))
             take_record(check, &scan->records[at++]);
+        else if (is_unreadable(check, listed))
+            tell_unreadable(check, listed);
         else
             tell_record(check, listed, "its record is damaged");
     }
@@ -160,9 +195,10 @@ static void take_unsealed(struct check *check, const struct weir__segment_conten
 {
     for (size_t i = 0; i < scan->count; i++)
         take_record(check, &scan->records[i]);
-    if (scan->bad_records > check->bad_told)
+    /* Stretches without a head that cannot be read are told as what they are. */
+    if (scan->bad_records > check->bad_told + check->unreadable_told && scan->hidden_bytes == 0)
         tell_segment(check, "bytes in it are no records", 0, scan->bad_bytes, false);
-    if (scan->file_size <= scan->end)
+    if (scan->file_size <= scan->end || scan->is_frail)
         return;
     /* What a crash leaves is the end of the newest. Anywhere else a list of records was there, or
      * something has happened to the file later. */
@@ -171,6 +207,13 @@ static void take_unsealed(struct check *check, const struct weir__segment_conten
                      scan->file_size - scan->end, false);
     else
         check->report.torn_bytes += scan->torn_bytes;
+}
+
+static void note_hole(void *arg, uint64_t from, uint64_t to)
+{
+    struct check *check = arg;
+    check->holes[check->holes_count++] = (struct weir__hole){from, to};
+    tell_segment(check, "the disk does not give these bytes", from, to - from, true);
 }
 
 static void take_contents(struct check *check, int fd, bool is_newest)
@@ -185,12 +228,12 @@ static void take_contents(struct check *check, int fd, bool is_newest)
                      0, 0, error != -WEIR_E_CORRUPT);
         return;
     }
-    check->bad_told = 0;
+    check->bad_told = check->unreadable_told = check->holes_count = 0;
     check->report.sealed += footer.is_sealed;
     check->report.segments += footer.end > 0;
     check->report.file_bytes += footer.file_size;
-    error =
-        weir__segment_scan(&scan, fd, check->id, key, footer.is_sealed ? NULL : note_bad, check);
+    error = weir__segment_scan_around(&scan, fd, check->id, key, footer.is_sealed ? NULL : note_bad,
+                                      note_hole, check);
     if (error) {
         tell_segment(check, "it cannot be read", 0, 0, true);
     } else {

@@ -86,6 +86,11 @@ struct weir__store {
     bool keeps_deletions; /* segments are missing, or not read whole: see compact.c */
     struct weir__identity identity;
 
+    /* Set while it is opened. */
+    struct weir__store_gaps gaps;
+    bool has_hidden;       /* records may be there that nobody knows of */
+    uint64_t certain_from; /* of those, none has this sequence or a later one */
+
     struct weir__segments segments;
     struct weir__index *index;
     struct weir__hot hot;
@@ -135,9 +140,12 @@ struct weir__store_mark {
     bool keeps_deletions;
     uint64_t next_sequence;
     uint32_t next_id;
+    uint32_t segments;    /* how many there were */
+    uint32_t newest_id;   /* of these; 0: none, or a mark of a version that did not say so */
+    uint64_t newest_size; /* bytes of its file */
     unsigned char index_digest[WEIR__HASH_SIZE];
 };
-#define WEIR__STORE_MARK_SIZE 64u
+#define WEIR__STORE_MARK_SIZE 80u
 /* False: it is not that of a clean end. */
 bool weir__store_mark_decode(struct weir__store_mark *ret_mark, const unsigned char *bytes,
                              size_t length);
@@ -190,6 +198,12 @@ void weir__store_facts_changed(void *arg, const struct weir__segment_facts *fact
 void weir__store_note_index(struct weir__store *store);
 
 /* --- find.c --- */
+/* Whether what counts for an address is known for certain; NULL: nothing is found. */
+static inline bool weir__store_is_certain(const struct weir__store *store,
+                                          const struct weir__entry *known)
+{
+    return !store->has_hidden || (known && known->sequence >= store->certain_from);
+}
 /* What counts for the address: also a deletion. ret_is_tail may be NULL: whether a tail says so,
  * and not the index. NotFound, Io, Busy. */
 WEIR_MUST_USE int weir__store_lookup(struct weir__store *store, const struct weir__address *address,

@@ -31,7 +31,7 @@ expect 'check of a good store' 0 $'segments  *chunks  *1125,*damaged  *0\n*index
 run "$WEIR" store check --json "$store"
 check 'check in JSON' test "$status" -eq 0
 is 'JSON has all keys' "$(got 'keys_unsorted | join(" ")')" \
-    'folder damage segments sealed file_bytes records chunks chunk_bytes deletions dead_bytes torn_bytes damaged damaged_dead index_wrong unreadable put_aside was_clean index_rebuilt'
+    'folder damage segments sealed file_bytes records chunks chunk_bytes deletions dead_bytes torn_bytes damaged damaged_dead index_wrong unreadable put_aside was_clean missing_segments unreadable_bytes lost_segments lost_bytes index_rebuilt'
 is 'its numbers' "$(got '[.chunks, .deletions, .records, .damaged, .was_clean] | map(tostring) | join(" ")')" \
     '1125 375 1875 0 true'
 is 'no damage is an empty list' "$(got '.damage | length')" 0
@@ -41,7 +41,7 @@ run "$WEIR" store stats --json "$store"
 is 'stats in JSON' "$(got '[.chunks, .chunk_bytes, .was_clean, .index_rebuilt] | map(tostring) | join(" ")')" \
     "1125 $bytes true null"
 is 'stats have all keys' "$(got 'keys_unsorted | join(" ")')" \
-    'folder segments file_bytes dead_bytes chunks chunk_bytes length_min length_max time_min time_max deletions tail_records index_bytes quarantined scrub_ended was_clean index_rebuilt'
+    'folder segments file_bytes dead_bytes chunks chunk_bytes length_min length_max time_min time_max deletions tail_records index_bytes quarantined scrub_ended was_clean missing_segments unreadable_bytes lost_segments lost_bytes index_rebuilt'
 run "$WEIR" store stats "$store"
 expect 'stats for people' 0 'segments *closed cleanly   yes*' ''
 is 'nothing was changed' "$(state_of "$store")" "$before"

@@ -15,15 +15,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The last 8 bytes of 64 are a sum over the others. */
-static void mend(unsigned char bytes[64])
+/* The last 8 bytes are a sum over the others. */
+static void mend(unsigned char *bytes, size_t length)
 {
     unsigned char digest[WEIR__HASH_SIZE];
     struct weir__hash hash;
     weir__hash_init(&hash);
-    weir__hash_update(&hash, bytes, 56);
+    weir__hash_update(&hash, bytes, length - 8);
     weir__hash_final(&hash, digest);
-    memcpy(bytes + 56, digest, 8);
+    memcpy(bytes + length - 8, digest, 8);
 }
 
 static void try_entry(const unsigned char bytes[WEIR__ENTRY_SIZE])
@@ -56,21 +56,24 @@ static void try_mark(const unsigned char *bytes, size_t length)
     unsigned char again[WEIR__STORE_MARK_SIZE];
     if (!weir__store_mark_decode(&mark, bytes, length))
         return;
-    HOLDS(length == WEIR__STORE_MARK_SIZE && mark.is_clean);
+    HOLDS((length == WEIR__STORE_MARK_SIZE || length == 64) && mark.is_clean);
+    HOLDS(length != 64 || (mark.segments == 0 && mark.newest_id == 0 && mark.newest_size == 0));
     weir__store_mark_encode(&mark, again);
     HOLDS(weir__store_mark_decode(&second, again, sizeof(again)));
     HOLDS(second.next_id == mark.next_id && second.next_sequence == mark.next_sequence);
+    HOLDS(second.segments == mark.segments && second.newest_id == mark.newest_id &&
+          second.newest_size == mark.newest_size);
     HOLDS(memcmp(second.index_digest, mark.index_digest, sizeof(mark.index_digest)) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    unsigned char bytes[80] = {0};
+    unsigned char bytes[96] = {0};
     if (size < 1 || size > sizeof(bytes))
         return 0;
     memcpy(bytes, data + 1, size - 1);
     if (data[0] & 4)
-        mend(bytes);
+        mend(bytes, data[0] & 8 ? WEIR__STORE_MARK_SIZE : 64);
     switch (data[0] & 3) {
     case 0:
         try_entry(bytes);

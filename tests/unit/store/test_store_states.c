@@ -689,10 +689,15 @@ static void look_at_all(struct weir__store *store, const struct disk *disk, cons
 static void check_folder(const char *folder, const struct disk *disk)
 {
     struct weir__store *store = NULL;
-    int error = help_try_open(&store, folder, NULL);
+    struct weir__store_report report;
+    int error = help_try_open(&store, folder, &report);
     if (error)
         tap_fail(__FILE__, __LINE__, "%s, event %zu: %s: %s", where, where_at,
                  weir_error_name(error), weir__store_why());
+    /* Of what a mark speaks, all is on the disk. */
+    if (report.gaps.lost_segments + report.gaps.lost_bytes > 0)
+        tap_fail(__FILE__, __LINE__, "%s, event %zu: something is said to be lost", where,
+                 where_at);
     look_at_all(store, disk, "first look");
     CHECK_EQ(help_put(store, FRESH), 0);
     CHECK_EQ(help_look(store, FRESH), 0);

@@ -1,0 +1,189 @@
+/* test_store_lost.c - what went away between a clean end and the next opening is noticed. */
+#include "store_help.h"
+#include "store_part.h"
+
+#define CHUNKS 12
+
+static char folder[HELP_PATH];
+
+/* Two segments with a footer, and one without if that is wanted. */
+static void make(bool is_sealed)
+{
+    help_make_folder(folder);
+    struct weir__store *store = help_open(folder, NULL);
+    for (unsigned n = 0; n < CHUNKS; n++) {
+        CHECK_EQ(help_put(store, n), 0);
+        if (n % 4 == 3 && (n < 11 || is_sealed))
+            help_seal(store);
+    }
+    weir__store_close(store);
+}
+
+static void path_of(char path[HELP_PATH + 40], const char *name)
+{
+    snprintf(path, HELP_PATH + 40, "%s/%s", folder, name);
+}
+
+static void remove_file(const char *name)
+{
+    char path[HELP_PATH + 40];
+    path_of(path, name);
+    CHECK_EQ(unlink(path), 0);
+}
+
+static off_t cut(const char *name, off_t less)
+{
+    char path[HELP_PATH + 40];
+    struct stat st;
+    path_of(path, name);
+    CHECK_EQ(stat(path, &st), 0);
+    CHECK_EQ(truncate(path, st.st_size - less), 0);
+    return st.st_size;
+}
+
+/* What is told when it is opened, by who writes and by who only reads; and that it is told once. */
+static void check(uint64_t segments, uint64_t bytes, uint32_t first)
+{
+    struct weir__store_options options = {
+        .folder = folder, .segment_bytes = 4u << 20, .is_read_only = true, .is_offline = true};
+    struct weir__store_report report;
+    struct weir__store_stats stats;
+    struct weir__store *store;
+    for (int round = 0; round < 2; round++) {
+        if (round == 0)
+            CHECK_EQ(weir__store_open(&store, &options, &report), 0);
+        else
+            store = help_open(folder, &report);
+        CHECK(report.was_clean);
+        CHECK_EQ(report.gaps.lost_segments, segments);
+        CHECK_EQ(report.gaps.lost_bytes, bytes);
+        CHECK_EQ(report.missing_first, first);
+        CHECK_EQ(report.gaps.missing_segments + report.gaps.unreadable_bytes, 0);
+        weir__store_read(store, &stats);
+        CHECK_EQ(stats.is_whole, segments + bytes == 0);
+        CHECK(segments + bytes == 0 || stats.damaged > 0);
+        /* What is gone is gone: there is no doubt about what is not found. */
+        CHECK_EQ(help_look(store, 100), -WEIR_E_NOT_FOUND);
+        CHECK_EQ(help_look(store, 4), segments == 1 && first == 2 ? -WEIR_E_NOT_FOUND : 0);
+        if (round == 1)
+            CHECK_EQ(help_put(store, 50), 0);
+        weir__store_close(store);
+    }
+    store = help_open(folder, &report);
+    CHECK(report.was_clean && report.gaps.lost_segments + report.gaps.lost_bytes == 0);
+    CHECK_EQ(help_look(store, 50), 0);
+    weir__store_close(store);
+    help_remove(folder);
+}
+
+TEST(nothing_is_lost)
+{
+    make(false);
+    check(0, 0, 0);
+    make(true);
+    check(0, 0, 0);
+}
+
+TEST(the_newest_segment)
+{
+    make(false);
+    remove_file("segments/00000003.seg");
+    check(1, 0, 3);
+    make(true);
+    remove_file("segments/00000003.seg");
+    check(1, 0, 3);
+}
+
+TEST(the_end_of_the_newest)
+{
+    make(false);
+    cut("segments/00000003.seg", 16);
+    check(0, 16, 3);
+    /* A whole record, so that nothing looks torn. */
+    make(false);
+    struct help_chunk last;
+    help_chunk(&last, CHUNKS - 1);
+    off_t span = (off_t)weir__record_span(WEIR__RECORD_HEAD + last.length);
+    cut("segments/00000003.seg", span);
+    check(0, (uint64_t)span, 3);
+    make(true);
+    cut("segments/00000003.seg", 1);
+    check(0, 1, 3);
+}
+
+TEST(an_older_segment)
+{
+    make(false);
+    remove_file("segments/00000002.seg");
+    check(1, 0, 2);
+    /* Its footer, and some of its last record. */
+    make(false);
+    cut("segments/00000001.seg", 2 * WEIR__RECORD_HEAD + 4 * WEIR__ENTRY_SIZE + 16);
+    check(0, 16, 1);
+}
+
+/* The index tells of each segment; without it, how many there were is known. */
+TEST(several)
+{
+    struct weir__store_report report;
+    make(false);
+    remove_file("segments/00000001.seg");
+    remove_file("segments/00000003.seg");
+    struct weir__store *store = help_open(folder, &report);
+    CHECK_EQ(report.gaps.lost_segments, 2);
+    weir__store_close(store);
+    help_remove(folder);
+    make(false);
+    remove_file("segments/00000001.seg");
+    remove_file("segments/00000002.seg");
+    remove_file("index/data.mdb");
+    store = help_open(folder, &report);
+    CHECK(report.was_clean && report.index_was_rebuilt);
+    CHECK_EQ(report.gaps.lost_segments, 2);
+    CHECK_EQ(help_look(store, CHUNKS - 1), 0);
+    weir__store_close(store);
+    help_remove(folder);
+}
+
+/* After a sudden end nobody knows how much there was. */
+TEST(without_a_mark)
+{
+    struct weir__store_report report;
+    make(false);
+    remove_file("mark");
+    cut("segments/00000003.seg", 16);
+    struct weir__store *store = help_open(folder, &report);
+    CHECK(!report.was_clean && report.torn_bytes > 0);
+    CHECK_EQ(report.gaps.lost_segments + report.gaps.lost_bytes, 0);
+    weir__store_close(store);
+    help_remove(folder);
+}
+
+/* A mark of the first version says nothing of segments, and is one of a clean end all the same. */
+TEST(a_mark_of_the_first_version)
+{
+    char path[HELP_PATH + 40];
+    unsigned char digest[WEIR__HASH_SIZE];
+    struct weir__store_report report;
+    struct weir__hash hash;
+    size_t length;
+    make(false);
+    path_of(path, "mark");
+    unsigned char *bytes = help_read(path, &length);
+    CHECK(bytes && length == WEIR__STORE_MARK_SIZE);
+    bytes[7] = '1';
+    weir__hash_init(&hash);
+    weir__hash_update(&hash, bytes, 56);
+    weir__hash_final(&hash, digest);
+    memcpy(bytes + 56, digest, 8);
+    help_write(path, bytes, 64);
+    cut("segments/00000003.seg", 16);
+    struct weir__store *store = help_open(folder, &report);
+    CHECK(report.was_clean && !report.index_was_rebuilt);
+    CHECK_EQ(report.gaps.lost_segments + report.gaps.lost_bytes, 0);
+    weir__store_close(store);
+    free(bytes);
+    help_remove(folder);
+}
+
+TAP_MAIN()
