@@ -14,6 +14,10 @@ class Tap:
         if not is_good and self.failed <= SHOWN_MAX:
             print("\n".join("# " + line for line in why.splitlines()))
 
+    def skip(self, name, why):
+        self.number += 1
+        print("ok", self.number, "-", name.replace("#", " "), "# SKIP", why)
+
     def end(self):
         """The plan; and the status to exit with."""
         print(f"1..{self.number}")

@@ -33,7 +33,7 @@ if shutil.which("promtool"):
                           stderr=subprocess.STDOUT, check=False)
     same("promtool has nothing to say", (done.returncode, done.stdout.decode()), (0, ""))
 else:
-    tap.tell(True, "promtool # SKIP it is not there")
+    tap.skip("promtool", "it is not there")
 for name, kind in {
         'queue_depth{queue="work"}': "gauge", 'queue_depth{queue="repair"}': "gauge",
         'queue_dropped_total{queue="work"}': "counter", 'queue_dropped_total{queue="events"}': "counter",
@@ -92,7 +92,7 @@ if shutil.which("prometheus"):
     prometheus.terminate()
     prometheus.wait(HANG_S)
 else:
-    tap.tell(True, "Prometheus # SKIP it is not there")
+    tap.skip("Prometheus", "it is not there")
 
 # --- the rest of health ---
 
