@@ -304,6 +304,14 @@ static void make_url(const struct weir__storage_client *client, const char *path
 
 /* --- calls --- */
 
+/* Of an answer that is no error and not what was asked for: a redirect, the page of a gateway. */
+static int refuse_status(const struct answer *answer, char problem[WEIR__STORAGE_PROBLEM_MAX])
+{
+    snprintf(problem, WEIR__STORAGE_PROBLEM_MAX, "the server answers with status %u",
+             answer->status);
+    return -WEIR_E_UNSUPPORTED;
+}
+
 int weir__storage_client_put(struct weir__storage_client *client,
                              const struct weir__address *address, const void *bytes, size_t length,
                              struct weir_cancel *cancel, char problem[WEIR__STORAGE_PROBLEM_MAX])
@@ -314,6 +322,8 @@ int weir__storage_client_put(struct weir__storage_client *client,
         .method = WEIR__HTTP_PUT, .url = url, .body = bytes, .body_length = length};
     make_url(client, "/o/", address, url);
     int result = ask(client, &request, &answer, cancel, problem);
+    if (result == 0 && answer.status != 200 && answer.status != 201)
+        result = refuse_status(&answer, problem);
     return result < 0 ? result : answer.status == 201;
 }
 
@@ -329,11 +339,8 @@ int weir__storage_client_get(struct weir__storage_client *client,
     int result = ask(client, &request, &answer, cancel, problem);
     if (result < 0)
         return result;
-    if (answer.status != 200) {
-        snprintf(problem, WEIR__STORAGE_PROBLEM_MAX, "the server answers with status %u",
-                 answer.status);
-        return -WEIR_E_UNSUPPORTED;
-    }
+    if (answer.status != 200)
+        return refuse_status(&answer, problem);
     *ret_length = answer.length;
     return 0;
 }
