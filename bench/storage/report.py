@@ -8,6 +8,8 @@ GET_TIMES = {"1 KiB": 1.4, "64 KiB": 1.4, "1 MiB": 1.5}     # CPU of nginx / our
 PUT_TIMES = 15          # ours / a plain loop, at least
 APPEND_TIMES = 1.5      # appending / ours, at most
 OPEN_S_MAX = 5          # of ten million chunks
+GOODPUT = 0.9           # with four times as many connections / of the peak, at least
+HEALTH_MS_MAX = 50
 MEMORY_TIMES = 1.5      # of its own, of ten times as many chunks / of so many, at most
 
 
@@ -70,6 +72,36 @@ def print_open(stores, rounds):
                  "filled, chunks a second"], lines, [True, False] + [True] * 5)
 
 
+def print_overload(paces, room, found, rounds, seconds):
+    """found: {way: {figure: samples}}"""
+    print(f"\n### overload: {4 * room} connections where {room} saturate it\n\nGET of 1 KiB of "
+          "objects of 1 MiB, all of which is hashed for each (storage.verify = always), and one PUT of "
+          "64 KiB in ten. With "
+          + ", ".join(f"{count}: {pace:.0f}" for count, pace in paces.items())
+          + f" requests a second; server.max_inflight = {room} from there on. {seconds} s each: as many "
+          "connections as there is room for, then four times as many, then as many again; the ratio is "
+          f"to the mean of both. {rounds_text(rounds)}. Every answer was 2xx, or 429 with Retry-After; "
+          "none was missing, none cut.\n")
+    titles = {"peak_per_s": ("good ones a second, without the crowd", 0),
+              "crowd_per_s": ("with it", 0), "ratio": ("ratio", 2),
+              "refused_per_s": ("429 a second", 0),
+              "peak_us": ("CPU of the service for a good one without it, us", 0),
+              "crowd_us": ("with it, refusals included, us", 0),
+              "peak_p99_ms": ("p99 of the good ones without it, ms", 1),
+              "p99_ms": ("p99 with it, ms", 1), "max_ms": ("longest with it, ms", 1),
+              "memory_mb": ("memory of its own before it, MB", 1),
+              "grown_mb": ("more after it, MB", 1),
+              "health_p99_ms": ("p99 of health during it, ms", 1),
+              "health_max_ms": ("longest of health, ms", 1),
+              "before_ms": ("p99 of one client before it, ms", 1),
+              "after_ms": ("p99 in the second after it, ms", 1)}
+    print_table(["who was refused asks again"] + list(found),
+                [[title] + [format_spread(spread(samples[name]), decimals)
+                            for samples in found.values()]
+                 for name, (title, decimals) in titles.items()],
+                [False] + [True] * len(found))
+
+
 # ---- targets ----
 
 def target(text, value, bound, limit):
@@ -113,6 +145,14 @@ def open_targets(stores):
                      ratios(most, least, "anon_kib"), "at most", MEMORY_TIMES)
 
 
+def overload_targets(found):
+    for way, samples in found.items():
+        yield target(f"overload, again {way}: goodput / peak", spread(samples["ratio"]), "at least",
+                     GOODPUT)
+        yield target(f"overload, again {way}: health, longest, ms", spread(samples["health_max_ms"]),
+                     "at most", HEALTH_MS_MAX)
+
+
 def print_targets(targets):
     if targets:
         print("\n### Targets\n")
@@ -121,8 +161,8 @@ def print_targets(targets):
                       t["verdict"]] for t in targets], [False, True, True, False])
 
 
-def print_json(facts, rounds, tables, targets, notes):
+def print_json(facts, rounds, tables, targets, notes, figures):
     found = [{"name": name, "rows": [{"contender": row.name, "kind": row.kind, **row.samples}
                                      for row in rows]} for name, rows in tables.items()]
-    print(json.dumps({**facts, "rounds": rounds, "notes": notes, "scenarios": found,
+    print(json.dumps({**facts, "rounds": rounds, "notes": notes, "scenarios": found, **figures,
                       "targets": targets}, indent=1))

@@ -75,11 +75,12 @@ class Server:
                 self.process.wait()
 
 
-def start_weir(weir, folder, name, *settings):
-    """With what it is delivered with, but for the settings."""
+def start_weir(weir, folder, name, *settings, config=None):
+    """With what it is delivered with, but for the settings, and a file that can be changed."""
     data = os.path.join(folder, f"{name}.data")
     port = free_port()
     options = [word for setting in settings for word in ("--set", setting)]
+    options += ["--config", config] if config else []
     return Server([weir, "storage", "--data", data, "--listen", f"127.0.0.1:{port}", *options],
                   os.path.join(folder, f"{name}.log"), port)
 
