@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 
 #include <linux/fs.h>
+#include <linux/sockios.h>
 
 #include "banned.h"
 
@@ -61,6 +62,12 @@ size_t weir__sys_fault_readable(int fd, size_t count, off_t at)
     return 0;
 }
 #endif
+
+int weir__sys_unsent(int fd)
+{
+    int left = 0;
+    return WEIR__SYS(int, ioctl(fd, SIOCOUTQ, &left)) < 0 ? -1 : left;
+}
 
 int weir__sys_clone(int in, int out)
 {

@@ -215,6 +215,9 @@ static inline int weir__sys_fallocate(int fd, int mode, off_t at, off_t length)
     return WEIR__SYS(int, fallocate(fd, mode, at, length));
 }
 
+/* Bytes that were given to a socket and that the other side has not taken, or -1. */
+int weir__sys_unsent(int fd);
+
 /* Shares the blocks of the whole file with out (FICLONE). In sys.c, since the header with the
  * number of that request clashes with <sys/mount.h>. */
 int weir__sys_clone(int in, int out);

@@ -201,7 +201,7 @@ bool weir__conn_is_fast(const struct weir__conn *conn)
 static void measure(struct weir__conn *conn)
 {
     conn->since_ns = conn->loop->now_ns;
-    conn->moved_bytes = 0;
+    conn->moved_bytes = conn->look_ns = 0;
 }
 
 /* --- requests --- */
@@ -600,9 +600,9 @@ void weir__conn_timeout(struct weir__conn *conn)
         weir__conn_run(conn);
         return;
     case WEIR__CONN_SEND:
-        if (conn->exchange->is_held)
+        if (conn->exchange->is_held || weir__pace_is_kept(conn))
             return;
-        loop->stats.timeouts[WEIR__OP_WRITE]++;
+        weir__pace_give_up(conn);
         weir__conn_cut(conn);
         return;
     case WEIR__CONN_LINGER:

@@ -182,18 +182,14 @@ static enum weir__step warm(struct weir__exchange *x, const struct weir__piece *
 
 static enum weir__step too_late(struct weir__conn *conn)
 {
-    conn->loop->stats.timeouts[WEIR__OP_WRITE]++;
+    weir__pace_give_up(conn);
     return WEIR__STEP_CUT;
 }
 
 static enum weir__step wait_writable(struct weir__conn *conn)
 {
-    struct weir__server_loop *loop = conn->loop;
-    uint64_t until_ns = weir_time_add(loop->now_ns, loop->limits.write_ns);
     conn->can_write = false;
-    if (until_ns > conn->exchange->end_ns)
-        until_ns = conn->exchange->end_ns;
-    weir__timer_set(&loop->wheel, &conn->timer, until_ns);
+    weir__pace_wait(conn);
     return weir__conn_is_fast(conn) ? WEIR__STEP_WAIT : too_late(conn);
 }
 

@@ -96,8 +96,11 @@ struct weir__conn {
     struct weir__exchange *exchange; /* NULL when idle */
     void *tls;                       /* of OpenSSL's */
     uint64_t id;
-    uint64_t since_ns;    /* of what the least rate is asked for, or the timer */
-    uint64_t moved_bytes; /* since then */
+    uint64_t since_ns;          /* of what the least rate is asked for, or the timer */
+    uint64_t moved_bytes;       /* since then */
+    uint64_t taken_ns;          /* when the client last took something of an answer that waits */
+    uint64_t look_ns;           /* when that was first looked at; 0: not yet */
+    int64_t taken, first_taken; /* bytes of the answer, at the last look and at the first */
     int fd;
     uint16_t listener;
     uint16_t refusal; /* 0, or the status that is all it gets */
@@ -296,6 +299,15 @@ void weir__conn_cut(struct weir__conn *conn);
 ssize_t weir__conn_read(struct weir__conn *conn, char *bytes, size_t size);
 /* Whether what moved since since_ns is as fast as it must be. */
 bool weir__conn_is_fast(const struct weir__conn *conn);
+
+/* --- pace.c --- */
+
+/* An answer waits for room in the socket: sets the timer. */
+void weir__pace_wait(struct weir__conn *conn);
+/* The timer has come: whether the client takes the answer, fast enough. Sets it again. */
+bool weir__pace_is_kept(struct weir__conn *conn);
+/* It does not, and what lies in the socket is thrown away with it. Counts; the caller cuts. */
+void weir__pace_give_up(struct weir__conn *conn);
 void weir__exchange_free(struct weir__exchange *exchange);
 
 /* --- body.c --- */

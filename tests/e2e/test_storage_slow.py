@@ -71,6 +71,16 @@ def reader(room=4096):
     return end
 
 
+kept = []
+
+
+def left_in_kernel():
+    """Sockets of the service that were closed with something in them that nobody has taken."""
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        rows = [line.split() for line in file.readlines()[1:]]
+    return sum(row[1].endswith(f":{storage.port:04X}") and row[3] == "04" for row in rows)
+
+
 def take_slowly(end, some, pause_s, is_over):
     """Until the server says that it is over. How many bytes came, with what lay in the sockets."""
     count, begin = 0, time.monotonic()
@@ -80,6 +90,7 @@ def take_slowly(end, some, pause_s, is_over):
             raise TimeoutError(f"a slow reader has been served for {HANG_S} s")
         time.sleep(pause_s)
     lasted = time.monotonic() - begin
+    kept.append(left_in_kernel())
     end.settimeout(HANG_S)
     try:
         while got := end.recv(MIB):
@@ -130,6 +141,7 @@ ends = [reader() for _ in range(8)]
 with Others() as others:
     # They read a byte now and then, which is never enough for the server to go on.
     found = at_once(*[lambda end=end: take_slowly(end, 1, 0.05, lambda: timeouts("write") == 8) for end in ends])
+    same("nothing that was meant for them is kept by the kernel", max(kept), 0)
     others_are_served(others, "slow readers")
 true("each of eight who take a byte at a time is ended", all(isinstance(one, tuple) and one[0] < 24 * MIB for one in found), found)
 same("and counted", timeouts("write"), 8)
@@ -140,7 +152,44 @@ end = reader()
 same("one who reads nothing at all, too", until(lambda: timeouts("write") == 9, "its end"), True)
 end.close()
 
+same("the end of the second", storage.stop(), 0)
+
+# --- readers who are slow, but steady ---
+
+# The sockets between us take some megabytes at once, and are heard of when a third of them have gone:
+# at this pace not before write_timeout.
+storage = service("write_timeout=2s")
+
+
+def is_served(turns=50):
+    """128 KiB a second for five seconds. Who is kept from reading for two of them is cut rightly."""
+    before, end = timeouts("write"), reader(65536)
+    for _ in range(turns):
+        if timeouts("write") > before or not end.recv(13107):
+            break
+        time.sleep(0.1)
+    else:
+        turns = 0
+    end.close()
+    return turns == 0
+
+
+true("who takes 128 KiB a second, far above the least rate, is not cut", until(is_served, "one who is served"))
+same("the end of the steady ones", storage.stop(), 0)
+
+storage = service("write_timeout=20s", "server.min_rate=64KiB/s")
+end = reader()
+with Others() as others:
+    # Its deadline would let it stay: bytes go all the time.
+    found = take_slowly(end, 4096, 0.2, lambda: timeouts("write") == 1)
+    others_are_served(others, "readers below the least rate")
+true("who takes 20 KiB a second, below it, is", found[0] < 24 * MIB, found)
+print(f"# ended after {found[1]:.1f} s; the grace is 5 s, the looks are 5 s apart")
+same("the end of those below it", storage.stop(), 0)
+
 # --- heads and bodies that come a byte at a time ---
+
+storage = service("write_timeout=500ms", "read_timeout=500ms", "idle_timeout=1s")
 
 
 def send_slowly(text, pause_s):
