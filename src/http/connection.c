@@ -204,6 +204,37 @@ static void measure(struct weir__conn *conn)
     conn->moved_bytes = conn->look_ns = 0;
 }
 
+static bool must_rest(struct weir__conn *conn)
+{
+    struct weir__server_loop *loop = conn->loop;
+    if (conn->exchange->status != 429 || loop->is_draining)
+        return false;
+    if (loop->now_ns - loop->busy_since_ns >= WEIR__REST_NS) {
+        loop->busy_since_ns = loop->now_ns;
+        loop->busy_count = 0;
+    }
+    return ++loop->busy_count > WEIR__REST_FREE;
+}
+
+static void begin_sending(struct weir__conn *conn)
+{
+    conn->state = WEIR__CONN_SEND;
+    measure(conn);
+}
+
+static void begin_answer(struct weir__conn *conn)
+{
+    struct weir__server_loop *loop = conn->loop;
+    uint64_t until_ns = weir_time_add(loop->now_ns, WEIR__REST_NS);
+    begin_sending(conn);
+    if (!must_rest(conn))
+        return;
+    if (conn->exchange->deadline_ns < until_ns)
+        until_ns = conn->exchange->deadline_ns;
+    conn->state = WEIR__CONN_REST;
+    weir__timer_set(&loop->wheel, &conn->timer, until_ns);
+}
+
 /* --- requests --- */
 
 static void make_corr_id(struct weir__exchange *x)
@@ -243,8 +274,7 @@ static enum weir__step refuse(struct weir__conn *conn, unsigned status, int code
     if (!x->corr_id[0])
         find_corr_id(x);
     weir__reply_refusal(x, status, code, message, status == 429 || status == 503);
-    conn->state = WEIR__CONN_SEND;
-    measure(conn);
+    begin_sending(conn);
     return WEIR__STEP_ON;
 }
 
@@ -260,8 +290,7 @@ static enum weir__step go_on(struct weir__conn *conn)
 {
     struct weir__exchange *x = conn->exchange;
     if (x->is_sent) {
-        conn->state = WEIR__CONN_SEND;
-        measure(conn);
+        begin_answer(conn);
         return WEIR__STEP_ON;
     }
     x->is_held = true;
@@ -498,6 +527,7 @@ static enum weir__step step_of(struct weir__conn *conn)
         return run_body(conn);
     case WEIR__CONN_LINGER:
         return drop_input(conn);
+    case WEIR__CONN_REST:
     case WEIR__CONN_SEND:
     case WEIR__CONN_WORK:
     case WEIR__CONN_DEAD:
@@ -599,6 +629,10 @@ void weir__conn_timeout(struct weir__conn *conn)
         (void)refuse(conn, 408, -WEIR_E_TIMEOUT_READ, "the request did not come in time");
         weir__conn_run(conn);
         return;
+    case WEIR__CONN_REST:
+        begin_sending(conn);
+        weir__conn_run(conn);
+        return;
     case WEIR__CONN_SEND:
         if (conn->exchange->is_held || weir__pace_is_kept(conn))
             return;
@@ -632,9 +666,10 @@ void weir__conn_resume(struct weir__exchange *x)
         if (x->is_held)
             return;
         if (conn->state != WEIR__CONN_DEAD)
-            conn->state = WEIR__CONN_SEND;
+            begin_answer(conn);
+    } else {
+        measure(conn);
     }
-    measure(conn);
     if (conn->state == WEIR__CONN_DEAD)
         free_conn(conn);
     else if (x->is_cut)

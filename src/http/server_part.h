@@ -52,6 +52,11 @@
 #define WEIR__LOOP_TURN    16u                 /* requests of one connection before others come */
 #define WEIR__SEND_TURN    (UINT64_C(2) << 20) /* bytes, likewise */
 #define WEIR__LINGER_BYTES (UINT64_C(4) << 20)
+/* Who is refused for now (429) and asks again at once costs as much as somebody who is served. When
+ * a loop has told so many in WEIR__REST_NS, all others are told after as long: each connection
+ * costs five refusals a second then, whatever its client does. */
+#define WEIR__REST_FREE    16u
+#define WEIR__REST_NS      (WEIR_NS_PER_S / 5)
 #define WEIR__LINGER_NS    (2 * WEIR_NS_PER_S)
 #define WEIR__REFUSING_MAX 1024u /* connections that are told why they are refused, at once */
 #define WEIR__STAMP_SIZE   128u
@@ -72,6 +77,7 @@ enum weir__conn_state {
     WEIR__CONN_HEAD,
     WEIR__CONN_BODY,
     WEIR__CONN_WORK, /* the handler has it */
+    WEIR__CONN_REST, /* it is refused, and will be told in a moment */
     WEIR__CONN_SEND,
     WEIR__CONN_LINGER, /* all was said; what still comes is dropped, so that the answer arrives */
     WEIR__CONN_DEAD,
@@ -210,6 +216,8 @@ struct weir__server_loop {
     struct weir__conn *conns, *ready;
     struct weir__exchange *spare;
     uint32_t spare_count;
+    uint32_t busy_count; /* refusals for now, since busy_since_ns */
+    uint64_t busy_since_ns;
     struct weir__server_stats stats;
     char *scratch;
     struct weir__wheel wheel;

@@ -21,6 +21,8 @@ SECONDS = 60 if LONG else 2 if SANITIZED else 5
 ROOM = 16       # requests at once
 TIMES = 4
 SIZE = 64 << 10
+RESTS = 5       # that who asks again at once has in a second
+FREE = 16       # that a loop tells without one
 LEAST = 0.1     # of the pace without the crowd; 0.9 is to be held, but not on a machine that others use
 
 storage = Storage("--set", f"server.max_inflight={ROOM}", "--set", "storage.verify=always", "--set", "queues.work=64",
@@ -76,6 +78,9 @@ for seed, (what, pause) in enumerate((("who comes back when told", 1000), ("who 
           f"{(storage.memory() - memory) / MIB:+.1f} MiB; health {well['good']} times, longest {well['max_ms']:.1f} ms")
     true(f"{what}: each is served, or told", is_answered(crowded), crowded)
     true(f"{what}: some are refused", crowded["refused"] > 0, crowded)
+    # So that refusing does not keep the service from serving.
+    most = (SECONDS + 2) * RESTS * (TIMES * ROOM + FREE * os.cpu_count())
+    true(f"{what}: not more often than {RESTS} times a second each", crowded["refused"] <= most, (crowded, most))
     counted = sum(value for name, value in storage.metrics().items() if name.startswith("busy_rejections_total")) - before
     same(f"{what}: and counted, each once", counted, crowded["refused"])
     true(f"{what}: the others go on", crowded["per_s"] >= LEAST * peak["per_s"] or SANITIZED, (crowded, peak))

@@ -148,6 +148,31 @@ TEST(bodies_in_memory_have_one_budget)
     serving_end();
 }
 
+/* Two loops tell 16 in a fifth of a second, and others a fifth later; so 150 one after the other
+ * cannot be told in less than four fifths. */
+TEST(who_asks_again_at_once_is_told_later)
+{
+    const struct weir__server_options options = {
+        .limits = {.body_memory = 100000, .body_max = 60000}};
+    serving_start(&options);
+    int a = dial();
+    say(a, "PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n");
+    SERVING_AWAIT(serving_stats().requests == 1);
+    uint64_t begin_ns = weir_now_ns();
+    for (int i = 0; i < 150; i++) {
+        int fd = dial();
+        say(fd, "PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n");
+        check_answer(fd, 429, "\r\nRetry-After: 1\r\n");
+    }
+    CHECK(weir_now_ns() - begin_ns >= 800 * MS);
+    say_bytes(a, serving.large, 60000);
+    struct answer answer = hear_one(a, false);
+    CHECK_EQ(answer.body_length, 60000);
+    answer_free(&answer);
+    close(a);
+    serving_end();
+}
+
 TEST(without_descriptors_clients_are_told)
 {
     struct rlimit old, few;
