@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "address_text.h"
+#include "server.h"
 
 #include "banned.h"
 
@@ -61,7 +62,7 @@ static const struct weir__config_key keys[] = {
      .preset = "256", .min = 1, .max = 1u << 20, .is_live = true,
      .help = "connections at once from one address"},
     {WEIR__CONFIG_COUNT(S, server.acceptors), .name = "server.acceptors", .preset = "0", .min = 1,
-     .max = 256, .nothing = "one for each core",
+     .max = WEIR__SERVER_LOOPS_MAX, .nothing = "one for each core",
      .help = "threads that accept and serve connections"},
     {WEIR__CONFIG_COUNT(S, server.backlog), .name = "server.backlog", .preset = "4096", .min = 4096,
      .max = 65535, .help = "connections that the kernel keeps until they are accepted"},
@@ -125,7 +126,7 @@ static const struct weir__config_key keys[] = {
      .preset = "64", .min = 1, .max = 1u << 20, .is_live = true,
      .help = "requests from one address at once before its rate counts"},
     {WEIR__CONFIG_COUNT(S, ratelimit.table), .name = "ratelimit.table", .preset = "65536",
-     .min = 256, .max = 1u << 24, .help = "addresses that are remembered at once",
+     .min = 256, .max = WEIR_ADMIT_KEYS_MAX, .help = "addresses that are remembered at once",
      .detail = "Beyond it, those that were idle for longest are forgotten."},
 
     {WEIR__CONFIG_SIZE(S, quotas.bytes_per_token), .name = "quotas.bytes_per_token", .preset = "0",

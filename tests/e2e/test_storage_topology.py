@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The tables of docs/concurrency-storage.md are those that a running service prints, and the service
-has no thread, channel, limit or lock that is not in them.
+"""The tables of docs/concurrency-storage.md are those that a running service prints, the service has
+no thread, channel, limit or lock that is not in them, and it starts with every value that is allowed.
 
 WEIR is the program, ROOT the source tree. With --update the page is brought up to date instead.
 """
+import json
 import os
 import pathlib
 import re
@@ -25,10 +26,14 @@ ROOMS = ["src/storage", "src/store", "src/http"]
 NOT_ITS_OWN = {"http-client", "http-connections", "serve", "have-touches", "store-moves", "store-write"}
 
 
-def generated():
+def run(command):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("WEIR_")}
-    return subprocess.run(COMMAND, check=False, capture_output=True, text=True, env=environment,
+    return subprocess.run(command, check=False, capture_output=True, text=True, env=environment,
                           timeout=60)
+
+
+def generated():
+    return run(COMMAND)
 
 
 def sources():
@@ -76,6 +81,23 @@ def check_sources(tap, blocks):
                  f"{len(found)} found; not in the tables: {', '.join(missing)}")
 
 
+def check_ends(tap):
+    """What the schema allows is what the parts take: the first and the last value of every key."""
+    tried, problems = 0, []
+    for key in json.loads(run([os.environ["WEIR"], "config", "keys", "--json"]).stdout):
+        ends = re.search(r"(\S+) to (\S+)$", key["allowed"])
+        # Descriptors are the machine's to allow.
+        if not ends or key["kind"] == "list" or key["key"] == "server.max_conns":
+            continue
+        for value in ends.groups():
+            tried += 1
+            answer = run([os.environ["WEIR"], "storage", "--topology", "--set", f"{key['key']}={value}"])
+            if answer.returncode != 0:
+                problems.append(f"{key['key']} = {value}: {answer.stderr}")
+    tap.tell(tried > 40 and not problems, "a service starts with every value that is allowed",
+             f"{tried} tried\n" + "".join(problems))
+
+
 def main():
     answer = generated()
     blocks = dict(BLOCK.findall(answer.stdout))
@@ -95,6 +117,7 @@ def main():
                  f"run {os.path.basename(__file__)} --update\n{blocks[name]}")
     if blocks:
         check_sources(tap, blocks)
+    check_ends(tap)
     return tap.end()
 
 

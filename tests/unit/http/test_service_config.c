@@ -129,6 +129,9 @@ TEST(limits_that_hold_each_other)
     refused("drain_deadline = '61s'\n", "expected 1s to 1m");
     refused("server.body_max = '2MiB'\n", "expected 1B to 1MiB");
     refused("server.backlog = 128\n", "expected 4096 to 65535");
+    refused("server.acceptors = 65\n", "1 to 64");
+    refused("ratelimit.table = 1048577\n", "expected 256 to 1048576");
+    refused("amnesia.max_bytes = '7MiB'\n", "expected 8MiB to 1TiB");
     refused("server.unix_mode = '1777'\n", "expected an octal mode, as 0660");
     refused("server.unix_mode = '68'\n", "expected an octal mode, as 0660");
 }
