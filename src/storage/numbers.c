@@ -99,23 +99,34 @@ static void sample_lines(struct pass *pass)
             events.lagged_total);
 }
 
+static void sample_crew(struct pass *pass, struct weir_crew *crew, const char *const *kinds)
+{
+    struct weir_crew_report report;
+    weir_crew_read(crew, &report);
+    for (; *kinds; kinds++) {
+        struct weir_crew_kind none = {.spawned = 0}, *kind = &none;
+        for (uint64_t k = 0; k < report.kind_count; k++)
+            if (strcmp(report.kinds[k].name, *kinds) == 0)
+                kind = &report.kinds[k];
+        counter(pass, "tasks_spawned_total", "Threads started.", "kind", *kinds, kind->spawned);
+        counter(pass, "tasks_aborted_total", "Threads still at work at the drain deadline.", "kind",
+                *kinds, kind->aborted);
+        counter(pass, "tasks_canceled_total", "Threads that were canceled.", "kind", *kinds,
+                kind->canceled);
+    }
+}
+
 static void sample_tasks(struct pass *pass)
 {
     static const char *const kinds[] = {"loop",  "get",   "put",    "stream", "health",
-                                        "clock", "quota", "repair", "audit"};
-    struct weir_crew_report report;
-    weir_crew_read(pass->storage->crew, &report);
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        struct weir_crew_kind none = {.spawned = 0}, *kind = &none;
-        for (uint64_t k = 0; k < report.kind_count; k++)
-            if (strcmp(report.kinds[k].name, kinds[i]) == 0)
-                kind = &report.kinds[k];
-        counter(pass, "tasks_spawned_total", "Threads started.", "kind", kinds[i], kind->spawned);
-        counter(pass, "tasks_aborted_total", "Threads still at work at the drain deadline.", "kind",
-                kinds[i], kind->aborted);
-        counter(pass, "tasks_canceled_total", "Threads that were canceled.", "kind", kinds[i],
-                kind->canceled);
-    }
+                                        "clock", "quota", "repair", "audit",  NULL};
+    static const char *const writers[] = {"commit", "index", NULL};
+    static const char *const keepers[] = {"compact", "scrub", NULL};
+    struct weir__store_parts store;
+    weir__store_parts(pass->storage->store, &store);
+    sample_crew(pass, pass->storage->crew, kinds);
+    sample_crew(pass, store.writers, writers);
+    sample_crew(pass, store.keepers, keepers);
 }
 
 static void sample_server(struct pass *pass)
@@ -316,6 +327,48 @@ static int add_objects(struct weir__storage *storage)
     return error;
 }
 
+static int add_store(struct weir__storage *storage)
+{
+    struct weir_metrics *metrics = storage->metrics;
+    struct weir__store_parts parts;
+    weir__store_parts(storage->store, &parts);
+    int error = weir_metrics_add_queue(metrics, parts.writes);
+    if (!error)
+        error = weir_metrics_add_queue(metrics, parts.tails);
+    if (!error)
+        error = weir_metrics_add_budget(metrics, parts.pending);
+    if (!error)
+        error = weir_metrics_add_budget(metrics, parts.unindexed);
+    if (!error)
+        error = weir_metrics_add_budget(metrics, parts.compacting);
+    if (!error)
+        error = weir_metrics_add_rate(metrics, parts.compact_rate);
+    if (!error)
+        error = weir_metrics_add_rate(metrics, parts.scrub_rate);
+    if (!error)
+        error = weir_metrics_add_crew(metrics, parts.writers);
+    if (!error)
+        error = weir_metrics_add_crew(metrics, parts.keepers);
+    return error;
+}
+
+static int add_server(struct weir__storage *storage)
+{
+    struct weir_metrics *metrics = storage->metrics;
+    struct weir__server_parts parts;
+    weir__server_parts(storage->server, &parts);
+    int error = weir_metrics_add_admit(metrics, parts.addresses);
+    if (!error)
+        error = weir_metrics_add_budget(metrics, parts.bodies);
+    if (!error)
+        error = weir_metrics_add_watch(metrics, parts.limits);
+    if (!error)
+        error = weir_metrics_add_watch(metrics, parts.phase);
+    if (!error)
+        error = weir_metrics_add_watch(metrics, parts.progress);
+    return error;
+}
+
 int weir__numbers_new(struct weir__storage *storage)
 {
     storage->numbers = weir__base_alloc(1, sizeof(*storage->numbers));
@@ -325,6 +378,10 @@ int weir__numbers_new(struct weir__storage *storage)
         error = add_own(storage);
     if (!error)
         error = add_objects(storage);
+    if (!error)
+        error = add_store(storage);
+    if (!error)
+        error = add_server(storage);
     if (error)
         return error;
     sample_all(storage, true);

@@ -13,7 +13,7 @@ import urllib.request
 
 sys.dont_write_bytecode = True
 from storage_lib import (HANG_S, Storage, address, bearer, finish, has, make_file, make_folder,  # noqa: E402
-                         mint, path, refused, run, same, started, tap, true, until)
+                         mint, path, read_all, refused, run, same, started, tap, true, until)
 
 data = path("data")
 
@@ -47,7 +47,17 @@ for name, kind in {
          and f"# TYPE {family} {kind}\n" in text, name)
 true("each has its help", all(f"# HELP {name} " in text for name in re.findall(r"^# TYPE (\S+)", text, re.M)))
 numbers = storage.metrics()
-true("threads are counted", numbers['tasks_spawned_total{kind="get"}'] >= 1)
+cores, allowed = os.cpu_count(), len(os.sched_getaffinity(0))
+same("there are as many threads as cores say", [numbers[f'tasks_spawned_total{{kind="{kind}"}}']
+                                                for kind in ("loop", "get", "put", "commit", "scrub")],
+     [min(allowed, 64), max(2 * cores, 4), max(cores, 2), 1, 1])
+tables = run(os.environ["WEIR"], "storage", "--topology")[1].decode()
+parts = re.findall(r"^\| `([a-z-]+)` \| (queue|bus|watch|budget|rate|admit) \|", tables, re.M)
+parts += [(name, "crew") for name in set(re.findall(r"^\| ([a-z-]+) \| `[a-z]+` \| \d", tables, re.M))]
+silent = [(name, kind) for name, kind in parts
+          if not re.search(rf'^weir_{kind}_\w+{{{"topic" if kind == "bus" else kind}="{name}"', text, re.M)]
+same("every part of the tables tells of itself, but for a rate that may be none", (len(parts) > 20, silent),
+     (True, [("requests", "rate")]))
 same("and chunks", numbers["store_puts_total"], 1)
 before = numbers['http_responses_total{class="4xx"}']
 storage.get("/nowhere")
@@ -179,6 +189,26 @@ true("others cannot write it", os.stat(log).st_mode & 0o022 == 0)
 storage = Storage("--set", "audit.enabled=true", "--set", "audit.file=" + log, data=data)
 storage.stop()
 same("it is appended to", [event["event"] for event in events()[-3:]], ["stop", "start", "stop"])
+
+# One that cannot keep up: many refusals at once, and a bus that holds two.
+storage = Storage("--set", "audit.enabled=true", "--set", "audit.file=" + log, "--set", "queues.events=2",
+                  "--set", "server.acceptors=1", data=data)
+
+
+def lagged():
+    with storage.socket() as end:
+        end.sendall(f"DELETE {kept} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * 200
+                    + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        read_all(end)
+    return storage.metrics()['bus_lagged_total{topic="events"}']
+
+
+true("who cannot keep up misses events, which is counted", until(lagged, "events that are missed"))
+storage.wait_for_log("the audit log has missed [1-9][0-9]* events")
+numbers = storage.metrics()
+true("as dropped, too", numbers['queue_dropped_total{queue="events"}'] >= 1)
+same("and everybody was served all the same", storage.stop(), 0)
+same("the newest is there", events()[-1]["event"], "stop")
 storage = Storage("--set", "audit.enabled=true", data=data)
 storage.put(b"seen")
 storage.wait_for_log('"event": ?"put"')
