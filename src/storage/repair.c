@@ -1,10 +1,11 @@
 /* repair.c - what becomes of chunks that were found damaged.
  *
  * Whoever finds one (a reader, the scrubber, compaction) has it quarantined by the store and tells
- * it here. It waits in the line `repair` (256; skipped and counted beyond, and found again by the
- * next walk of the scrubber). The repairers look for another good record of it in this store, at
- * the pace of durability.repair_pacing, and put it again. Where there is none it is remembered, so
- * that an administrator can ask for another try, and counted.
+ * it here. It waits in the line `repair` (256; skipped and counted beyond). The repairers look for
+ * another good record of it in this store, at the pace of durability.repair_pacing, and put it
+ * again. Where there is none, and what was skipped, is remembered, WEIR__STORAGE_DAMAGED at most,
+ * so that an administrator can ask for another try. Nobody else finds it again: what is known to be
+ * bad is not read, and not scrubbed.
  */
 #include <stdio.h>
 
@@ -14,10 +15,25 @@
 
 #include "banned.h"
 
-static void enqueue(struct weir__storage *storage, const struct weir__address *address)
+static void remember(struct weir__storage *storage, const struct weir__address *address)
 {
-    if (weir_queue_try_send(&storage->repairs, address))
-        weir_counter_add(&storage->counts.skipped_full, 1);
+    weir_lock_acquire(&storage->damage_lock);
+    size_t i = 0;
+    while (i < storage->damaged_count && !weir__address_is_equal(&storage->damaged[i], address))
+        i++;
+    if (i == storage->damaged_count && i < WEIR__STORAGE_DAMAGED)
+        storage->damaged[storage->damaged_count++] = *address;
+    weir_lock_release(&storage->damage_lock);
+}
+
+/* False: there is no room in line. */
+static bool enqueue(struct weir__storage *storage, const struct weir__address *address)
+{
+    if (weir_queue_try_send(&storage->repairs, address) == 0)
+        return true;
+    weir_counter_add(&storage->counts.skipped_full, 1);
+    remember(storage, address);
+    return false;
 }
 
 void weir__repair_damage(void *arg, const struct weir__address *address, const char *what)
@@ -30,18 +46,7 @@ void weir__repair_damage(void *arg, const struct weir__address *address, const c
     snprintf(event.what, sizeof(event.what), "%s", what);
     weir__storage_event(storage, &event);
     if (address)
-        enqueue(storage, address);
-}
-
-static void remember(struct weir__storage *storage, const struct weir__address *address)
-{
-    weir_lock_acquire(&storage->damage_lock);
-    size_t i = 0;
-    while (i < storage->damaged_count && !weir__address_is_equal(&storage->damaged[i], address))
-        i++;
-    if (i == storage->damaged_count && i < WEIR__STORAGE_DAMAGED)
-        storage->damaged[storage->damaged_count++] = *address;
-    weir_lock_release(&storage->damage_lock);
+        (void)enqueue(storage, address);
 }
 
 static bool take_damaged(struct weir__storage *storage, struct weir__address *ret_address)
@@ -57,8 +62,10 @@ static bool take_damaged(struct weir__storage *storage, struct weir__address *re
 void weir__repair_again(struct weir__storage *storage)
 {
     struct weir__address address;
-    for (size_t i = 0; i < WEIR__STORAGE_DAMAGED && take_damaged(storage, &address); i++)
-        enqueue(storage, &address);
+    bool has_room = true;
+    for (size_t i = 0; has_room && i < WEIR__STORAGE_DAMAGED && take_damaged(storage, &address);
+         i++)
+        has_room = enqueue(storage, &address);
 }
 
 static void repair(struct weir__storage *storage, struct weir__store_reader *reader,

@@ -82,7 +82,7 @@ static const struct said channel_texts[] = {
     {"queue",
      "repair",
      {"get, put, repair, scrub, compact, loop → repair",
-      "skip, and find it again at the next read or walk",
+      "skip, and remember it for `POST /admin/repair`: 256 at most",
       "`repair_skipped_total{reason=\"full\"}`, `queue_dropped_total{queue=\"repair\"}`"},
      0},
     {"bus",
