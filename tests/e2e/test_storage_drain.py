@@ -2,10 +2,12 @@
 """The end of the storage, and its reloads: what is under way is finished or cut, who comes is told;
 what is new in the configuration is taken, kept for a restart, or refused. Prints TAP.
 """
+import http.client
 import os
 import re
 import signal
 import sys
+import threading
 
 sys.dont_write_bytecode = True
 from storage_lib import (MIB, Storage, address, finish, has, is_envelope, make_file, make_folder, path,  # noqa: E402
@@ -63,6 +65,44 @@ for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "SIGINT")):
     storage.stop()
     down.close()
     up.close()
+
+# --- under load ---
+
+class Client(threading.Thread):
+    """Puts one chunk after the other until it is told to stop, or nobody is there."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number, self.kept, self.odd = number, [], []
+
+    def run(self):
+        for count in range(1_000_000):
+            content = b"%d of %d" % (count, self.number)
+            try:
+                answer = storage.ask("POST", "/o", content)
+            except (OSError, http.client.HTTPException):
+                return
+            if answer.status == 201:
+                self.kept.append((answer.json["address"], content))
+            elif answer.status == 503 and is_envelope(answer, "Draining"):
+                return
+            else:
+                self.odd.append(answer)
+
+
+storage = Storage("--set", "drain_deadline=1m", data=data)
+clients = [Client(number) for number in range(16)]
+for client in clients:
+    client.start()
+until(lambda: all(len(client.kept) >= 3 for client in clients), "load")
+same("under load: it ends well", storage.stop(), 0)
+for client in clients:
+    client.join()
+same("under load: all are served, told or find nobody", [client.odd for client in clients], [[]] * 16)
+storage = Storage(data=data)
+lost = [name for client in clients for name, made in client.kept if storage.get("/o/" + name).body != made]
+same("under load: what was acknowledged is there", lost, [])
+storage.stop()
 
 storage, down, got, up, content = begin("--set", "drain_deadline=1s")
 storage.kill(signal.SIGTERM)

@@ -153,6 +153,25 @@ storage.put(content[10 * 65536:11 * 65536])
 same("it comes again, and all is well", storage.get(target).body == content, True)
 same("the end", storage.stop(), 0)
 
+# --- the piece in which it is streamed ---
+
+
+def steps(*settings):
+    """How often the streams had to look for more of the torn file."""
+    words = [word for setting in settings for word in ("--set", setting)]
+    service = Storage(*words, data=data)
+    assert service.get(target).body == content
+    count = service.metrics()['queue_sent_total{queue="streams"}']
+    assert service.stop() == 0
+    return count
+
+
+# 20 chunks of 64 KiB: two looks for each chunk, one for each four, one for all.
+small, usual, large = steps("storage.chunk_size=16KiB", "storage.read_ahead=1"), steps(), steps(
+    "storage.chunk_size=1MiB", "storage.read_ahead=2")
+true("small pieces are many, large ones few", small >= 20 and 5 <= usual < small and large < usual,
+     (small, usual, large))
+
 # --- what was verified is what is sent ---
 
 storage = Storage("--set", "storage.verify=always", data=data)

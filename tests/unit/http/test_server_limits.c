@@ -1,6 +1,7 @@
 /* Limits, deadlines, draining: who is refused is told, who is slow is ended, and both are counted.
  * Times are short here and nothing is measured: tests wait for what must come. */
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 
 #include "serving.h"
@@ -19,6 +20,46 @@ static void check_answer(int fd, int status, const char *part)
     close(fd);
 }
 
+#define FDS_MAX 1024
+
+/* The port of this end, or of the other one; -1: it is no connection. */
+static int port_of(int fd, bool is_other)
+{
+    struct sockaddr_in at = {0};
+    socklen_t size = sizeof(at);
+    struct sockaddr *name = (struct sockaddr *)&at;
+    int result = is_other ? getpeername(fd, name, &size) : getsockname(fd, name, &size);
+    return result == 0 && at.sin_family == AF_INET ? at.sin_port : -1;
+}
+
+/* The server's end of this connection: it is in this process, too. */
+static int other_end(int fd)
+{
+    for (int other = 0; other < FDS_MAX; other++)
+        if (port_of(other, true) == port_of(fd, false))
+            return other;
+    tap_fail(__FILE__, __LINE__, "there is no other end");
+    return -1;
+}
+
+static int option_of(int fd, int level, int name)
+{
+    int value = -1;
+    socklen_t size = sizeof(value);
+    CHECK_EQ(getsockopt(fd, level, name, &value, &size), 0);
+    return value;
+}
+
+/* What the kernel makes of a backlog that it is given. */
+static unsigned most_backlog(unsigned wanted)
+{
+    FILE *file = fopen("/proc/sys/net/core/somaxconn", "re");
+    unsigned most = wanted;
+    CHECK(file && fscanf(file, "%u", &most) == 1);
+    fclose(file);
+    return wanted < most ? wanted : most;
+}
+
 /* A request on a connection that stays. */
 static void check_kept(int fd, const char *request, const char *body)
 {
@@ -26,6 +67,31 @@ static void check_kept(int fd, const char *request, const char *body)
     struct answer answer = hear_one(fd, false);
     CHECK_STR(answer.body, body);
     answer_free(&answer);
+}
+
+TEST(sockets_are_set_up_for_many_and_for_short_answers)
+{
+    unsigned listening = 0;
+    serving_start(NULL);
+    int fd = dial();
+    check_kept(fd, KEEP("/hello"), "hello\n");
+    int other = other_end(fd);
+    CHECK_EQ(option_of(other, IPPROTO_TCP, TCP_NODELAY), 1);
+    CHECK_EQ(option_of(other, SOL_SOCKET, SO_KEEPALIVE), 1);
+    CHECK_EQ(option_of(other, IPPROTO_TCP, TCP_KEEPIDLE), 60);
+    for (int i = 0; i < FDS_MAX; i++) {
+        struct tcp_info info = {0};
+        socklen_t size = sizeof(info);
+        if (port_of(i, false) != port_of(fd, true) || i == other)
+            continue;
+        CHECK_EQ(option_of(i, SOL_SOCKET, SO_ACCEPTCONN), 1);
+        CHECK_EQ(getsockopt(i, IPPROTO_TCP, TCP_INFO, &info, &size), 0);
+        CHECK_EQ(info.tcpi_sacked, most_backlog(4096)); /* of one that listens: its backlog */
+        listening++;
+    }
+    CHECK_EQ(listening, 1);
+    close(fd);
+    serving_end();
 }
 
 TEST(connections_of_one_address_are_capped_and_told)
