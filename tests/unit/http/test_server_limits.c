@@ -457,6 +457,20 @@ TEST(what_does_not_end_in_time_is_cut)
     serving_end();
 }
 
+static void free_running(void *arg)
+{
+    (void)arg;
+    serving_start(NULL);
+    weir__server_free(serving.server);
+}
+
+/* Ending it is a call of its own; freeing it waits for nobody. */
+TEST(freeing_a_running_server_is_named)
+{
+    weir__server_free(NULL);
+    CHECK(tap_dies(free_running, NULL, "server 'weir': its loops run still"));
+}
+
 TEST(options_are_checked)
 {
     static const char *const trusted[] = {"10.0.0.0/33"};
