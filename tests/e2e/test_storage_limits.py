@@ -10,7 +10,7 @@ import sys
 
 sys.dont_write_bytecode = True
 from storage_lib import (MIB, Storage, address, exchange, finish, has, is_envelope, path, read_all,  # noqa: E402
-                         read_head, same, true, until)
+                         read_head, refused as refused_start, same, true, until)
 
 data = path("data")
 none = "/o/" + address(b"none")
@@ -119,6 +119,21 @@ for end in ends:
 until(lambda: storage.get(none).status == 404, "room")
 storage.stop()
 
+# --- descriptors ---
+
+# Python takes the limit that a shell would set (ulimit -n) from itself.
+few = {"before": (sys.executable, "-c", "import os, resource, sys; "
+                  "resource.setrlimit(resource.RLIMIT_NOFILE, (1000, 1000)); os.execv(sys.argv[1], sys.argv[1:])")}
+result, said = refused_start("--set", "server.max_conns=501", data=data, **few)
+same("two descriptors for each connection are not there", result, 3)
+has("which is said, with what would do", said, "needs 1002 file descriptors and 1000 are allowed: .*max_conns to 500")
+storage = service("server.max_conns=500", **few)
+same("just enough are", storage.get("/healthz").status, 200)
+storage.stop()
+storage = service(**few)
+same("a number that nobody asked for gives way", storage.get("/healthz").status, 200)
+storage.stop()
+
 # --- the line of work ---
 
 storage = service("queues.work=1", "server.get_workers=1", "server.acceptors=1", "storage.verify=always")
@@ -147,7 +162,7 @@ refused = [answer for answer in answers if answer.startswith(b"HTTP/1.1 429 ")]
 served = [answer for answer in answers if answer.startswith(b"HTTP/1.1 200 ")]
 same("each is served or refused", len(served) + len(refused), 60)
 true("some are served, whole", served and all(answer.endswith(content) for answer in served))
-true("some refused, with when to come back", refused and all(b"Retry-After: " in answer for answer in refused))
+true("some refused, with Retry-After", refused and all(b"Retry-After: " in answer for answer in refused))
 same("and counted", number, len(refused))
 numbers = storage.metrics()
 true("as what the line has dropped, too", numbers['queue_dropped_total{queue="work"}'] >= len(refused))
