@@ -146,8 +146,11 @@ int weir__tls_open(struct weir__conn *conn)
     return tls ? 0 : -WEIR_E_NO_MEMORY;
 }
 
+/* Between two requests the end is told. An answer that is cut must not look as if it were whole. */
 void weir__tls_close(struct weir__conn *conn)
 {
+    if (conn->state == WEIR__CONN_IDLE)
+        weir__tls_end(conn);
     if (conn->tls)
         table()->SSL_free(conn->tls);
     conn->tls = NULL;

@@ -135,6 +135,23 @@ TEST(certificates_are_exchanged_while_it_runs)
     end_tls();
 }
 
+/* openssl knows an end that was told from one that was not. */
+#define ASK  "printf 'GET %s HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' | "
+#define HEAR "timeout 20 openssl s_client -quiet -ign_eof -connect %s >/dev/null 2>&1"
+
+TEST(ends_are_told_and_cuts_are_not)
+{
+    const struct weir__server_limits short_idle = {.idle_ns = WEIR_NS_PER_S / 20};
+    begin_tls(NULL);
+    const char *address = weir__server_address(serving.server, 1);
+    CHECK(!run(ASK HEAR, "/file?3145000-100000", address)); /* the file ends too early */
+    SERVING_AWAIT(serving_stats().truncated == 1);
+    CHECK_EQ(weir__server_update(serving.server, &short_idle), 0);
+    CHECK(run(ASK HEAR, "/hello", address)); /* idle, and closed for that */
+    SERVING_AWAIT(serving_stats().timeouts[WEIR__OP_IDLE] == 1);
+    end_tls();
+}
+
 TEST(handshakes_have_a_deadline_and_refusals_are_told)
 {
     const struct weir__server_options options = {
