@@ -47,10 +47,10 @@ for name, kind in {
          and f"# TYPE {family} {kind}\n" in text, name)
 true("each has its help", all(f"# HELP {name} " in text for name in re.findall(r"^# TYPE (\S+)", text, re.M)))
 numbers = storage.metrics()
-cores, allowed = os.cpu_count(), len(os.sched_getaffinity(0))
+cores = len(os.sched_getaffinity(0))
 same("there are as many threads as cores say", [numbers[f'tasks_spawned_total{{kind="{kind}"}}']
                                                 for kind in ("loop", "get", "put", "commit", "scrub")],
-     [min(allowed, 64), max(2 * cores, 4), max(cores, 2), 1, 1])
+     [min(cores, 64), max(2 * cores, 4), max(cores, 2), 1, 1])
 tables = run(os.environ["WEIR"], "storage", "--topology")[1].decode()
 parts = re.findall(r"^\| `([a-z-]+)` \| (queue|bus|watch|budget|rate|admit) \|", tables, re.M)
 parts += [(name, "crew") for name in set(re.findall(r"^\| ([a-z-]+) \| `[a-z]+` \| \d", tables, re.M))]

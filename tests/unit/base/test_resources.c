@@ -1,5 +1,5 @@
-/* test_resources.c - the limit of descriptors is raised as far as that is allowed, and no further.
- */
+/* test_resources.c - the limit of descriptors is raised as far as that is allowed, and no further;
+ * of the processors those count that the process may run on. */
 #include "resources.h"
 
 #include "tap.h"
