@@ -184,6 +184,10 @@ static void sample_store(struct pass *pass)
           stats.gaps.lost_segments);
     gauge(pass, "store_lost_bytes", "Bytes that were gone from others at the start.", NULL, NULL,
           stats.gaps.lost_bytes);
+    gauge(pass, "store_index_sound", "0: the index broke and is made anew, or cannot be written.",
+          NULL, NULL, !stats.index_is_broken);
+    counter(pass, "store_reindexed_total", "Times that the index broke and was made anew.", NULL,
+            NULL, stats.reindexed);
     counter(pass, "store_puts_total", "Chunks stored.", NULL, NULL, stats.puts);
     counter(pass, "store_puts_present_total", "Chunks that were there already.", NULL, NULL,
             stats.puts_present);

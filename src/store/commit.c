@@ -187,7 +187,7 @@ static int take_turn(struct weir__store *store, struct weir_crew_self *self)
     int error = weir_budget_acquire(&store->unindexed, 1, &permit, &deadline);
     weir_lock_acquire(&store->lock);
     if (error == -WEIR_E_TIMEOUT)
-        error = store->index_is_failing ? -WEIR_E_NO_SPACE : -WEIR_E_BUSY;
+        error = store->index_error == -WEIR_E_NO_SPACE ? -WEIR_E_NO_SPACE : -WEIR_E_BUSY;
     weir_lock_release(&store->lock);
     if (!error)
         weir_permit_move(&store->active->turn, &permit);
@@ -277,6 +277,11 @@ static int judge(struct weir__store *store, const struct weir__store_write *writ
 {
     int error = known_of(store, &write->address, ret_known);
     bool is_there = !error && ret_known->type == WEIR__RECORD_CHUNK;
+    /* Nobody knows while the index is made anew. A chunk that is there twice, or a deletion of
+     * nothing, does no harm; a touch has to know what it touches. */
+    if (error == -WEIR_E_TRANSIENT && write->_kind == WEIR__WRITE_PLAIN &&
+        write->action != WEIR__STORE_TOUCH)
+        return 0;
     if (error && error != -WEIR_E_NOT_FOUND)
         return error;
     if (write->_kind == WEIR__WRITE_MOVE && write->_from.type == WEIR__RECORD_TOUCHED)
@@ -580,7 +585,7 @@ static void look_for_room(struct weir__store *store)
     bool has = store->segments_folder >= 0 ? weir__store_has_room(store) : has_memory(store, &put);
     weir_lock_acquire(&store->lock);
     /* A line for the index that stands still has nothing to do with it. */
-    store->is_full = store->is_full && (!has || store->index_is_failing);
+    store->is_full = store->is_full && (!has || store->index_error == -WEIR_E_NO_SPACE);
     weir_lock_release(&store->lock);
 }
 

@@ -147,7 +147,9 @@ static int is_wanted_touch(struct weir__store *store, const struct weir__entry *
     if (chunk->type != WEIR__RECORD_CHUNK || chunk->time_s != touch->time_s ||
         chunk->place.segment >= touch->place.segment)
         return 0;
-    int error = weir__index_touch(store->index, &touch->address, &place);
+    struct weir__index *index = weir__store_index_use(store);
+    int error = weir__index_touch(index, &touch->address, &place);
+    weir__store_index_leave(store, index);
     if (error == -WEIR_E_NOT_FOUND)
         return 0;
     *ret_is = place.segment == touch->place.segment && place.offset == touch->place.offset;
@@ -159,9 +161,12 @@ static int is_wanted_deletion(struct weir__store *store, const struct weir__entr
                               bool *ret_is)
 {
     *ret_is = store->keeps_deletions;
-    return *ret_is ? 0
-                   : weir__index_has_older(store->index, &deletion->address,
-                                           deletion->place.segment, ret_is);
+    if (*ret_is)
+        return 0;
+    struct weir__index *index = weir__store_index_use(store);
+    int error = weir__index_has_older(index, &deletion->address, deletion->place.segment, ret_is);
+    weir__store_index_leave(store, index);
+    return error;
 }
 
 static int move_record(struct moves *moves, struct weir__segment *segment,
@@ -195,8 +200,8 @@ static int move_record(struct moves *moves, struct weir__segment *segment,
 
 /* Nothing of it counts any more. The index forgets its dead only when they are gone for good: a
  * deletion that hides them goes when the index says that there is nothing to hide. */
-static int remove_segment(struct weir__store *store, uint32_t id,
-                          const struct weir__segment_content *content)
+static int remove_with_index(struct weir__store *store, uint32_t id,
+                             const struct weir__segment_content *content)
 {
     char name[WEIR__SEGMENT_NAME];
     int error = 0;
@@ -207,16 +212,36 @@ static int remove_segment(struct weir__store *store, uint32_t id,
             return error;
         error = weir__disk_sync_names(store->segments_folder);
     }
+    struct weir__index *index = weir__store_index_use(store);
     if (!error)
-        error = weir__index_drop(store->index, id, content->records, content->count,
+        error = weir__index_drop(index, id, content->records, content->count,
                                  weir__store_facts_changed, store);
+    weir__store_index_leave(store, index);
     /* It knows a segment that is not there, or may come back. */
     if (error)
-        weir__store_doubt_index(store);
+        weir__store_renew_index(store);
     weir__store_note_index(store);
     (void)!weir__segments_remove(&store->segments, id);
     weir_counter_add(&store->counts.compacted_segments, 1);
     weir_counter_add(&store->counts.compacted_bytes, content->file_size);
+    return error;
+}
+
+/* Not while the index is made anew, which would know it for good; nor by one that cannot be
+ * trusted. */
+static int remove_segment(struct weir__store *store, uint32_t id,
+                          const struct weir__segment_content *content)
+{
+    weir_lock_acquire(&store->lock);
+    bool may = !store->index_is_stale && !store->is_reindexing;
+    store->is_removing = may;
+    weir_lock_release(&store->lock);
+    if (!may)
+        return -WEIR_E_TRANSIENT;
+    int error = remove_with_index(store, id, content);
+    weir_lock_acquire(&store->lock);
+    store->is_removing = false;
+    weir_lock_release(&store->lock);
     return error;
 }
 

@@ -28,6 +28,14 @@ static bool find_in_tails(const struct weir__store *store, const struct weir__ad
     return is_found;
 }
 
+/* The index cannot be relied on. It is made anew, so what was asked may be asked again; but not by
+ * who only reads. */
+static int doubt(struct weir__store *store)
+{
+    weir__store_doubt_index(store);
+    return store->is_read_only ? -WEIR_E_IO : -WEIR_E_TRANSIENT;
+}
+
 int weir__store_lookup(struct weir__store *store, const struct weir__address *address,
                        struct weir__entry *ret_entry, bool *ret_is_tail)
 {
@@ -35,7 +43,7 @@ int weir__store_lookup(struct weir__store *store, const struct weir__address *ad
         weir__index_get(store->index, address, ret_entry) == 0)
         return 0;
     weir_lock_acquire(&store->lock);
-    bool is_found = find_in_tails(store, address, ret_entry);
+    bool is_found = find_in_tails(store, address, ret_entry), is_broken = store->index_is_broken;
     weir_lock_release(&store->lock);
     if (ret_is_tail)
         *ret_is_tail = is_found;
@@ -43,12 +51,15 @@ int weir__store_lookup(struct weir__store *store, const struct weir__address *ad
         return 0;
     if (WEIR__STORE_MUTANT(LOOKUP_INDEX_FIRST))
         return -WEIR_E_NOT_FOUND;
-    int error = weir__index_get(store->index, address, ret_entry);
-    if (error != -WEIR_E_CORRUPT)
+    if (is_broken && !store->is_read_only)
+        return -WEIR_E_TRANSIENT;
+    struct weir__index *index = weir__store_index_use(store);
+    int error = weir__index_get(index, address, ret_entry);
+    weir__store_index_leave(store, index);
+    if (error != -WEIR_E_CORRUPT && error != -WEIR_E_IO)
         return error;
     /* That is said of the index, and nothing of the chunk. */
-    weir__store_doubt_index(store);
-    return -WEIR_E_IO;
+    return doubt(store);
 }
 
 int weir__store_reader_init(struct weir__store_reader *reader)
@@ -143,15 +154,7 @@ static int find_and_pin(struct weir__store *store, const struct weir__address *a
             return error;
     }
     /* The index knows it, and its segment is not there. */
-    weir__store_doubt_index(store);
-    return -WEIR_E_IO;
-}
-
-void weir__store_doubt_index(struct weir__store *store)
-{
-    weir_lock_acquire(&store->lock);
-    store->index_is_broken = store->is_unclean = true;
-    weir_lock_release(&store->lock);
+    return doubt(store);
 }
 
 /* Whether the segment itself says that this record is at this place. All of it is compared: an
@@ -181,8 +184,7 @@ static int judge_head(struct weir__store *store, struct weir__segment *segment,
 {
     if (is_tail || is_listed(store, segment, entry))
         return -WEIR_E_CORRUPT;
-    weir__store_doubt_index(store);
-    return -WEIR_E_IO;
+    return doubt(store);
 }
 
 static int get(struct weir__store *store, struct weir__store_reader *reader,

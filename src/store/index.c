@@ -78,6 +78,11 @@ void weir__index_free(struct weir__index *index)
         index->kind->end(index);
 }
 
+bool weir__index_is_held(struct weir__index *index)
+{
+    return index->kind->is_held && index->kind->is_held(index);
+}
+
 int weir__index_get(struct weir__index *index, const struct weir__address *address,
                     struct weir__entry *ret_entry)
 {

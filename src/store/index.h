@@ -54,6 +54,9 @@ WEIR_MUST_USE int weir__index_open(struct weir__index **ret_index, const char *f
 WEIR_MUST_USE int weir__index_new(struct weir__index **ret_index, size_t count_max);
 /* Accepts NULL. */
 void weir__index_free(struct weir__index *index);
+/* A thread was left in the middle of something (mapped.h), and holds what is shared by all who
+ * change it: the index must not be freed while that thread lives. */
+bool weir__index_is_held(struct weir__index *index);
 /* Removes the files of an index. */
 WEIR_MUST_USE int weir__index_remove(int folder, const char *name);
 

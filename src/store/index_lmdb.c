@@ -53,7 +53,9 @@ int weir__lmdb_error(int rc)
 
 /* A transaction that writes runs where a page that the disk cannot give ends it and not the process
  * (mapped.h). It is left in the middle then, with LMDB's lock for writers: the index is not used
- * again, and what it had taken of memory is lost. */
+ * again, and what it had taken of memory is lost. It cannot be aborted: LMDB would free cursors
+ * that lay on the stack. Writers take turns before they come to that lock, so that none waits for
+ * it. */
 struct work {
     int (*fn)(void *arg);
     void *arg;
@@ -71,14 +73,19 @@ static int work(void *arg)
 static int writing(struct weir__lmdb *lmdb, int (*fn)(void *arg), void *arg)
 {
     struct work self = {fn, arg, false};
+    struct weir_permit turn = WEIR_PERMIT_NONE;
+    /* Whoever has it gives it back when its transaction ends. */
+    struct weir_deadline patient = weir_deadline_in(WEIR_CREW_TIME_MAX_NS, NULL);
+    int error = weir_budget_acquire(&lmdb->turn, 1, &turn, &patient);
+    if (error)
+        return error;
     weir_lock_acquire(&lmdb->lock);
     bool is_broken = lmdb->is_broken;
     weir_lock_release(&lmdb->lock);
-    if (is_broken)
-        return -WEIR_E_IO;
-    int error = weir__mapped_read(&lmdb->map, work, &self);
-    if (!self.is_done)
-        weir__lmdb_break(lmdb);
+    error = is_broken ? -WEIR_E_IO : weir__mapped_read(&lmdb->map, work, &self);
+    if (!is_broken && !self.is_done)
+        weir__lmdb_break(lmdb, true);
+    weir_permit_release(&turn);
     return error;
 }
 
@@ -433,12 +440,23 @@ static void free_index(struct weir__index *index)
     }
     if (lmdb->env)
         mdb_env_close(lmdb->env);
+    weir_budget_fini(&lmdb->turn);
     weir_lock_fini(&lmdb->lock);
     weir__base_free(lmdb);
 }
 
+static bool is_held(struct weir__index *index)
+{
+    struct weir__lmdb *lmdb = weir__lmdb_of(index);
+    weir_lock_acquire(&lmdb->lock);
+    bool is = lmdb->is_held;
+    weir_lock_release(&lmdb->lock);
+    return is;
+}
+
 static const struct weir__index_kind kind = {
     .end = free_index,
+    .is_held = is_held,
     .get = weir__lmdb_get,
     .apply = apply,
     .drop = drop,
@@ -539,13 +557,16 @@ int weir__index_open(struct weir__index **ret_index, const char *folder,
     lmdb->index.kind = &kind;
     weir_lock_init(&lmdb->lock, &weir__store_readers_class);
     struct opening opening = {lmdb, folder, store_id, is_read_only};
-    int error = weir__mapped_anywhere(&lmdb->map);
+    int error = weir_budget_init(&lmdb->turn, "store-index-turn", 1);
+    if (!error)
+        error = weir__mapped_anywhere(&lmdb->map);
     if (!error)
         error = writing(lmdb, open_in, &opening);
-    if (error) {
+    /* One that this thread holds now is lost: its memory must stay. */
+    if (error && !lmdb->is_held)
         free_index(&lmdb->index);
+    if (error)
         return error;
-    }
     *ret_index = &lmdb->index;
     return 0;
 }

@@ -9,6 +9,8 @@
 #include <lmdb.h>
 #include <string.h>
 
+#include <weir/budget.h>
+#include <weir/crew.h>
 #include <weir/error.h>
 #include <weir/lock.h>
 
@@ -34,9 +36,11 @@ struct weir__lmdb {
     MDB_env *env;
     MDB_dbi live, dead, segments, about;
     struct weir__mapped map; /* where lookups may fail */
+    struct weir_budget turn; /* of who changes it */
     struct weir_lock lock;   /* guards what follows */
     struct weir__lmdb_reader *idle;
     bool is_broken; /* a page was lost */
+    bool is_held;   /* by a thread that was left in the middle */
 };
 
 static inline struct weir__lmdb *weir__lmdb_of(struct weir__index *index)
@@ -48,8 +52,8 @@ static inline struct weir__lmdb *weir__lmdb_of(struct weir__index *index)
 int weir__lmdb_error(int rc);
 
 /* --- index_lmdb_read.c --- */
-/* A page was lost: nothing of it is used again. */
-void weir__lmdb_break(struct weir__lmdb *lmdb);
+/* A page was lost: nothing of it is used again. is_held: LMDB's locks may be held for good. */
+void weir__lmdb_break(struct weir__lmdb *lmdb, bool is_held);
 int weir__lmdb_get(struct weir__index *index, const struct weir__address *address,
                    struct weir__entry *ret_entry);
 int weir__lmdb_has_older(struct weir__index *index, const struct weir__address *address,

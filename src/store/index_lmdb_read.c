@@ -11,10 +11,11 @@
 
 #include "banned.h"
 
-void weir__lmdb_break(struct weir__lmdb *lmdb)
+void weir__lmdb_break(struct weir__lmdb *lmdb, bool is_held)
 {
     weir_lock_acquire(&lmdb->lock);
     lmdb->is_broken = true;
+    lmdb->is_held = lmdb->is_held || is_held;
     weir_lock_release(&lmdb->lock);
 }
 
@@ -52,6 +53,7 @@ struct look {
     struct weir__lmdb_reader *reader;
     int (*fn)(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg);
     void *arg;
+    bool is_begun;
 };
 
 static int look(void *arg)
@@ -60,6 +62,7 @@ static int look(void *arg)
     struct weir__lmdb_reader *reader = self->reader;
     int rc = reader->txn ? mdb_txn_renew(reader->txn)
                          : mdb_txn_begin(self->lmdb->env, NULL, MDB_RDONLY, &reader->txn);
+    self->is_begun = true;
     return rc ? weir__lmdb_error(rc) : self->fn(self->lmdb, reader->txn, self->arg);
 }
 
@@ -82,7 +85,7 @@ static int reading(struct weir__lmdb *lmdb,
         return error;
     }
     /* Left in the middle: the transaction is not to be used again. */
-    weir__lmdb_break(lmdb);
+    weir__lmdb_break(lmdb, !self.is_begun);
     weir__base_free(reader);
     return error;
 }

@@ -11,6 +11,7 @@ typedef void weir__index_changed(void *arg, const struct weir__segment_facts *fa
 
 struct weir__index_kind {
     void (*end)(struct weir__index *index);
+    bool (*is_held)(struct weir__index *index); /* NULL: never */
     int (*get)(struct weir__index *index, const struct weir__address *address,
                struct weir__entry *ret_entry);
     int (*apply)(struct weir__index *index, const struct weir__segment_facts *facts,

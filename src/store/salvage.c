@@ -54,8 +54,10 @@ int weir__store_salvage(struct weir__store *store, struct weir__store_reader *re
     error = weir__store_lookup(store, address, &entry, NULL);
     if (!error && entry.type != WEIR__RECORD_BAD)
         error = -WEIR_E_NOT_FOUND;
+    struct weir__index *index = weir__store_index_use(store);
     if (!error)
-        error = weir__index_dead(store->index, address, places, PLACES_MAX, &count);
+        error = weir__index_dead(index, address, places, PLACES_MAX, &count);
+    weir__store_index_leave(store, index);
     if (error)
         return error;
     for (size_t i = 0; i < count; i++)

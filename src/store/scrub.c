@@ -21,11 +21,17 @@ static int look_at(struct weir__store *store, struct weir__segment *segment,
                    const struct weir_deadline *deadline)
 {
     struct weir__entry known;
-    if (record->type != WEIR__RECORD_CHUNK ||
-        weir__store_lookup(store, &record->address, &known, NULL) ||
-        known.place.segment != record->place.segment || known.place.offset != record->place.offset)
+    if (record->type != WEIR__RECORD_CHUNK)
         return 0;
-    int error = weir_rate_acquire(&store->scrub_rate, record->size, WEIR_RATE_LOW, deadline);
+    int error = weir__store_lookup(store, &record->address, &known, NULL);
+    if (error == -WEIR_E_NOT_FOUND)
+        return 0;
+    /* Without the index nobody knows what is to be looked at: the walk begins again. */
+    if (error)
+        return error;
+    if (known.place.segment != record->place.segment || known.place.offset != record->place.offset)
+        return 0;
+    error = weir_rate_acquire(&store->scrub_rate, record->size, WEIR_RATE_LOW, deadline);
     if (error)
         return error;
     error = weir__store_load(store, segment, record, true, reader);
@@ -44,8 +50,8 @@ static int walk_segment(struct weir__store *store, uint32_t id, struct weir__sto
     struct weir__segment *segment;
     if (weir__segments_pin(&store->segments, id, &segment))
         return 0; /* it was compacted meanwhile */
+    int error = 0;
     if (weir__segment_load(&content, segment->fd, id, &store->identity.key) == 0) {
-        int error = 0;
         for (size_t i = 0; !error && i < content.count; i++)
             error = look_at(store, segment, &content.records[i], reader, deadline);
         weir__segment_forget(&content);
@@ -53,7 +59,7 @@ static int walk_segment(struct weir__store *store, uint32_t id, struct weir__sto
         weir__store_tell(store, NULL, "the scrubber could not read a segment");
     }
     weir__segments_unpin(&store->segments, segment);
-    return weir_deadline_check(deadline);
+    return error ? error : weir_deadline_check(deadline);
 }
 
 static int walk_all(struct weir__store *store, struct weir__store_reader *reader,

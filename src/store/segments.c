@@ -263,6 +263,14 @@ void weir__segments_update(struct weir__segments *segments, const struct weir__s
     weir_lock_release(&segments->_lock);
 }
 
+void weir__segments_doubt(struct weir__segments *segments)
+{
+    weir_lock_acquire(&segments->_lock);
+    for (size_t i = 0; i < segments->_count; i++)
+        segments->_list[i]->_facts.version = 0;
+    weir_lock_release(&segments->_lock);
+}
+
 bool weir__segments_next(struct weir__segments *segments, uint32_t id,
                          struct weir__segment_facts *ret_facts)
 {

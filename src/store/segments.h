@@ -66,6 +66,8 @@ WEIR_MUST_USE int weir__segments_remove(struct weir__segments *segments, uint32_
  * is known already. */
 void weir__segments_update(struct weir__segments *segments,
                            const struct weir__segment_facts *facts);
+/* Whatever is told next of any of them is what is known: another index tells it. */
+void weir__segments_doubt(struct weir__segments *segments);
 /* The facts of the first one whose id is above this; false: there is none. */
 bool weir__segments_next(struct weir__segments *segments, uint32_t id,
                          struct weir__segment_facts *ret_facts);

@@ -105,8 +105,9 @@ static int make_limits(struct weir__store *store)
             &store->writes, "store-writes",
             &(struct weir_queue_options){sizeof(void *), WEIR__STORE_PENDING_COUNT});
     if (!error)
-        error = weir_queue_init(&store->tails, "store-tails",
-                                &(struct weir_queue_options){sizeof(void *), WEIR__STORE_TAILS});
+        error =
+            weir_queue_init(&store->tails, "store-tails",
+                            &(struct weir_queue_options){sizeof(void *), WEIR__STORE_TAILS + 1});
     if (!error)
         error = weir__hot_init(&store->hot, options->hot_entries);
     weir__map_init(&store->writer.batch, WEIR__STORE_BATCH);
@@ -315,6 +316,8 @@ int weir__store_close(struct weir__store *store)
     if (store->index && !store->is_unclean && weir__index_sync(store->index))
         store->is_unclean = true;
     weir__index_free(store->index);
+    for (size_t i = 0; i < WEIR__STORE_RETIRED; i++)
+        weir__index_free(store->retired[i].index);
     if (store->folder >= 0 && !store->is_read_only && !store->is_unclean)
         mark_clean(store);
     free_store(store);
@@ -417,6 +420,7 @@ static void read_counts(const struct weir__store_counts *counts, struct weir__st
     READ(moved_bytes);
     READ(scrubbed_bytes);
     READ(scrub_walks);
+    READ(reindexed);
 #undef READ
 }
 
@@ -448,7 +452,7 @@ void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_s
         stats.tail_records += store->waiting[i]->count;
     stats.is_full = store->is_full;
     stats.is_failing = store->is_failing;
-    stats.index_is_broken = store->index_is_broken || store->index_is_failing;
+    stats.index_is_broken = store->index_is_broken || store->index_error != 0;
     stats.scrub_ended_s = store->scrub_ended_s;
     weir_lock_release(&store->lock);
     *ret_stats = stats;

@@ -145,7 +145,8 @@ struct weir__store_write {
     void (*done)(struct weir__store_write *write);
     void *arg;
     /* 0: it lasts. WEIR__STORE_PRESENT: of a put, it is there already, and lasts. NotFound: of a
-     * deletion or touch, there is none. Or why not: NoSpace, Io, Canceled, NoMemory. */
+     * deletion or touch, there is none. Or why not: NoSpace, Io, Canceled, NoMemory; Transient, of
+     * a touch while the index is made anew: puts and deletions are written then all the same. */
     int result;
     uint64_t sequence; /* of what it wrote */
     struct weir_permit _permit;
@@ -190,8 +191,8 @@ struct weir__store_reader {
 WEIR_MUST_USE int weir__store_reader_init(struct weir__store_reader *reader);
 void weir__store_reader_fini(struct weir__store_reader *reader);
 
-/* Finds the chunk and pins it, verified as the policy says. NotFound, Corrupt, Io, Busy. Reads from
- * the disk. */
+/* Finds the chunk and pins it, verified as the policy says. NotFound, Corrupt, Io, Busy. Transient:
+ * the index broke and is made anew, so that nobody knows. Reads from the disk. */
 WEIR_MUST_USE int weir__store_get(struct weir__store *store, struct weir__store_reader *reader,
                                   const struct weir__address *address,
                                   struct weir__chunk *ret_chunk);
@@ -260,6 +261,7 @@ struct weir__store_stats {
     uint64_t gets_hot, gets_cold, verified, damaged, quarantined;
     uint64_t compacted_segments, compacted_bytes, moved_bytes;
     uint64_t scrubbed_bytes, scrub_walks;
+    uint64_t reindexed;    /* times that the index broke and was made anew */
     int64_t scrub_ended_s; /* by the wall clock; 0: never */
     bool is_read_only, is_full, is_failing, index_is_broken;
     bool keeps_deletions; /* a segment is missing or not whole, so no deletion is let go of */

@@ -15,7 +15,8 @@
     X(HOT_EPOCH_STAYS, "store_hot_deleted")                                                        \
     X(INDEXER_FORGETS_FIRST, "store_lookup_misses_nothing")                                        \
     X(LOOKUP_INDEX_FIRST, "store_lookup_misses_nothing")                                           \
-    X(LOOKUP_OLDEST_FIRST, "store_lookup_newest")
+    X(LOOKUP_OLDEST_FIRST, "store_lookup_newest")                                                  \
+    X(REPLACED_WHILE_IN_USE, "store_index_replaced")
 
 enum weir__store_mutant {
     WEIR__STORE_NO_MUTANT = 3000,

@@ -7,6 +7,7 @@
  *   reserve.c     room that is kept for deletions
  *   write_wait.c  writes that are waited for
  *   indexer.c     the thread that brings the index up to date
+ *   reindex.c     an index that broke, made anew
  *   find.c        where a chunk is, and whether its bytes are right
  *   quarantine.c  what becomes of damaged ones
  *   compact.c     the thread that moves the living out of segments with many dead
@@ -40,6 +41,7 @@
 #include "tail.h"
 
 #define WEIR__STORE_TAILS       2u /* that wait for the index, at most */
+#define WEIR__STORE_RETIRED     4u /* indexes that somebody still uses */
 #define WEIR__STORE_UNCOMPACTED 64u
 #define WEIR__STORE_BATCH       256u /* writes that are made to last together, at most */
 #define WEIR__STORE_WHY_MAX     256u
@@ -76,6 +78,7 @@ struct weir__store_counts {
     struct weir_counter gets_cold, verified, damaged, quarantined;
     struct weir_counter compacted_segments, compacted_bytes, moved_bytes;
     struct weir_counter scrubbed_bytes, scrub_walks;
+    struct weir_counter reindexed;
 };
 
 struct weir__store {
@@ -109,9 +112,22 @@ struct weir__store {
     struct weir__tail *active;
     struct weir__tail *waiting[WEIR__STORE_TAILS]; /* for the index, oldest first */
     size_t waiting_count;
+    /* Those who use the index. The thread `index` puts another in its place: it needs not say that
+     * it uses it. Retired ones go with their last user. */
+    uint32_t index_users;
+    struct weir__retired {
+        struct weir__index *index; /* NULL: free */
+        uint32_t users;
+    } retired[WEIR__STORE_RETIRED];
     struct weir__index_stats index_stats; /* as of the last change */
-    bool is_full, is_failing, index_is_failing, index_is_broken;
-    bool is_unclean; /* something went wrong: the index is not to be trusted next time */
+    bool is_full, is_failing;
+    int index_error;      /* of the last that was to be applied; 0: none */
+    bool index_is_stale;  /* it is to be made anew */
+    bool index_is_broken; /* and is not asked before that, since it fails or has told nonsense */
+    bool is_nudged;       /* the thread `index` is told of that */
+    bool is_reindexing;   /* no segment may go */
+    bool is_removing;     /* one goes: the index may not be made anew */
+    bool is_unclean;      /* something went wrong: the index is not to be trusted next time */
     enum weir__store_verify verify;
     uint32_t compact_percent;
     uint64_t scrub_interval_s;
@@ -191,6 +207,25 @@ int weir__store_index_main(struct weir_crew_self *self, void *arg);
 WEIR_MUST_USE int weir__store_apply(struct weir__store *store, uint32_t segment, uint32_t size,
                                     bool is_sealed, const struct weir__entry *records,
                                     size_t count);
+/* The index, which stays usable until it is given back: another may take its place meanwhile. */
+struct weir__index *weir__store_index_use(struct weir__store *store);
+void weir__store_index_leave(struct weir__store *store, struct weir__index *index);
+/* Puts another in its place, by the thread `index`. Busy: too many retired ones are in use. */
+WEIR_MUST_USE int weir__store_index_replace(struct weir__store *store, struct weir__index *fresh);
+/* Frees one that was never used; when the store is closed, if this thread holds it. */
+void weir__store_index_discard(struct weir__store *store, struct weir__index *index);
+/* The index fails, or has told nonsense: it is made anew, by its thread, or when the store is
+ * opened next. */
+void weir__store_doubt_index(struct weir__store *store);
+/* The same of one that can be asked meanwhile: it knows of something that is gone. */
+void weir__store_renew_index(struct weir__store *store);
+
+/* --- reindex.c --- */
+/* Makes the index anew, from the segments, by the thread `index`; what waits for it is left out.
+ * Canceled when the store is closed. */
+WEIR_MUST_USE int weir__store_reindex(struct weir__store *store, struct weir_crew_self *self);
+
+/* --- indexer.c --- */
 /* The index says so of a segment of the store. */
 void weir__store_facts_changed(void *arg, const struct weir__segment_facts *facts);
 /* Keeps the numbers of the index at hand: asking it may wait for a disk, which who asks for numbers
@@ -208,8 +243,6 @@ static inline bool weir__store_is_certain(const struct weir__store *store,
  * and not the index. NotFound, Io, Busy. */
 WEIR_MUST_USE int weir__store_lookup(struct weir__store *store, const struct weir__address *address,
                                      struct weir__entry *ret_entry, bool *ret_is_tail);
-/* The index has told nonsense: it is made anew when the store is opened next. */
-void weir__store_doubt_index(struct weir__store *store);
 /* The record of the entry into the reader's memory, checked: its head (Mismatch: it is that of no
  * record, or of another one), and if that is wanted its bytes (Corrupt). */
 WEIR_MUST_USE int weir__store_load(struct weir__store *store, struct weir__segment *segment,

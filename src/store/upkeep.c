@@ -96,8 +96,10 @@ int weir__store_census(struct weir__store *store, struct weir__census *ret_censu
     int64_t ended;
     size_t length;
     int error = weir__store_walk(store, NULL, take_chunk, &census);
+    struct weir__index *index = weir__store_index_use(store);
     if (!error)
-        error = weir__index_walk(store->index, NULL, take_deletion, &census);
+        error = weir__index_walk(index, NULL, take_deletion, &census);
+    weir__store_index_leave(store, index);
     if (!error)
         error = sum_segments(store, &census.file_bytes);
     if (!error)

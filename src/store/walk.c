@@ -115,8 +115,10 @@ int weir__store_walk(struct weir__store *store, const struct weir__address *from
 {
     struct walk walk = {.store = store, .from = from, .fn = fn, .arg = arg};
     int result = copy_tails(&walk);
+    struct weir__index *index = weir__store_index_use(store);
     if (!result)
-        result = weir__index_walk(store->index, from, tell_indexed, &walk);
+        result = weir__index_walk(index, from, tell_indexed, &walk);
+    weir__store_index_leave(store, index);
     if (!result)
         result = tell_tails(&walk, NULL);
     weir__base_free(walk.tails);

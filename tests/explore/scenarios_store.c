@@ -66,11 +66,17 @@ void weir__store_quarantine(struct weir__store *store, const struct weir__entry 
     (void)store, (void)entry, (void)what;
 }
 
+int weir__store_reindex(struct weir__store *store, struct weir_crew_self *self)
+{
+    (void)store, (void)self;
+    return 0;
+}
+
 /* --- beginning and end --- */
 
 static void begin(void)
 {
-    struct weir_queue_options options = {sizeof(void *), WEIR__STORE_TAILS};
+    struct weir_queue_options options = {sizeof(void *), WEIR__STORE_TAILS + 1};
     s.pieces = xp_pieces();
     memset(&s.address, 7, sizeof(s.address));
     s.entry = (struct weir__entry){.address = s.address,
@@ -171,6 +177,47 @@ XP_SCENARIO(store_lookup_misses_nothing,
             .about = "a tail leaves its list when the index has it, so no lookup misses it",
             XP_STATE(s), .setup = active_with_it, .threads = {write_one, index_all, look_up},
             .check = check_indexed, .bound = 3)
+
+/* --- another index in place of one that broke --- */
+
+static void ignore(void *arg, const struct weir__segment_facts *facts)
+{
+    (void)arg, (void)facts;
+}
+
+static void index_it(struct weir__index *index)
+{
+    struct weir__segment_facts facts = {.id = 1, .size = 192};
+    XP_ASSERT_EQ(weir__index_apply(index, &facts, &s.entry, 1, ignore, NULL), 0);
+}
+
+static void indexed(void)
+{
+    begin();
+    index_it(s.store.index);
+    s.newest = 1;
+}
+
+static void replace_index(void)
+{
+    struct weir__index *fresh;
+    XP_ASSERT_EQ(weir__index_new(&fresh, 100), 0);
+    index_it(fresh);
+    XP_ASSERT_EQ(weir__store_index_replace(&s.store, fresh), 0);
+}
+
+static void check_replaced(void)
+{
+    for (size_t i = 0; i < WEIR__STORE_RETIRED; i++)
+        XP_ASSERT(!s.store.retired[i].index, "an index that nobody uses is kept");
+    XP_ASSERT_EQ(s.store.index_users, 0);
+    end();
+}
+
+XP_SCENARIO(store_index_replaced,
+            .about = "an index goes with its last user, when another has taken its place",
+            XP_STATE(s), .setup = indexed, .threads = {look_up_twice, replace_index, look_up},
+            .check = check_replaced, .bound = 2)
 
 /* --- the newest of several --- */
 

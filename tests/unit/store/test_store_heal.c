@@ -1,4 +1,6 @@
 /* test_store_heal.c - what cannot be read: it is put again, and nothing goes with it. */
+#include <sys/wait.h>
+
 #include "store_rig.h"
 
 static unsigned char content[4096];
@@ -100,6 +102,234 @@ TEST(compaction_leaves_what_it_cannot_list)
     weir__store_close(store);
     weir__store_reader_fini(&reader);
     rig_remove_folder();
+}
+
+/* --- an index that breaks --- */
+
+#define NUMBERS 40u
+
+static struct weir__address numbers[NUMBERS];
+
+static struct weir__store_stats stats_of(struct weir__store *store)
+{
+    struct weir__store_stats stats;
+    weir__store_read(store, &stats);
+    return stats;
+}
+
+static bool is_deleted(uint32_t n)
+{
+    return n % 5 == 0;
+}
+
+/* Two segments, some of it deleted, and one that is written; and a past, of which nothing is left
+ * but that the index was changed often. */
+static struct weir__store *fill(void)
+{
+    struct weir__address address;
+    struct weir__store *store = rig_open(NULL);
+    for (uint64_t n = 0; n < 8; n++) {
+        CHECK_EQ(rig_put(store, 100, 5000 + n, &address), 0);
+        CHECK_EQ(rig_delete(store, &address), 0);
+        rig_seal(store);
+        CHECK_EQ(rig_compact(store, 50), 1);
+    }
+    for (uint32_t n = 0; n < NUMBERS; n++) {
+        CHECK_EQ(rig_put(store, 3000, n, &numbers[n]), 0);
+        if (n == NUMBERS / 2)
+            rig_seal(store);
+    }
+    for (uint32_t n = 0; n < NUMBERS; n++)
+        if (is_deleted(n))
+            CHECK_EQ(rig_delete(store, &numbers[n]), 0);
+    rig_seal(store);
+    return store;
+}
+
+static void cut_index(off_t length)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/index/data.mdb", rig_folder);
+    CHECK_EQ(truncate(path, length), 0);
+}
+
+static void await_healed(struct weir__store *store, uint64_t times)
+{
+    struct weir_deadline deadline = rig_soon();
+    while (stats_of(store).reindexed < times || stats_of(store).index_is_broken) {
+        struct weir_deadline moment = weir_deadline_in(WEIR_NS_PER_MS, NULL);
+        weir_deadline_sleep(&moment);
+        CHECK_EQ(weir_deadline_check(&deadline), 0);
+    }
+}
+
+static void all_are_right(struct weir__store *store)
+{
+    for (uint32_t n = 0; n < NUMBERS; n++)
+        CHECK_EQ(rig_read(store, &numbers[n], 3000, n), is_deleted(n) ? -WEIR_E_NOT_FOUND : 0);
+}
+
+/* A look breaks it, or a change does. */
+static void break_and_heal(off_t length, bool by_writing)
+{
+    struct weir__address address;
+    struct weir__store *store = fill();
+    uint64_t dead = stats_of(store).dead_bytes;
+    CHECK(dead > 0);
+    cut_index(length);
+    if (by_writing) {
+        CHECK_EQ(rig_put(store, 100, 1000, &address), 0);
+        struct weir_deadline deadline = rig_soon();
+        CHECK_EQ(weir__store_seal(store, &deadline), 0);
+    }
+    /* Nothing is said not to be there that is; what is known from before may be told. */
+    for (uint32_t n = 0; n < NUMBERS; n++) {
+        int result = rig_read(store, &numbers[n], 3000, n);
+        CHECK(result == -WEIR_E_TRANSIENT || result == (is_deleted(n) ? -WEIR_E_NOT_FOUND : 0));
+    }
+    await_healed(store, 1);
+    all_are_right(store);
+    /* What is dead is known as before, and what dies from now on. */
+    CHECK_EQ(stats_of(store).dead_bytes, dead);
+    CHECK_EQ(rig_delete(store, &numbers[1]), 0);
+    CHECK_EQ(rig_put(store, 3000, 1, &numbers[1]), 0);
+    rig_seal(store);
+    CHECK(stats_of(store).dead_bytes > dead + 3000);
+    CHECK(rig_compact(store, 0) > 0);
+    all_are_right(store);
+    /* And again. */
+    cut_index(length);
+    for (uint32_t n = 0; n < NUMBERS; n++)
+        (void)!rig_read(store, &numbers[n], 3000, n);
+    await_healed(store, 2);
+    all_are_right(store);
+    weir__store_close(store);
+    store = rig_open(NULL);
+    all_are_right(store);
+    weir__store_close(store);
+}
+
+/* What is left in the middle is lost, so in a process of its own. */
+static void apart(void (*fn)(void))
+{
+    int status;
+    fflush(stdout);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        rig_make_folder();
+        fn();
+        rig_remove_folder();
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void broken_by_looking(void)
+{
+    break_and_heal(0, false);
+}
+
+static void broken_by_writing(void)
+{
+    break_and_heal(2 * 4096, true);
+}
+
+TEST(an_index_that_breaks_is_made_anew)
+{
+    apart(broken_by_looking);
+    apart(broken_by_writing);
+}
+
+static void name_of(char path[128], uint32_t segment)
+{
+    snprintf(path, 128, "%s/segments/%08x.seg", rig_folder, segment);
+}
+
+/* While it cannot be made anew: what is known is told, what can be written is, and the rest is said
+ * to come back. */
+static void broken_for_long(void)
+{
+    char path[128], aside[140];
+    struct weir__address fresh, large;
+    struct weir_deadline deadline = rig_soon();
+    weir__store_close(fill());
+    struct weir__store *store = rig_open(NULL);
+    name_of(path, 9);
+    snprintf(aside, sizeof(aside), "%s.aside", path);
+    CHECK_EQ(rename(path, aside), 0);
+    cut_index(0);
+    CHECK_EQ(rig_find(store, &numbers[1]), -WEIR_E_TRANSIENT);
+    CHECK(stats_of(store).index_is_broken);
+    CHECK_EQ(rig_put(store, 100, 2000, &fresh), 0);
+    CHECK_EQ(rig_read(store, &fresh, 100, 2000), 0);
+    CHECK_EQ(rig_put(store, 100, 2000, &fresh), WEIR__STORE_PRESENT);
+    /* Nobody knows whether it is there: it is written, or deleted, all the same. */
+    CHECK_EQ(rig_put(store, 3000, 2, &numbers[2]), 0);
+    CHECK_EQ(rig_delete(store, &numbers[3]), 0);
+    CHECK_EQ(rig_find(store, &numbers[3]), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(weir__store_touch(store, &numbers[4], &deadline), -WEIR_E_TRANSIENT);
+    CHECK(!stats_of(store).is_failing);
+    /* As long as there is room in the line for the index. */
+    int error = 0;
+    for (uint32_t i = 0; !error && i < 40; i++)
+        error = rig_put(store, WEIR__CHUNK_MAX, 3000 + i, &large);
+    CHECK_EQ(error, -WEIR_E_BUSY);
+    CHECK(!stats_of(store).is_full);
+    CHECK_EQ(rig_find(store, &numbers[1]), -WEIR_E_TRANSIENT);
+    CHECK_EQ(weir__store_compact(store, 0, &deadline) == 0, false);
+    CHECK_EQ(rename(aside, path), 0);
+    await_healed(store, 1);
+    for (int round = 0; round < 2; round++) {
+        CHECK_EQ(rig_find(store, &numbers[3]), -WEIR_E_NOT_FOUND);
+        for (uint32_t n = 0; n < NUMBERS; n++)
+            if (n != 3)
+                CHECK_EQ(rig_read(store, &numbers[n], 3000, n),
+                         is_deleted(n) ? -WEIR_E_NOT_FOUND : 0);
+        CHECK_EQ(rig_read(store, &fresh, 100, 2000), 0);
+        rig_seal(store);
+        (void)rig_compact(store, 0);
+        weir__store_close(store);
+        store = rig_open(NULL);
+    }
+    weir__store_close(store);
+}
+
+TEST(an_index_that_stays_broken)
+{
+    apart(broken_for_long);
+}
+
+/* Where its file cannot be, it is in memory. */
+static void healed_in_memory(void)
+{
+    char path[128];
+    struct weir__store *store = fill();
+    cut_index(0);
+    snprintf(path, sizeof(path), "%s/index", rig_folder);
+    char aside[140];
+    snprintf(aside, sizeof(aside), "%s.aside", path);
+    CHECK_EQ(rename(path, aside), 0);
+    CHECK_EQ(symlink("/proc/self/none", path), 0);
+    CHECK_EQ(rig_find(store, &numbers[1]), -WEIR_E_TRANSIENT);
+    await_healed(store, 1);
+    all_are_right(store);
+    struct weir__address address;
+    CHECK_EQ(rig_put(store, 100, 1001, &address), 0);
+    rig_seal(store);
+    CHECK(rig_compact(store, 0) > 0);
+    all_are_right(store);
+    weir__store_close(store);
+    CHECK_EQ(unlink(path), 0);
+    store = rig_open(NULL);
+    all_are_right(store);
+    weir__store_close(store);
+}
+
+TEST(an_index_that_is_healed_in_memory)
+{
+    apart(healed_in_memory);
 }
 
 TAP_MAIN()

@@ -1,0 +1,139 @@
+/* reindex.c - an index that broke, made anew while the store runs.
+ *
+ * From the segments, as when the store is opened, but for those that wait for the index anyway: in
+ * a file of its own in place of the one that broke, or in memory if that cannot be. Memory: the
+ * records of one segment, and the index if that is where it is.
+ *
+ * No segment goes meanwhile: whoever removes one says so (is_removing), and whoever makes the index
+ * anew does (is_reindexing); who comes second gives up and comes again. Neither waits for the
+ * other, since compaction may wait for a write, and a write for the index.
+ *
+ * A segment that cannot be read ends it: what is in it would be said not to be there.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include <weir/error.h>
+
+#include "store_part.h"
+#include "sys.h"
+
+#include "banned.h"
+
+static const char index_name[] = "index";
+
+static void ignore(void *arg, const struct weir__segment_facts *facts)
+{
+    (void)arg, (void)facts;
+}
+
+static int apply_segment(struct weir__store *store, struct weir__index *fresh,
+                         const struct weir__segment_facts *known)
+{
+    struct weir__segment_content content;
+    struct weir__segment *segment;
+    int error = weir__segments_pin(&store->segments, known->id, &segment);
+    if (error)
+        return error;
+    error = weir__segment_load(&content, segment->fd, known->id, &store->identity.key);
+    weir__segments_unpin(&store->segments, segment);
+    if (error)
+        return error;
+    struct weir__segment_facts facts = {
+        .id = known->id, .size = content.end, .is_sealed = content.is_sealed};
+    /* What a scan has to skip now was known before, perhaps. */
+    if (content.count < known->records)
+        error = -WEIR_E_CORRUPT;
+    if (!error)
+        error = weir__index_apply(fresh, &facts, content.records, content.count, ignore, NULL);
+    weir__segment_forget(&content);
+    return error;
+}
+
+/* Those that the index had: the others wait for it, or have nothing. */
+static int apply_all(struct weir__store *store, struct weir__index *fresh,
+                     struct weir_crew_self *self)
+{
+    struct weir__segment_facts facts;
+    int error = 0;
+    for (uint32_t id = 0; !error && weir__segments_next(&store->segments, id, &facts);
+         id = facts.id) {
+        if (weir_cancel_is_fired(self->stop))
+            return -WEIR_E_CANCELED;
+        if (facts.bytes > 0)
+            error = apply_segment(store, fresh, &facts);
+    }
+    return error;
+}
+
+/* The name of one that is in use is taken away; who uses it has its file still. */
+static int open_in_folder(struct weir__store *store, struct weir__index **ret_fresh)
+{
+    char path[PATH_MAX];
+    int error = weir__index_remove(store->folder, index_name);
+    if (!error && weir__sys_mkdirat(store->folder, index_name, 0700) < 0 && errno != EEXIST)
+        error = weir_error_from_errno(errno);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", store->folder, index_name);
+    return error ? error : weir__index_open(ret_fresh, path, store->identity.id, false);
+}
+
+static int make(struct weir__store *store, struct weir_crew_self *self, bool is_in_memory,
+                struct weir__index **ret_fresh)
+{
+    struct weir__index *fresh = NULL;
+    int error =
+        is_in_memory ? weir__index_new(&fresh, SIZE_MAX / 256) : open_in_folder(store, &fresh);
+    if (!error)
+        error = apply_all(store, fresh, self);
+    if (error)
+        weir__store_index_discard(store, fresh);
+    else
+        *ret_fresh = fresh;
+    return error;
+}
+
+static int note_facts(void *arg, const struct weir__segment_facts *facts)
+{
+    weir__store_facts_changed(arg, facts);
+    return 0;
+}
+
+/* False: a segment is being removed. */
+static bool begin(struct weir__store *store)
+{
+    weir_lock_acquire(&store->lock);
+    store->is_reindexing = !store->is_removing;
+    bool is = store->is_reindexing;
+    weir_lock_release(&store->lock);
+    return is;
+}
+
+static void end(struct weir__store *store)
+{
+    weir_lock_acquire(&store->lock);
+    store->is_reindexing = false;
+    weir_lock_release(&store->lock);
+}
+
+int weir__store_reindex(struct weir__store *store, struct weir_crew_self *self)
+{
+    struct weir__index *fresh = NULL;
+    if (!begin(store))
+        return -WEIR_E_BUSY;
+    int error = make(store, self, store->folder < 0, &fresh);
+    /* Whatever is wrong with its file: segments that cannot be read end this one, too. */
+    if (error && error != -WEIR_E_CANCELED)
+        error = make(store, self, true, &fresh);
+    if (!error && (error = weir__store_index_replace(store, fresh)))
+        weir__store_index_discard(store, fresh);
+    if (!error) {
+        weir__segments_doubt(&store->segments);
+        /* What cannot be read of it now is told with the next change. */
+        (void)!weir__index_segments(store->index, note_facts, store);
+        weir__store_note_index(store);
+        weir_counter_add(&store->counts.reindexed, 1);
+    }
+    end(store);
+    return error;
+}
