@@ -70,7 +70,7 @@ static int work(void *arg)
     return error;
 }
 
-static int writing(struct weir__lmdb *lmdb, int (*fn)(void *arg), void *arg)
+int weir__lmdb_writing(struct weir__lmdb *lmdb, int (*fn)(void *arg), void *arg)
 {
     struct work self = {fn, arg, false};
     struct weir_permit turn = WEIR_PERMIT_NONE;
@@ -377,7 +377,7 @@ static int change_all(struct changing *self, weir__index_changed *changed, void 
     change->others_facts = weir__base_alloc(room, sizeof(*change->others_facts));
     int error = change->others && change->others_facts ? 0 : -WEIR_E_NO_MEMORY;
     if (!error)
-        error = writing(change->lmdb, change_in, self);
+        error = weir__lmdb_writing(change->lmdb, change_in, self);
     for (size_t i = 0; !error && i < change->others_count; i++)
         changed(arg, &change->others_facts[i]);
     weir__base_free(change->others);
@@ -424,7 +424,7 @@ static int sync_in(void *arg)
 /* Io for one that lost a page, so that nobody trusts it. */
 static int sync_all(struct weir__index *index)
 {
-    return writing(weir__lmdb_of(index), sync_in, index);
+    return weir__lmdb_writing(weir__lmdb_of(index), sync_in, index);
 }
 
 /* --- life cycle --- */
@@ -465,6 +465,7 @@ static const struct weir__index_kind kind = {
     .dead = weir__lmdb_dead,
     .segments = weir__lmdb_segments,
     .walk = weir__lmdb_walk,
+    .append = weir__lmdb_append,
     .sync = sync_all,
     .read = weir__lmdb_read,
 };
@@ -561,7 +562,7 @@ int weir__index_open(struct weir__index **ret_index, const char *folder,
     if (!error)
         error = weir__mapped_anywhere(&lmdb->map);
     if (!error)
-        error = writing(lmdb, open_in, &opening);
+        error = weir__lmdb_writing(lmdb, open_in, &opening);
     /* One that this thread holds now is lost: its memory must stay. */
     if (error && !lmdb->is_held)
         free_index(&lmdb->index);

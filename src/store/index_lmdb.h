@@ -51,6 +51,15 @@ static inline struct weir__lmdb *weir__lmdb_of(struct weir__index *index)
 /* An error of LMDB as one of ours. */
 int weir__lmdb_error(int rc);
 
+/* --- index_lmdb.c --- */
+/* fn in a place where it may fail. */
+int weir__lmdb_writing(struct weir__lmdb *lmdb, int (*fn)(void *arg), void *arg);
+
+/* --- index_lmdb_append.c --- */
+int weir__lmdb_append(struct weir__index *index,
+                      int (*item)(void *arg, size_t at, struct weir__known *ret_known), void *arg,
+                      size_t count, const struct weir__segment_facts *facts, size_t facts_count);
+
 /* --- index_lmdb_read.c --- */
 /* A page was lost: nothing of it is used again. is_held: LMDB's locks may be held for good. */
 void weir__lmdb_break(struct weir__lmdb *lmdb, bool is_held);

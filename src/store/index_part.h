@@ -9,6 +9,14 @@
 
 typedef void weir__index_changed(void *arg, const struct weir__segment_facts *facts);
 
+/* What is known of an address. */
+struct weir__known {
+    struct weir__entry entry; /* what counts */
+    struct weir__place touch; /* of a chunk, what makes it as young as it is; segment 0: itself */
+    uint64_t touch_sequence;
+    bool is_spent; /* of a deletion: it is counted as spent */
+};
+
 struct weir__index_kind {
     void (*end)(struct weir__index *index);
     bool (*is_held)(struct weir__index *index); /* NULL: never */
@@ -29,20 +37,17 @@ struct weir__index_kind {
                     int (*fn)(void *arg, const struct weir__segment_facts *), void *arg);
     int (*walk)(struct weir__index *index, const struct weir__address *from,
                 int (*fn)(void *arg, const struct weir__entry *entry), void *arg);
+    /* Entries behind all that are there, in their order, and facts (index_bulk.h). item() tells of
+     * each whether it counts, or is dead. NULL: not of this kind. */
+    int (*append)(struct weir__index *index,
+                  int (*item)(void *arg, size_t at, struct weir__known *ret_known), void *arg,
+                  size_t count, const struct weir__segment_facts *facts, size_t facts_count);
     int (*sync)(struct weir__index *index);
     int (*read)(struct weir__index *index, struct weir__index_stats *ret_stats);
 };
 
 struct weir__index {
     const struct weir__index_kind *kind;
-};
-
-/* What is known of an address. */
-struct weir__known {
-    struct weir__entry entry; /* what counts */
-    struct weir__place touch; /* of a chunk, what makes it as young as it is; segment 0: itself */
-    uint64_t touch_sequence;
-    bool is_spent; /* of a deletion: it is counted as spent */
 };
 
 /* What a record does to what is known of its address. */

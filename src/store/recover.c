@@ -24,6 +24,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "index_bulk.h"
 #include "log.h"
 #include "store_part.h"
 #include "sys.h"
@@ -39,8 +40,10 @@ struct found {
     struct weir__store_report *report;
     uint32_t *ids;
     size_t count, room;
-    size_t known;       /* of these, that the index knows */
-    bool is_in_memory;  /* the index */
+    size_t known;            /* of these, that the index knows */
+    bool is_in_memory;       /* the index */
+    struct weir__bulk *bulk; /* what the index will have; NULL: segments go to it one by one */
+    char bulk_path[PATH_MAX];
     uint32_t newest_id; /* when it was closed; 0: not known */
     bool is_short;      /* the index knows more than there is */
 };
@@ -48,6 +51,15 @@ struct found {
 /* Above anything that the unreadable end of a store may have: each write that fails takes a number,
  * too. */
 #define SEQUENCE_LEAP (UINT64_C(1) << 40)
+
+static size_t bulk_memory = WEIR__BULK_MEMORY;
+
+#ifdef WEIR_FAULTS
+void weir__store_bulk_memory(size_t bytes)
+{
+    bulk_memory = bytes;
+}
+#endif
 
 /* --- which segments there are --- */
 
@@ -186,8 +198,34 @@ static int use_index(struct found *found)
     return dropped ? dropped : error;
 }
 
+/* What is read from now on is gathered first. */
+static int begin_bulk(struct found *found)
+{
+    int error = index_path(found->store, found->bulk_path);
+    return error ? error : weir__bulk_new(&found->bulk, found->bulk_path, bulk_memory);
+}
+
+static void update(void *arg, const struct weir__segment_facts *facts)
+{
+    weir__segments_update(arg, facts);
+}
+
+/* The index has all that was gathered. */
+static int end_bulk(struct found *found)
+{
+    if (!found->bulk)
+        return 0;
+    int error = weir__bulk_end(found->bulk, found->store->index, update, &found->store->segments);
+    weir__bulk_free(found->bulk);
+    found->bulk = NULL;
+    /* What cannot be said of the segments is said of the index: it is made in memory then. */
+    return error == -WEIR_E_CORRUPT ? -WEIR_E_IO : error;
+}
+
 static int index_in_memory(struct found *found)
 {
+    weir__bulk_free(found->bulk);
+    found->bulk = NULL;
     found->is_in_memory = true;
     found->store->is_unclean = true; /* what is on the disk is not this one */
     return weir__index_new(&found->store->index, SIZE_MAX / 256);
@@ -207,6 +245,8 @@ static int start_index(struct found *found, const struct weir__store_mark *mark)
     int error = weir__index_remove(store->folder, index_name);
     if (!error)
         error = open_index(store);
+    if (!error)
+        error = begin_bulk(found);
     if (error != -WEIR_E_NO_SPACE && error != -WEIR_E_IO)
         return error;
     found->report->index_why = no_room;
@@ -365,16 +405,22 @@ static int take_in(struct found *found, uint32_t id, struct weir__disk_file *fil
         return error;
     /* What the index cannot take in, since nobody may write it, is found without it. */
     bool is_beside = store->is_read_only && !found->is_in_memory;
-    if (is_newest && (has_room(store, content) || is_beside))
-        return resume(store, id, file, content);
+    if (is_newest && (has_room(store, content) || is_beside)) {
+        error = end_bulk(found);
+        return error ? error : resume(store, id, file, content);
+    }
     /* One that is written further gets a list of its records, and what is none is gone for good. */
     if (content->bad_records > 0)
         store->keeps_deletions = true;
-    struct weir__segment_facts facts = {.id = id, .size = content->end};
+    struct weir__segment_facts facts = {
+        .id = id, .size = content->end, .is_sealed = content->is_sealed};
     error = weir__segments_add(&store->segments, &facts, -1, false);
-    return error ? error
-                 : weir__store_apply(store, id, content->end, content->is_sealed, content->records,
-                                     content->count);
+    if (error)
+        return error;
+    if (found->bulk)
+        return weir__bulk_add(found->bulk, &facts, content->records, content->count);
+    return weir__store_apply(store, id, content->end, content->is_sealed, content->records,
+                             content->count);
 }
 
 static int open_file(struct weir__store *store, uint32_t id, struct weir__disk_file *ret_file)
@@ -459,7 +505,7 @@ static int read_segments(struct found *found)
         if (!is_known)
             error = read_segment(found, found->ids[i]);
     }
-    return error;
+    return error ? error : end_bulk(found);
 }
 
 static void forget_findings(struct weir__store_report *report)
@@ -467,6 +513,14 @@ static void forget_findings(struct weir__store_report *report)
     report->torn_bytes = report->bad_records = 0;
     report->gaps.missing_segments = 0;
     report->gaps.unreadable_bytes = report->gaps.hidden_bytes = 0;
+}
+
+/* Once more, one by one: there are too many records of some addresses to gather them. */
+static int read_one_by_one(struct found *found)
+{
+    int error = drop_known(found->store);
+    forget_findings(found->report);
+    return error ? error : read_segments(found);
 }
 
 /* Once more, with an index in memory: the one on the disk cannot be brought up to date. */
@@ -561,6 +615,8 @@ static int recover_folder(struct found *found)
         return weir__store_fail(error, "cannot make its index: %s", weir_error_text(error));
     count_lost(found, &mark);
     error = read_segments(found);
+    if (error == -WEIR_E_OVERFLOW && !store->active)
+        error = read_one_by_one(found);
     /* The newest, which may have become the active one, is the last and needs no room. */
     if (error && !found->is_in_memory && !store->active &&
         (error == -WEIR_E_NO_SPACE || error == -WEIR_E_IO || store->is_read_only))
@@ -586,6 +642,7 @@ int weir__store_recover(struct weir__store *store, struct weir__store_report *re
             weir__index_new(&store->index, (size_t)(store->options.memory_max / WEIR__RECORD_HEAD));
     }
     weir__base_free(found.ids);
+    weir__bulk_free(found.bulk);
     if (!error)
         count_chunks(store, report);
     return error;

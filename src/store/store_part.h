@@ -179,6 +179,10 @@ WEIR_MUST_USE int weir__store_index_digest(struct weir__store *store,
 
 /* --- recover.c --- */
 WEIR_MUST_USE int weir__store_recover(struct weir__store *store, struct weir__store_report *report);
+#ifdef WEIR_FAULTS
+/* For what an index is made of; for tests that have less than that. */
+void weir__store_bulk_memory(size_t bytes);
+#endif
 
 /* --- commit.c --- */
 WEIR_MUST_USE struct weir__store_run *weir__store_run_new(void);

@@ -282,6 +282,19 @@ TEST(memory_is_short)
     CHECK_EQ(partly, 0);
 }
 
+/* With an index that is spooled, and with one that is not made at once since it cannot be. */
+TEST(with_little_memory_for_the_index)
+{
+    static const size_t sizes[] = {2000, 200};
+    for (size_t i = 0; i < 2; i++) {
+        weir__store_bulk_memory(sizes[i]);
+        check(WEIR_FAULT_IO, EIO, 20);
+        check(WEIR_FAULT_IO, ENOSPC, 20);
+        check(WEIR_FAULT_ALLOC, EIO, 20);
+    }
+    weir__store_bulk_memory((size_t)64 << 20);
+}
+
 /* --- a bad sector --- */
 
 static void compare_file(const struct file *file)
