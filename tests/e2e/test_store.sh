@@ -125,6 +125,15 @@ mv "$stores/loop/away" "$stores/loop/segments/00000001.seg"
 run "$WEIR" store check "$stores/loop"
 check 'a link in place of a segment: status 3' test "$status" -eq 3
 
+# --- gone since it was closed ---
+cp -r "$store" "$stores/gone"
+rm "$(find "$stores/gone/segments" -name '*.seg' | sort | tail -1)"
+run "$WEIR" store check --json "$stores/gone"
+is 'a segment that is gone is told' "$status $(got '[.damaged, .lost_segments, .was_clean] | map(tostring) | join(" ")')" \
+    '1 0 1 true'
+run "$WEIR" store check "$stores/gone"
+expect 'also to people' 1 '*lost segments    1*' ''
+
 # --- compact ---
 run "$WEIR" store compact --json "$store"
 is 'compact gains' "$status $(got '[.compacted > 0, .bytes_after < .bytes_before] | map(tostring) | join(" ")')" \

@@ -7,6 +7,7 @@
 #include <dirent.h>
 
 #include "../unit/store/store_help.h"
+#include "store_check.h"
 #include "store_part.h"
 #include "sweep.h"
 #include "sys.h"
@@ -357,6 +358,52 @@ TEST(any_sector_of_a_segment)
         }
     printf("# %u sectors, %u opened in part\n", tried, partly);
     CHECK(partly > 8 && partly < tried + 8);
+}
+
+static unsigned told_by_address, told_as_stretch;
+
+static void note_damage(void *arg, const struct weir__check_damage *damage)
+{
+    const struct file *file = arg;
+    CHECK(damage->is_unreadable);
+    CHECK(damage->offset < file->length && damage->size <= file->length);
+    told_by_address += damage->address != NULL;
+    told_as_stretch += damage->address == NULL;
+}
+
+/* A check says what cannot be read, and calls nothing damaged that only cannot be. */
+TEST(a_check_tells)
+{
+    make();
+    for (size_t i = 3; i < 7; i++)
+        for (size_t from = 0; from < files[i].length; from += 4096) {
+            struct weir__store_options options = {.folder = folder,
+                                                  .segment_bytes = 4u << 20,
+                                                  .is_read_only = true,
+                                                  .is_offline = true};
+            struct weir__check_hooks hooks = {.damage = note_damage, .arg = &files[i]};
+            struct weir__store_report opened;
+            struct weir__check_report report;
+            struct weir__store *store;
+            char path[HELP_PATH + 80];
+            with_mark = from % 8192 == 0;
+            restore();
+            snprintf(path, sizeof(path), "%s/%.63s", folder, files[i].name);
+            int fd = open(path, O_RDONLY | O_CLOEXEC);
+            CHECK(fd >= 0);
+            weir__sys_fault_stretch(fd, (off_t)from, (off_t)from + 4096);
+            CHECK_EQ(weir__store_open(&store, &options, &opened), 0);
+            CHECK_EQ(weir__store_check(store, opened.was_clean, &hooks, &report), 0);
+            CHECK(report.unreadable > 0);
+            CHECK_EQ(report.damaged + report.damaged_dead + report.index_wrong, 0);
+            weir__store_close(store);
+            weir__sys_fault_stretch(-1, 0, 0);
+            close(fd);
+            compare_file(&files[i]);
+            help_remove(folder);
+        }
+    printf("# %u stretches, %u records\n", told_as_stretch, told_by_address);
+    CHECK(told_as_stretch > 10 && told_by_address > 10);
 }
 
 /* Its identity is in the segments, too. */
