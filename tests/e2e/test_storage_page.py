@@ -29,8 +29,20 @@ def blocks(kind):
 
 def environment(folder):
     clean = {k: v for k, v in os.environ.items() if not k.startswith("WEIR_")}
-    clean.update(PATH=os.path.dirname(WEIR) + ":" + clean["PATH"], XDG_DATA_HOME=folder)
+    clean.update(PATH=f"{folder}/bin:" + os.path.dirname(WEIR) + ":" + clean["PATH"], XDG_DATA_HOME=folder)
     return clean
+
+
+def default_folder(folder):
+    """What stands for the default folder here: root's is the machine's, which is left alone."""
+    if os.getuid() != 0:
+        return []
+    os.mkdir(f"{folder}/bin")
+    with open(f"{folder}/bin/weir", "w", encoding="ascii") as file:
+        file.write(f'#!/bin/sh\nfirst=$1 second=$2\nshift 2\nexec "{WEIR}" "$first" "$second" '
+                   f'--data "{folder}/kept" "$@"\n')
+    os.chmod(f"{folder}/bin/weir", 0o755)
+    return ["--data", f"{folder}/kept"]
 
 
 class Service:
@@ -156,7 +168,7 @@ def main():
     folder = tempfile.mkdtemp()
     os.chmod(folder, 0o755)  # nginx has workers of another user
     try:
-        service = Service(folder)
+        service = Service(folder, *default_folder(folder))
         try_quick_start(tap, folder, service.port)
         try_metrics(tap, folder, service.port)
         tap.tell(service.end() == 0, "it drains and ends")
