@@ -5,12 +5,13 @@
  * another good record of it in this store, at the pace of durability.repair_pacing, and put it
  * again. Where there is none, and what was skipped, is remembered, WEIR__STORAGE_DAMAGED at most,
  * so that an administrator can ask for another try. Nobody else finds it again: what is known to be
- * bad is not read, and not scrubbed.
+ * bad is not read, and not scrubbed. So there is a line in the log for each damage, once.
  */
 #include <stdio.h>
 
 #include <weir/error.h>
 
+#include "log.h"
 #include "storage_part.h"
 
 #include "banned.h"
@@ -45,6 +46,10 @@ void weir__repair_damage(void *arg, const struct weir__address *address, const c
         event.address = *address;
     snprintf(event.what, sizeof(event.what), "%s", what);
     weir__storage_event(storage, &event);
+    char text[WEIR__ADDRESS_TEXT] = "the store";
+    if (address)
+        weir__address_print(address, text);
+    weir__log(WEIR__LOG_WARNING, "%s: %s", text, what);
     if (address)
         (void)enqueue(storage, address);
 }
@@ -84,6 +89,14 @@ static void repair(struct weir__storage *storage, struct weir__store_reader *rea
     weir_counter_add(error ? &storage->counts.repairs_failed : &storage->counts.repairs, 1);
     event.result = error;
     weir__storage_event(storage, &event);
+    char text[WEIR__ADDRESS_TEXT];
+    weir__address_print(address, text);
+    if (!error)
+        weir__log(WEIR__LOG_INFO, "%s is good again", text);
+    else if (error != -WEIR_E_CANCELED)
+        weir__log(WEIR__LOG_WARNING, "%s could not be repaired: %s", text,
+                  error == -WEIR_E_NOT_FOUND ? "there is no other record of it; put it again"
+                                             : weir_error_text(error));
 }
 
 int weir__repair_main(struct weir_crew_self *self, void *arg)

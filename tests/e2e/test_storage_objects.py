@@ -317,6 +317,8 @@ for name in sorted(glob.glob(os.path.join(data, "segments", "*.seg"))):
             segment.write(bytes([rotten[1000] ^ 1]))
 answer = storage.put(rotten)
 same("what has rotted meanwhile is not taken for present", answer.status, 201)
+storage.wait_for_log(re.escape(address(rotten)) + ": its bytes are not those of its address")
+storage.wait_for_log(re.escape(address(rotten)) + "( is good again| could not be repaired)")
 same("but put again", storage.get("/o/" + address(rotten)).body, rotten)
 same("and present then", storage.put(rotten).status, 200)
 

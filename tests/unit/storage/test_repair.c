@@ -1,4 +1,5 @@
 /* What becomes of damaged chunks that cannot be repaired, or for which there is no room in line. */
+#include "log.h"
 #include "running.h"
 
 /* A line of one, and a pace that lets two repairs through and then one in a quarter of a minute. */
@@ -38,6 +39,7 @@ static uint64_t under_way(void)
 
 TEST(what_is_skipped_is_remembered)
 {
+    weir__log_threshold(WEIR__LOG_ERROR); /* there are hundreds of them */
     start(narrow);
     for (unsigned i = 0; i < CHUNKS; i++) {
         struct weir__address address;
@@ -57,6 +59,7 @@ TEST(what_is_skipped_is_remembered)
 /* One that is damaged again and again is remembered once, and there is an end to it. */
 TEST(memory_for_them_is_bounded)
 {
+    weir__log_threshold(WEIR__LOG_ERROR); /* there are hundreds of them */
     start(narrow);
     for (unsigned i = 0; i < 2 * WEIR__STORAGE_DAMAGED + CHUNKS; i++) {
         unsigned number = i / 2;
