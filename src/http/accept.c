@@ -100,6 +100,7 @@ static uint16_t admit(struct weir__server_loop *loop, struct weir__conn *conn, u
                           : weir__peer_key(&conn->peer, key);
     if (key_size > 0 && weir_admit_try(&server->admit, key, key_size, &conn->ticket) < 0) {
         loop->stats.refused[WEIR__REFUSED_ADDRESS]++;
+        conn->is_greedy = true;
         return 429;
     }
     if (weir__server_admit(server, loop->limits.connections_max, &conn->id, ret_loop) < 0) {

@@ -160,6 +160,9 @@ void weir__conn_cut(struct weir__conn *conn)
     struct weir__exchange *x = conn->exchange;
     weir__timer_off(&conn->timer);
     unlink_ready(conn);
+    /* A child that is being started may hold the socket open for a moment after we have closed it:
+     * nothing is to be heard of it. */
+    (void)weir__sys_epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, conn->fd, NULL);
     weir__tls_close(conn);
     weir__sys_close_at(&conn->fd);
     weir_admit_release(&conn->ticket);
@@ -498,8 +501,8 @@ static enum weir__step tell_refusal(struct weir__conn *conn)
     if (!take_exchange(conn))
         return WEIR__STEP_CUT;
     return refuse(conn, conn->refusal, -WEIR_E_BUSY,
-                  conn->refusal == 429 ? "this address has too many connections"
-                                       : "there are too many connections");
+                  conn->is_greedy ? "this address has too many connections"
+                                  : "there are too many connections");
 }
 
 static enum weir__step run_body(struct weir__conn *conn)

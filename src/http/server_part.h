@@ -110,6 +110,7 @@ struct weir__conn {
     int fd;
     uint16_t listener;
     uint16_t refusal; /* 0, or the status that is all it gets */
+    bool is_greedy;   /* and that is for its address */
     bool can_read, can_write;
     bool has_ended; /* the client will send no more */
     bool is_ready;  /* in the loop's list */

@@ -8,11 +8,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 #include "alloc.h"
 #include "server_part.h"
-#include "sys.h"
 #include "tls_lib.h"
 
 #include "banned.h"
@@ -148,14 +146,11 @@ int weir__tls_open(struct weir__conn *conn)
     return tls ? 0 : -WEIR_E_NO_MEMORY;
 }
 
-/* Between two requests the end is told. An answer that is cut must not look as if it were whole.
- * What the client says to that is not for us any more: a child that is being started may hold the
- * socket open for a moment after we have closed it. */
+/* Between two requests the end is told. An answer that is cut must not look as if it were whole. */
 void weir__tls_close(struct weir__conn *conn)
 {
     if (!conn->tls)
         return;
-    (void)weir__sys_epoll_ctl(conn->loop->epoll_fd, EPOLL_CTL_DEL, conn->fd, NULL);
     if (conn->state == WEIR__CONN_IDLE)
         weir__tls_end(conn);
     table()->SSL_free(conn->tls);

@@ -85,15 +85,17 @@ static bool is_origin_known(const struct weir__exchange *exchange, const struct 
     return false;
 }
 
-void weir__access_headers(struct weir__exchange *exchange)
+void weir__answer_begin(struct weir__exchange *exchange, unsigned status)
 {
-    const char *origin = weir__exchange_header(exchange, "Origin");
+    const struct weir__ask *ask = weir__exchange_private(exchange);
+    const char *origin = ask->is_let_in ? weir__exchange_header(exchange, "Origin") : NULL;
+    weir__reply_begin(exchange, status);
     if (!origin || is_own_origin(exchange, origin))
         return;
-    /* It was let in, so it is one of those that may. */
     weir__reply_header(exchange, "Vary", "Origin");
     weir__reply_header(exchange, "Access-Control-Allow-Origin", origin);
-    weir__reply_header(exchange, "Access-Control-Expose-Headers", "ETag, Location, X-Corr-ID");
+    weir__reply_header(exchange, "Access-Control-Expose-Headers",
+                       "Allow, Content-Range, ETag, Location, Retry-After, X-Corr-ID");
 }
 
 /* --- by whom --- */
@@ -180,7 +182,9 @@ static void refuse_for_now(struct weir__storage *storage, struct weir__exchange 
                            const char *message, uint64_t delay_ns)
 {
     weir_counter_add(&storage->counts.busy[weir__endpoint_of(exchange)], 1);
-    weir__reply_error(exchange, -WEIR_E_BUSY, message, seconds(delay_ns));
+    weir__answer_begin(exchange, (unsigned)weir_error_http(-WEIR_E_BUSY));
+    weir__reply_error_as(exchange, (unsigned)weir_error_http(-WEIR_E_BUSY), -WEIR_E_BUSY, message,
+                         seconds(delay_ns));
 }
 
 /* The address without its port; the rest of the network, for IPv6, is one client's. */
@@ -236,6 +240,7 @@ static bool is_from_here(struct weir__storage *storage, struct weir__exchange *e
                              "pages of that origin may not use this service: see server.origins");
         return false;
     }
+    ((struct weir__ask *)weir__exchange_private(exchange))->is_let_in = true;
     return true;
 }
 

@@ -238,7 +238,7 @@ static void accepted(struct weir__exchange *exchange, const char *what)
 {
     static const char text[] = "{\"status\": \"accepted\"}\n";
     weir__storage_event_of(exchange, WEIR__EVENT_ADMIN, NULL, 0, what);
-    weir__reply_begin(exchange, 202);
+    weir__answer_begin(exchange, 202);
     weir__reply_header(exchange, "Content-Type", "application/json");
     weir__reply_bytes(exchange, text, sizeof(text) - 1, NULL, NULL);
     weir__reply_send(exchange);
@@ -289,11 +289,11 @@ void weir__change_resume(struct weir__exchange *exchange, struct weir__ask *ask)
         return;
     }
     if (ask->route == WEIR__ROUTE_OBJECT) {
-        weir__reply_begin(exchange, 204);
+        weir__answer_begin(exchange, 204);
         weir__reply_send(exchange);
         return;
     }
-    weir__reply_begin(exchange, 200);
+    weir__answer_begin(exchange, 200);
     weir__reply_header(exchange, "Content-Type",
                        ask->route == WEIR__ROUTE_HAVE ? "application/json"
                                                       : "application/x-ndjson");

@@ -212,7 +212,7 @@ void weir__file_resume(struct weir__exchange *exchange, struct weir__ask *ask)
         return;
     if (file->ranges.count > 1 && !weir__boundary_make(exchange, file->boundary))
         return;
-    weir__reply_begin(exchange, file->ranges.count ? 206 : 200);
+    weir__answer_begin(exchange, file->ranges.count ? 206 : 200);
     weir__content_headers(exchange, etag, true);
     snprintf(type, sizeof(type), "multipart/byteranges; boundary=%s", file->boundary);
     weir__reply_header(exchange, "Content-Type",

@@ -325,6 +325,8 @@ static int add_objects(struct weir__storage *storage)
     if (!error)
         error = weir_metrics_add_rate(metrics, &storage->pacing);
     if (!error)
+        error = weir_metrics_add_rate(metrics, &storage->complaints);
+    if (!error)
         error = weir_metrics_add_admit(metrics, &storage->per_address);
     if (!error)
         error = weir_metrics_add_crew(metrics, storage->crew);

@@ -33,7 +33,6 @@ void weir__content_headers(struct weir__exchange *exchange, const char *etag, bo
                                 "Content-Security-Policy: sandbox; default-src 'none'\r\n";
     weir__reply_header(exchange, "ETag", etag);
     weir__reply_lines(exchange, lines, sizeof(lines) - 1);
-    weir__access_headers(exchange);
     if (is_file)
         weir__reply_header(exchange, "Content-Disposition", "attachment");
 }
@@ -55,7 +54,7 @@ int weir__conditions_answer(struct weir__exchange *exchange, const char *etag, u
     ret_ranges->count = 0;
     switch (weir__condition_check(&conditions, true, etag)) {
     case WEIR__CONDITION_NOT_MODIFIED:
-        weir__reply_begin(exchange, 304);
+        weir__answer_begin(exchange, 304);
         weir__content_headers(exchange, etag, false);
         weir__reply_send(exchange);
         return 1;
@@ -70,7 +69,7 @@ int weir__conditions_answer(struct weir__exchange *exchange, const char *etag, u
         return 0;
     if (weir__ranges_parse(ret_ranges, range.text, range.length, size) == 0)
         return 0;
-    weir__reply_begin(exchange, 416);
+    weir__answer_begin(exchange, 416);
     weir__reply_header(exchange, "Content-Range", weir__range_missed(text, size));
     weir__reply_error_as(exchange, 416, -WEIR_E_RANGE, "it has no such bytes", 0);
     return 1;
@@ -115,7 +114,7 @@ static void send_parts(struct weir__exchange *exchange, const struct weir__ask *
     struct weir__range_parts parts = {ranges, size, WEIR__CONTENT_TYPE, boundary};
     if (!weir__boundary_make(exchange, boundary))
         return;
-    weir__reply_begin(exchange, 206);
+    weir__answer_begin(exchange, 206);
     weir__content_headers(exchange, etag, false);
     snprintf(type, sizeof(type), "multipart/byteranges; boundary=%s", boundary);
     weir__reply_header(exchange, "Content-Type", type);
@@ -140,7 +139,7 @@ static void answer(struct weir__exchange *exchange, struct weir__ask *ask)
         send_parts(exchange, ask, &ranges, size, etag);
         return;
     }
-    weir__reply_begin(exchange, ranges.count ? 206 : 200);
+    weir__answer_begin(exchange, ranges.count ? 206 : 200);
     weir__content_headers(exchange, etag, false);
     weir__reply_header(exchange, "Content-Type", WEIR__CONTENT_TYPE);
     if (ranges.count == 1) {

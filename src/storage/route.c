@@ -5,6 +5,7 @@
 
 #include <weir/error.h>
 
+#include "log.h"
 #include "storage_part.h"
 
 #include "banned.h"
@@ -54,19 +55,41 @@ enum weir__endpoint weir__endpoint_of(const struct weir__exchange *exchange)
     }
 }
 
+/* What failed here, and is not the client's doing. A loop must not wait for who reads the log. */
+static void tell_failure(struct weir__storage *storage, const struct weir__exchange *exchange,
+                         int error)
+{
+    char text[WEIR__LOG_LINE_MAX];
+    if (error != -WEIR_E_IO && error != -WEIR_E_CORRUPT && error != -WEIR_E_NO_SPACE &&
+        error != -WEIR_E_NO_MEMORY && error != -WEIR_E_INTERNAL)
+        return;
+    if (weir_rate_try(&storage->complaints, 1, WEIR_RATE_HIGH)) {
+        weir_counter_add(&storage->counts.untold, 1);
+        return;
+    }
+    uint64_t untold = weir_counter_value(&storage->counts.untold);
+    size_t length = weir__log_format(
+        text, WEIR__LOG_WARNING, "%s %s failed: %s (request %s; %llu others were not told so far)",
+        weir__http_method_name(weir__exchange_method(exchange)), weir__exchange_path(exchange),
+        weir_error_text(error), weir__exchange_corr_id(exchange), (unsigned long long)untold);
+    weir__log_courtesy(text, length);
+}
+
 void weir__storage_refuse(struct weir__exchange *exchange, int error, const char *message)
 {
     struct weir__storage *storage = storage_of(exchange);
     unsigned retry_s = weir_error_is_retryable(error) ? 1 : 0;
+    tell_failure(storage, exchange, error);
     if (error == -WEIR_E_BUSY)
         weir_counter_add(&storage->counts.busy[weir__endpoint_of(exchange)], 1);
     if (error == -WEIR_E_UNAUTHORIZED) {
-        weir__reply_begin(exchange, 401);
+        weir__answer_begin(exchange, 401);
         weir__reply_header(exchange, "WWW-Authenticate", "Bearer");
         weir__reply_error_as(exchange, 401, error, message, 0);
         return;
     }
-    weir__reply_error(exchange, error, message, retry_s);
+    weir__answer_begin(exchange, (unsigned)weir_error_http(error));
+    weir__reply_error_as(exchange, (unsigned)weir_error_http(error), error, message, retry_s);
 }
 
 /* --- finding the way --- */
@@ -114,10 +137,9 @@ static void answer_options(struct weir__exchange *exchange, const struct way *wa
     struct weir__storage *storage = storage_of(exchange);
     struct weir__rules *rules = weir__storage_rules(storage);
     if (weir__access_allows_question(storage, exchange, rules)) {
-        weir__reply_begin(exchange, 204);
+        weir__answer_begin(exchange, 204);
         weir__reply_header(exchange, "Allow", way->allow);
         if (weir__exchange_header(exchange, "Origin")) {
-            weir__access_headers(exchange);
             weir__reply_header(exchange, "Access-Control-Allow-Methods", way->allow);
             weir__reply_header(exchange, "Access-Control-Allow-Headers",
                                "Authorization, Content-Encoding, Content-Type, If-Match, "
@@ -144,7 +166,7 @@ static bool take_way(struct weir__exchange *exchange, struct weir__ask *ask)
         return false;
     }
     if (!(way->methods & 1u << weir__exchange_method(exchange))) {
-        weir__reply_begin(exchange, 405);
+        weir__answer_begin(exchange, 405);
         weir__reply_header(exchange, "Allow", way->allow);
         weir__reply_error_as(exchange, 405, -WEIR_E_INVALID, "this path has other methods", 0);
         return false;

@@ -22,6 +22,7 @@ static const struct weir_lock_class counters_class = {"io_counters", 330};
 #define HEALTH_LINE 256u
 #define URL_MOST    4096u
 #define ADMIT_KEEP  (60 * WEIR_NS_PER_S)
+#define COMPLAINTS  5u
 
 __attribute__((format(printf, 3, 4))) static int fail(char why[WEIR__STORAGE_WHY_MAX], int error,
                                                       const char *format, ...)
@@ -136,7 +137,7 @@ static void fill_store(const struct weir__rules *rules, struct weir__store_optio
         .scrub_per_s = own->store.scrub_rate ? own->store.scrub_rate : unlimited,
         .scrub_interval_s =
             own->store.scrub_interval_ns ? own->store.scrub_interval_ns / WEIR_NS_PER_S : never_s,
-        .close_ns = rules->service->drain_ns,
+        .close_ns = WEIR__STORAGE_CLOSE_NS,
     };
     /* Small memories have small segments, so that there are some. */
     while (!options->folder && options->segment_bytes > WEIR__STORE_SEGMENT_LEAST &&
@@ -283,6 +284,9 @@ static int make_limits(struct weir__storage *storage, const struct weir__rules *
         error = weir_rate_init(&storage->pacing, "repair",
                                &(struct weir_rate_options){.per_s = pacing, .burst = burst});
     if (!error)
+        error = weir_rate_init(&storage->complaints, "complaints",
+                               &(struct weir_rate_options){.per_s = 1, .burst = COMPLAINTS});
+    if (!error)
         error = weir_admit_init(
             &storage->per_address, "addresses",
             &(struct weir_admit_options){
@@ -428,7 +432,7 @@ static int make_parts(struct weir__storage *storage, struct weir__rules *rules,
                       const struct weir__storage_options *options, char why[WEIR__STORAGE_WHY_MAX])
 {
     struct weir_crew_options crew = {.threads_max = 4096,
-                                     .drain_ns = rules->service->drain_ns,
+                                     .drain_ns = WEIR__STORAGE_THREADS_NS,
                                      .grace_ns = WEIR__STORAGE_GRACE_NS};
     int error = register_locks();
     if (!error)
@@ -504,6 +508,7 @@ int weir__storage_free(struct weir__storage *storage)
     weir__quota_free(storage->quota);
     weir__numbers_free(storage);
     weir_admit_fini(&storage->per_address);
+    weir_rate_fini(&storage->complaints);
     weir_rate_fini(&storage->pacing);
     weir_rate_fini(&storage->rps);
     weir_budget_fini(&storage->inflight);

@@ -51,9 +51,12 @@
 /* How long a request may take unless it says otherwise, and what it may say at most. */
 #define WEIR__STORAGE_DEADLINE_NS      (10 * WEIR_NS_PER_S)
 #define WEIR__STORAGE_DEADLINE_MOST_MS UINT64_C(600000)
-/* After the drain deadline, for threads to end. */
-#define WEIR__STORAGE_GRACE_NS (1 * WEIR_NS_PER_S)
-#define WEIR__STORAGE_DAMAGED  256u /* chunks without a good copy that are remembered */
+/* When the requests have ended, within drain_deadline: for threads to end what they are at, and
+ * from then on to be aborted. Then for the store, to write what waits. */
+#define WEIR__STORAGE_THREADS_NS (1 * WEIR_NS_PER_S)
+#define WEIR__STORAGE_GRACE_NS   (1 * WEIR_NS_PER_S)
+#define WEIR__STORAGE_CLOSE_NS   (10 * WEIR_NS_PER_S)
+#define WEIR__STORAGE_DAMAGED    256u /* chunks without a good copy that are remembered */
 
 struct weir__worker;
 struct weir__errand;
@@ -79,7 +82,8 @@ enum weir__route {
 /* The block of each exchange. */
 struct weir__ask {
     enum weir__route route;
-    bool is_admitted;
+    bool is_let_in;               /* the page that asks, if one does, may know the answer */
+    bool is_admitted;             /* and it has passed all limits */
     struct weir__address address; /* of the path, where it has one */
     struct weir_permit inflight;
     struct weir_admit_ticket ticket;
@@ -177,7 +181,7 @@ struct weir__storage_counts {
     struct weir_counter timeouts[WEIR__OP_COUNT + 1]; /* of the server's, and "work" */
     struct weir_counter unauthorized, forbidden, cross_site;
     struct weir_counter repairs, repairs_failed, skipped_full;
-    struct weir_counter answered_by_loop, replaced;
+    struct weir_counter answered_by_loop, replaced, untold;
     struct weir_counter quota_refused[WEIR__QUOTA_REASONS];
     struct weir_histogram repair_wait, latency[WEIR__ENDPOINTS];
 };
@@ -217,6 +221,7 @@ struct weir__storage {
     struct weir_budget inflight;
     struct weir_rate rps;
     struct weir_rate pacing;
+    struct weir_rate complaints; /* lines of the log about answers that failed */
     struct weir_admit per_address;
 
     struct weir_metrics *metrics;
@@ -252,8 +257,9 @@ bool weir__access_allows(struct weir__storage *storage, struct weir__exchange *e
 bool weir__access_allows_question(struct weir__storage *storage, struct weir__exchange *exchange,
                                   const struct weir__rules *rules);
 
-/* What tells a browser that the page which asked may read the answer. */
-void weir__access_headers(struct weir__exchange *exchange);
+/* As weir__reply_begin(), with what tells a browser that the page which asked may read the answer.
+ */
+void weir__answer_begin(struct weir__exchange *exchange, unsigned status);
 
 /* --- errand.c --- */
 /* A job for the exchange, on the loop's thread. NULL: there is no memory, and the request has been

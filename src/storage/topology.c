@@ -126,6 +126,10 @@ static const struct said limit_texts[] = {
      {"clients that are remembered for their rate", "who is idle makes room; else refuse"},
      0},
     {"rate", "repair", {"bytes a second of repairs", "wait"}, 0},
+    {"rate",
+     "complaints",
+     {"lines of the log about answers that failed, a second", "not written, counted"},
+     0},
     {"budget", "http-bodies", {"bytes of request bodies in memory", "refuse: 429"}, 0},
     {"admit",
      "http-address",
@@ -134,6 +138,7 @@ static const struct said limit_texts[] = {
     {"budget", "store-pending", {"bytes that wait to be written", "refuse: 429"}, 0},
     {"budget", "store-tails", {"segments that wait for the index", "commit waits"}, 0},
     {"budget", "store-compacting", {"compactions at once", "wait"}, 0},
+    {"budget", "store-index-turn", {"threads that change an index on a disk", "wait"}, 0},
     {"rate", "store-compact", {"bytes a second that compaction reads", "wait"}, 0},
     {"rate", "store-scrub", {"bytes a second that the scrubber reads", "wait"}, 0},
 };
@@ -349,11 +354,14 @@ static size_t find_limits(struct weir__storage *storage, struct there there[PART
     weir__storage_rules_give(rules);
     there[count++] = of_admit(&storage->per_address);
     there[count++] = of_rate(&storage->pacing);
+    there[count++] = of_rate(&storage->complaints);
     there[count++] = of_budget(server.bodies);
     there[count++] = of_admit(server.addresses);
     there[count++] = of_budget(store.pending);
     there[count++] = of_budget(store.unindexed);
     there[count++] = of_budget(store.compacting);
+    /* Of an index in a folder, which comes and goes; the tables are made without one. */
+    there[count++] = (struct there){"budget", "store-index-turn", 1};
     there[count++] = of_rate(store.compact_rate);
     there[count++] = of_rate(store.scrub_rate);
     return count;
@@ -407,8 +415,12 @@ static void print_fixed(struct table *table)
         {"the clock's look at deadlines", WEIR__STORAGE_TICK_NS, "how late a 504 may be"},
         {"grace of handlers", WEIR__SERVER_GRACE_NS,
          "after connections were cut: loops wait that long for jobs to come back"},
+        {"the end of threads", WEIR__STORAGE_THREADS_NS,
+         "when the requests have ended: who is still at something is aborted"},
         {"grace of threads", WEIR__STORAGE_GRACE_NS,
          "from abort on: who has not ended then is left behind, and counted"},
+        {"closing the store", WEIR__STORAGE_CLOSE_NS,
+         "what waits is written; a disk that does not answer is left, and the exit status is 3"},
     };
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
         print(table, "| %s | %llu ms | fixed | %s |\n", fixed[i].name,

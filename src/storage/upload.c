@@ -21,7 +21,7 @@ static bool parse_coding(struct weir__exchange *exchange, enum weir__coding *ret
     const char *text = weir__exchange_header(exchange, "Content-Encoding");
     if (weir__coding_parse(ret_coding, text, text ? strlen(text) : 0) == 0)
         return true;
-    weir__reply_begin(exchange, 415);
+    weir__answer_begin(exchange, 415);
     weir__reply_header(exchange, "Accept-Encoding", "gzip, zstd");
     weir__reply_error_as(exchange, 415, -WEIR_E_UNSUPPORTED,
                          "bodies are sent as they are, in gzip or in zstd", 0);
@@ -173,9 +173,8 @@ void weir__upload_resume(struct weir__exchange *exchange, struct weir__ask *ask)
     weir__storage_event_of(exchange, WEIR__EVENT_PUT, &job->address, job->result, NULL);
     weir__address_print(&job->address, address);
     weir__etag_print(&job->address, etag);
-    weir__reply_begin(exchange, job->result == WEIR__STORE_PRESENT ? 200 : 201);
+    weir__answer_begin(exchange, job->result == WEIR__STORE_PRESENT ? 200 : 201);
     weir__reply_header(exchange, "ETag", etag);
-    weir__access_headers(exchange);
     weir__reply_header(exchange, "Content-Type", "application/json");
     snprintf(text, sizeof(text), "/o/%s", address);
     weir__reply_header(exchange, "Location", text);

@@ -7,11 +7,11 @@ nothing at all would be noticed. Needs chromium; skipped without. Prints TAP.
 import html
 import http.server
 import os
-import re
 import shutil
 import subprocess
 import sys
 import threading
+import urllib.parse
 
 sys.dont_write_bytecode = True
 from storage_lib import (HANG_S, Storage, address, finish, has, make_folder, path, same, true)  # noqa: E402
@@ -32,6 +32,7 @@ class Site(http.server.ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.pages, self.asked = {}, []
+        self.told, self.has_told = "", threading.Event()
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     @property
@@ -45,6 +46,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.server.asked.append(self.path)
+        if self.path.startswith("/told?"):
+            self.server.told = urllib.parse.unquote(self.path.partition("?")[2])
+            self.server.has_told.set()
+        if self.path == "/wait":  # a picture: the page is not whole before it has told
+            self.server.has_told.wait(HANG_S)
         headers, body = self.server.pages.get(self.path, ([], b""))
         self.send_response(200 if self.path in self.server.pages else 404)
         for name, value in headers:
@@ -59,7 +65,7 @@ storage = Storage(data=path("data"))
 count = 0
 
 
-def browse(url, *words):
+def browse(url, *words, budget=("--virtual-time-budget=10000",)):
     """The page as it is in the end, as text."""
     global count
     count += 1
@@ -67,7 +73,7 @@ def browse(url, *words):
     done = subprocess.run(
         [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
-         f"--user-data-dir={home}", "--timeout=20000", "--virtual-time-budget=10000", *words, "--dump-dom", url],
+         f"--user-data-dir={home}", "--timeout=60000", *budget, *words, "--dump-dom", url],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=home, timeout=2 * HANG_S,
         env={**os.environ, "HOME": home}, check=False)
     return html.unescape(done.stdout.decode(errors="replace"))
@@ -140,13 +146,12 @@ token = subprocess.run([os.environ["WEIR"], "token", "mint", "--data", path("dat
                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode().strip()
 secret = keep(b"of somebody else")
 wanted = {name: address(name.encode()) for name in ("put", "post", "plainpost")}
-SCRIPT = """<body><pre id=said></pre><script>
+SCRIPT = """<body><img src=/wait><script>
 const said = [];
 async function tries(name, url, options, shows) {
   try { const answer = await fetch(url, options);
         said.push(name + '=' + (answer.type == 'opaque' ? 'opaque' : answer.status + (shows ? await answer.text() : ''))); }
   catch (problem) { said.push(name + '=blocked'); }
-  document.getElementById('said').textContent = said.join(';');
 }
 (async () => {
   const base = '%(base)s';
@@ -157,7 +162,7 @@ async function tries(name, url, options, shows) {
   await tries('read', base + '/o/%(secret)s', {}, true);
   await tries('own', '/own', {}, true);
   said.push('done');
-  document.getElementById('said').textContent = said.join(';');
+  await fetch('/told?' + encodeURIComponent(said.join(';')));
 })();
 </script></body>"""
 
@@ -166,8 +171,10 @@ def use_from(where, *words):
     site.pages["/own"] = ([("Content-Type", "text/plain")], b"mine")
     site.pages["/use"] = ([("Content-Type", "text/html")], (SCRIPT % {
         "base": storage.url, "secret": secret, "token": token, **wanted}).encode())
-    found = re.search(r"<pre id=\"said\">(.*?)</pre>", browse(where + "/use", *words))
-    return dict(part.partition("=")[::2] for part in (found.group(1) if found else "").split(";"))
+    site.has_told.clear()
+    site.told = ""
+    browse(where + "/use", *words, budget=())
+    return dict(part.partition("=")[::2] for part in site.told.split(";"))
 
 
 said = use_from(site.url)
@@ -194,6 +201,10 @@ storage = Storage("--set", f"server.origins={site.url}", data=path("data"))
 said = use_from(site.url)
 print(f"# a site that is among server.origins: {said}")
 same("a site that was let in can post", storage.get("/o/" + wanted["plainpost"]).status, 200)
-same("and read", said.get("read"), "200of somebody else")
+same("and put", (said.get("put"), said.get("post")), ("201", "201"))
+same("and delete with a token", (said.get("delete"), storage.get("/o/" + secret).status), ("204", 404))
+has("and read what it is told", said.get("read"), "^404.*NotFound")
+keep(b"of somebody else")
+same("and what is there", use_from(site.url).get("put"), "200")
 same("the end", storage.stop(), 0)
 finish()

@@ -73,6 +73,7 @@ storage = Storage(data=data)
 for what, one, at in (("the first byte", first, 0), ("in the middle", middle, 150_001), ("the last byte", last, (1 << 20) - 1)):
     healed.append(found_by_a_reader(what, one, at))
 same("the end of the second", storage.stop(), 0)
+has("an answer that failed is told", storage.log(), rf"warning: GET {target(first)} failed: .*request [0-9a-f]+")
 storage = Storage(data=data)
 same("what was healed is there after a restart", [storage.get(target(one)).body == one for one in healed], [True] * 3)
 status, out, err = run(WEIR, "store", "check", data)
