@@ -12,6 +12,8 @@
 #include "index_lmdb.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
 
 #include "alloc.h"
 #include "store_locks.h"
@@ -520,6 +522,42 @@ static int open_tables(const struct opening *self)
     return weir__lmdb_error(mdb_txn_commit(txn));
 }
 
+/* LMDB keeps its locks, and who reads what, in a mapped file beside the data, and each lookup
+ * writes there: on a disk that does not answer, or is frozen, it would wait for that page. Nobody
+ * but this process has the index open (folder.c), so that file is in memory: LMDB finds it by a
+ * link, which is there while it opens. Where there can be no link, the file is on the disk. */
+struct memory_lock {
+    int folder, fd;
+};
+
+static const char lock_file[] = "lock.mdb";
+
+static int lock_begin(struct memory_lock *lock, const char *folder)
+{
+    char target[32];
+    lock->folder = weir__sys_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
+    if (lock->folder < 0)
+        return weir_error_from_errno(errno);
+    /* A link that a crash has left leads to some other file by now: LMDB must not find it. */
+    if (weir__sys_unlinkat(lock->folder, lock_file, 0) < 0 && errno != ENOENT)
+        return weir_error_from_errno(errno);
+    lock->fd = memfd_create("weir-index-lock", MFD_CLOEXEC);
+    snprintf(target, sizeof(target), "/proc/self/fd/%d", lock->fd);
+    if (lock->fd >= 0)
+        (void)!weir__sys_symlinkat(target, lock->folder, lock_file);
+    return 0;
+}
+
+/* LMDB has opened it, and needs its name no more. One that is no link stays. */
+static void lock_end(struct memory_lock *lock)
+{
+    char target[32];
+    if (lock->fd >= 0 && weir__sys_readlinkat(lock->folder, lock_file, target, sizeof(target)) > 0)
+        (void)!weir__sys_unlinkat(lock->folder, lock_file, 0);
+    weir__sys_close(lock->fd);
+    weir__sys_close(lock->folder);
+}
+
 /* The largest map that the address space has room for. */
 static int open_env(struct weir__lmdb *lmdb, const char *folder, bool is_read_only)
 {
@@ -545,7 +583,14 @@ static int open_env(struct weir__lmdb *lmdb, const char *folder, bool is_read_on
 static int open_in(void *arg)
 {
     struct opening *self = arg;
-    int error = open_env(self->lmdb, self->folder, self->is_read_only);
+    struct memory_lock lock = {-1, -1};
+    int error = self->is_read_only ? 0 : lock_begin(&lock, self->folder);
+    if (!error)
+        error = open_env(self->lmdb, self->folder, self->is_read_only);
+    lock_end(&lock);
+    /* A mount that follows no links. */
+    if (error && error != -WEIR_E_CORRUPT && lock.fd >= 0)
+        error = open_env(self->lmdb, self->folder, self->is_read_only);
     return error ? error : open_tables(self);
 }
 
@@ -579,7 +624,7 @@ int weir__index_remove(int folder, const char *name)
         return errno == ENOENT ? 0 : weir_error_from_errno(errno);
     int error = 0;
     if ((weir__sys_unlinkat(dir, "data.mdb", 0) < 0 && errno != ENOENT) ||
-        (weir__sys_unlinkat(dir, "lock.mdb", 0) < 0 && errno != ENOENT))
+        (weir__sys_unlinkat(dir, lock_file, 0) < 0 && errno != ENOENT))
         error = weir_error_from_errno(errno);
     weir__sys_close(dir);
     return error;

@@ -86,7 +86,8 @@ if mount("-t", "tmpfs", "-o", "size=16m", "none", small):
     same("health", storage.get("/healthz").status, 200)
     same("numbers tell it", storage.metrics()["store_writable"], 0)
     fill(small)
-    same("a deletion is taken all the same", storage.ask("DELETE", "/o/" + address(first), headers=bearer(token)).status, 204)
+    answer = storage.ask("DELETE", "/o/" + address(first), headers=bearer(token))
+    same("a deletion is taken all the same", answer.status, 204)
     same("and is one", storage.get("/o/" + address(first)).status, 404)
     same("for anything else there is no room", storage.put(b"x").status, 507)
     os.unlink(os.path.join(small, "rest"))
@@ -160,9 +161,18 @@ place = make_folder("stuck")
 if (os.getuid() == 0 and shutil.which("fsfreeze") and run("truncate", "-s", "64M", path("image"))[0] == 0
         and run("mkfs.ext4", "-q", "-F", path("image"))[0] == 0 and mount("-o", "loop", path("image"), place)):
     data = os.path.join(place, "data")
+    # In the index, and in no table of what was read.
+    storage = Storage("--set", "store.segment_size=4MiB", data=data)
+    cold = [os.urandom(MIB // 2) for _ in range(12)]
+    for piece in cold:
+        storage.put(piece)
+    storage.stop()
     storage = Storage("--set", "store.pending_bytes=2MiB", "--set", "queues.work=4", data=data)
     storage.put(content)
     subprocess.run(["fsfreeze", "-f", place], check=True)
+    found = [storage.get("/o/" + address(piece)).body == piece for piece in cold]
+    true("what was not read before is found meanwhile", all(found), found)
+    same("so is what is not there", storage.get("/o/" + address(b"nothing")).status, 404)
     late = os.urandom(1000)
     answer = storage.put(late, {"X-Deadline-Ms": "100"})
     same("a deadline that passes", (answer.status, is_envelope(answer, "Timeout")), (504, True))

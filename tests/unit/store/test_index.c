@@ -501,6 +501,35 @@ TEST(memory_has_a_limit)
     weir__index_free(NULL);
 }
 
+/* The file of LMDB's locks is in memory: lookups must not wait for a page of the disk. */
+TEST(locks_are_not_on_the_disk)
+{
+    struct weir__entry one = simple(1, 1, 1, 1, WEIR__RECORD_CHUNK), got;
+    char path[128], victim[128], target[64];
+    struct stat st;
+    is_lmdb = true;
+    rig_make_folder();
+    snprintf(path, sizeof(path), "%s/lock.mdb", rig_folder);
+    snprintf(victim, sizeof(victim), "%s/victim", rig_folder);
+    int fd = open(victim, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(fd >= 0);
+    /* A link that a crash has left leads to whatever has that number now. */
+    snprintf(target, sizeof(target), "/proc/self/fd/%d", fd);
+    CHECK_EQ(symlink(target, path), 0);
+    for (int i = 0; i < 2; i++) {
+        struct weir__index *index = open_index();
+        CHECK(lstat(path, &st) != 0);
+        apply_some(index, 1, &one, 1);
+        CHECK_EQ(weir__index_get(index, &one.address, &got), 0);
+        weir__index_free(index);
+        CHECK(lstat(path, &st) != 0);
+    }
+    CHECK_EQ(fstat(fd, &st), 0);
+    CHECK_EQ(st.st_size, 0);
+    close(fd);
+    rig_remove_folder();
+}
+
 TEST(of_another_store_or_kind)
 {
     struct weir__index *index;
