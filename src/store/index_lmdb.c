@@ -498,13 +498,15 @@ struct opening {
     const char *folder;
     const unsigned char *store_id;
     bool is_read_only;
+    bool has_begun; /* a transaction */
 };
 
-static int open_tables(const struct opening *self)
+static int open_tables(struct opening *self)
 {
     struct weir__lmdb *lmdb = self->lmdb;
     unsigned create = self->is_read_only ? 0 : MDB_CREATE;
     MDB_txn *txn;
+    self->has_begun = true;
     int rc = mdb_txn_begin(lmdb->env, NULL, self->is_read_only ? MDB_RDONLY : 0, &txn);
     if (rc)
         return weir__lmdb_error(rc);
@@ -594,22 +596,51 @@ static int open_in(void *arg)
     return error ? error : open_tables(self);
 }
 
+/* Those that were left in the middle while they were opened, with LMDB's lock for writers: it is in
+ * a list of the thread that has it, so its memory must stay. There are few, and when there are as
+ * many as may be, none is opened any more: whoever wants one makes it in memory. */
+static struct weir_lock lost_lock = WEIR_LOCK_INIT(&weir__store_readers_class);
+static struct weir__lmdb *lost;
+static size_t lost_count;
+
+#define LOST_MAX 8u
+
+static bool are_too_many_lost(void)
+{
+    weir_lock_acquire(&lost_lock);
+    bool are = lost_count >= LOST_MAX;
+    weir_lock_release(&lost_lock);
+    return are;
+}
+
+static void lose(struct weir__lmdb *lmdb)
+{
+    weir_lock_acquire(&lost_lock);
+    lmdb->next_lost = lost;
+    lost = lmdb;
+    lost_count++;
+    weir_lock_release(&lost_lock);
+}
+
 int weir__index_open(struct weir__index **ret_index, const char *folder,
                      const unsigned char store_id[16], bool is_read_only)
 {
+    if (are_too_many_lost())
+        return -WEIR_E_IO;
     struct weir__lmdb *lmdb = weir__base_alloc(1, sizeof(*lmdb));
     if (!lmdb)
         return -WEIR_E_NO_MEMORY;
     lmdb->index.kind = &kind;
     weir_lock_init(&lmdb->lock, &weir__store_readers_class);
-    struct opening opening = {lmdb, folder, store_id, is_read_only};
+    struct opening opening = {lmdb, folder, store_id, is_read_only, false};
     int error = weir_budget_init(&lmdb->turn, "store-index-turn", 1);
     if (!error)
         error = weir__mapped_anywhere(&lmdb->map);
     if (!error)
         error = weir__lmdb_writing(lmdb, open_in, &opening);
-    /* One that this thread holds now is lost: its memory must stay. */
-    if (error && !lmdb->is_held)
+    if (error && lmdb->is_held && opening.has_begun)
+        lose(lmdb);
+    else if (error)
         free_index(&lmdb->index);
     if (error)
         return error;

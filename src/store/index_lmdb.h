@@ -41,6 +41,7 @@ struct weir__lmdb {
     struct weir__lmdb_reader *idle;
     bool is_broken; /* a page was lost */
     bool is_held;   /* by a thread that was left in the middle */
+    struct weir__lmdb *next_lost;
 };
 
 static inline struct weir__lmdb *weir__lmdb_of(struct weir__index *index)
