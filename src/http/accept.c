@@ -97,7 +97,7 @@ static uint16_t admit(struct weir__server_loop *loop, struct weir__conn *conn, u
     uint8_t key[16];
     size_t key_size = conn->is_trusted || loop->limits.per_address_max == UINT32_MAX
                           ? 0
-                          : weir__peer_key(&conn->peer, key);
+                          : weir__address_key(&conn->peer, key);
     if (key_size > 0 && weir_admit_try(&server->admit, key, key_size, &conn->ticket) < 0) {
         loop->stats.refused[WEIR__REFUSED_ADDRESS]++;
         conn->is_greedy = true;

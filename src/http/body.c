@@ -174,7 +174,10 @@ static bool has_room(struct weir__exchange *x)
 static enum weir__step wait_readable(struct weir__conn *conn)
 {
     struct weir__server_loop *loop = conn->loop;
-    weir__timer_set(&loop->wheel, &conn->timer, weir_time_add(loop->now_ns, loop->limits.read_ns));
+    uint64_t until_ns = weir_time_add(loop->now_ns, loop->limits.read_ns);
+    if (until_ns > conn->exchange->end_ns)
+        until_ns = conn->exchange->end_ns;
+    weir__timer_set(&loop->wheel, &conn->timer, until_ns);
     if (weir__conn_is_fast(conn))
         return WEIR__STEP_WAIT;
     loop->stats.timeouts[WEIR__OP_READ]++;

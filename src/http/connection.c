@@ -197,7 +197,7 @@ bool weir__conn_is_fast(const struct weir__conn *conn)
 {
     const struct weir__server_limits *limits = &conn->loop->limits;
     uint64_t took_ns = conn->loop->now_ns - conn->since_ns;
-    return took_ns <= limits->rate_grace_ns ||
+    return took_ns <= limits->rate_grace_ns || limits->rate_min == WEIR__SERVER_NO_RATE ||
            conn->moved_bytes / limits->rate_min >= took_ns / WEIR_NS_PER_S;
 }
 
@@ -313,12 +313,28 @@ static enum weir__step begin_body(struct weir__conn *conn)
     return WEIR__STEP_ON;
 }
 
+static bool is_urgent(const struct weir__exchange *x)
+{
+    const struct weir__handler *handler = x->server->options.handler;
+    return handler->is_urgent && handler->is_urgent(x);
+}
+
+/* It has been accepted only to be told why it is not. */
+static enum weir__step tell_refusal(struct weir__conn *conn)
+{
+    return refuse(conn, conn->refusal, -WEIR_E_BUSY,
+                  conn->is_greedy ? "this address has too many connections"
+                                  : "there are too many connections");
+}
+
 static enum weir__step begin(struct weir__conn *conn)
 {
     struct weir__exchange *x = conn->exchange;
     struct weir__server *server = conn->loop->server;
     x->bytes_in = x->head.length;
     find_corr_id(x);
+    if (conn->refusal && !is_urgent(x))
+        return tell_refusal(conn);
     if (conn->is_trusted && x->head.forwarded != WEIR__HEAD_NONE) {
         if (!weir__peer_forwarded(x, &x->client)) {
             conn->loop->stats.malformed++;
@@ -409,7 +425,9 @@ static enum weir__step read_head(struct weir__conn *conn)
 static void idle(struct weir__conn *conn)
 {
     struct weir__server_loop *loop = conn->loop;
-    uint64_t ns = loop->is_draining ? loop->limits.read_ns : loop->limits.idle_ns;
+    uint64_t ns = conn->refusal       ? WEIR__REFUSED_NS
+                  : loop->is_draining ? loop->limits.read_ns
+                                      : loop->limits.idle_ns;
     conn->state = WEIR__CONN_IDLE;
     weir__timer_set(&loop->wheel, &conn->timer, weir_time_add(loop->now_ns, ns));
 }
@@ -495,16 +513,6 @@ static enum weir__step handshake(struct weir__conn *conn)
     return WEIR__STEP_ON;
 }
 
-/* It has been accepted only to be told why it is not. */
-static enum weir__step tell_refusal(struct weir__conn *conn)
-{
-    if (!take_exchange(conn))
-        return WEIR__STEP_CUT;
-    return refuse(conn, conn->refusal, -WEIR_E_BUSY,
-                  conn->is_greedy ? "this address has too many connections"
-                                  : "there are too many connections");
-}
-
 static enum weir__step run_body(struct weir__conn *conn)
 {
     struct weir__exchange *x = conn->exchange;
@@ -523,7 +531,7 @@ static enum weir__step step_of(struct weir__conn *conn)
     case WEIR__CONN_HANDSHAKE:
         return handshake(conn);
     case WEIR__CONN_IDLE:
-        return conn->refusal ? tell_refusal(conn) : read_head(conn);
+        return read_head(conn);
     case WEIR__CONN_HEAD:
         return read_head(conn);
     case WEIR__CONN_BODY:
@@ -622,6 +630,11 @@ void weir__conn_timeout(struct weir__conn *conn)
         weir__conn_cut(conn);
         return;
     case WEIR__CONN_IDLE:
+        if (conn->refusal && take_exchange(conn)) {
+            (void)tell_refusal(conn);
+            weir__conn_run(conn);
+            return;
+        }
         loop->stats.timeouts[WEIR__OP_IDLE]++;
         weir__conn_cut(conn);
         return;
@@ -629,7 +642,10 @@ void weir__conn_timeout(struct weir__conn *conn)
     case WEIR__CONN_BODY:
         loop->stats.timeouts[WEIR__OP_READ]++;
         conn->exchange->takes_body = false;
-        (void)refuse(conn, 408, -WEIR_E_TIMEOUT_READ, "the request did not come in time");
+        if (loop->now_ns >= conn->exchange->end_ns)
+            (void)refuse(conn, 504, -WEIR_E_TIMEOUT, "the request took longer than its deadline");
+        else
+            (void)refuse(conn, 408, -WEIR_E_TIMEOUT_READ, "the request did not come in time");
         weir__conn_run(conn);
         return;
     case WEIR__CONN_REST:

@@ -1,5 +1,6 @@
 /* exchange_ask.c - what handlers ask of a request, and how they give it back. */
 #include <string.h>
+#include <strings.h>
 
 #include "server_part.h"
 
@@ -39,6 +40,26 @@ const char *weir__exchange_header(const struct weir__exchange *x, const char *na
 {
     uint16_t number = weir__head_find(&x->head, x->input, name);
     return number == WEIR__HEAD_NONE ? NULL : x->input + x->head.fields[number].value;
+}
+
+const char *weir__exchange_list(const struct weir__exchange *x, const char *name,
+                                char room[WEIR__SERVER_LIST_SIZE])
+{
+    static const char broken[] = "?";
+    const char *first = weir__exchange_header(x, name);
+    struct weir__http_header header;
+    size_t used = 0, count = 0;
+    for (size_t i = 0; first && weir__exchange_header_at(x, i, &header); i++) {
+        if (strcasecmp(header.name, name) != 0)
+            continue;
+        size_t length = strlen(header.value), glue = count++ > 0 ? 2 : 0;
+        if (length + glue + 1 > WEIR__SERVER_LIST_SIZE - used)
+            return count == 1 ? first : broken;
+        memcpy(room + used, ", ", glue);
+        memcpy(room + used + glue, header.value, length + 1);
+        used += glue + length;
+    }
+    return count > 1 ? room : first;
 }
 
 bool weir__exchange_header_at(const struct weir__exchange *x, size_t n,

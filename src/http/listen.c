@@ -197,7 +197,7 @@ int weir__server_listen(struct weir__server *server, const struct weir__listen *
 
 int weir__server_adopt(struct weir__server *server, int fd, bool is_tls, const char **ret_why)
 {
-    struct weir__listener listener = {.fd = fd, .is_tls = is_tls};
+    struct weir__listener listener = {.fd = fd, .is_tls = is_tls, .is_adopted = true};
     int listens = 0, flags;
     socklen_t size = sizeof(listens);
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) < 0 || !listens)
@@ -213,6 +213,13 @@ int weir__server_adopt(struct weir__server *server, int fd, bool is_tls, const c
 const char *weir__server_address(const struct weir__server *server, unsigned listener)
 {
     return listener < server->listeners_count ? server->listeners[listener].address : "";
+}
+
+void weir__listeners_refuse(struct weir__server *server)
+{
+    for (unsigned i = 0; i < server->listeners_count; i++)
+        if (!server->listeners[i].is_adopted)
+            (void)shutdown(server->listeners[i].fd, SHUT_RDWR);
 }
 
 void weir__listeners_close(struct weir__server *server)

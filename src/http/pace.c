@@ -38,7 +38,7 @@ static bool is_fast(const struct weir__conn *conn)
 {
     const struct weir__server_limits *limits = &conn->loop->limits;
     uint64_t took_ns = conn->loop->now_ns - conn->look_ns;
-    return took_ns <= limits->rate_grace_ns ||
+    return took_ns <= limits->rate_grace_ns || limits->rate_min == WEIR__SERVER_NO_RATE ||
            (uint64_t)(conn->taken - conn->first_taken) / limits->rate_min >=
                took_ns / WEIR_NS_PER_S;
 }

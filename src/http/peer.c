@@ -85,7 +85,7 @@ bool weir__network_has(const struct weir__server *server, const struct sockaddr_
     return false;
 }
 
-size_t weir__peer_key(const struct sockaddr_storage *address, uint8_t key[16])
+size_t weir__address_key(const struct sockaddr_storage *address, uint8_t key[16])
 {
     static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     if (!bytes_of(address, key))

@@ -236,6 +236,7 @@ int weir__server_drain(struct weir__server *server, const struct weir_deadline *
     begin_phase(server, WEIR__PHASE_DRAINING);
     (void)!weir_watch_wait_until(&server->progress, is_quiet, NULL, &room, NULL, deadline);
     begin_phase(server, WEIR__PHASE_ENDING);
+    weir__listeners_refuse(server);
     const struct weir_deadline grace = weir_deadline_in(WEIR__SERVER_GRACE_NS, NULL);
     if (weir_watch_wait_until(&server->progress, is_over, NULL, &room, NULL, &grace) < 0)
         return -WEIR_E_BUSY;

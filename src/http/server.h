@@ -62,6 +62,8 @@
 #define WEIR__SERVER_REPLY_HEAD    4096u
 #define WEIR__SERVER_CORR_MAX      64u
 #define WEIR__SERVER_ADDRESS_SIZE  120u
+#define WEIR__SERVER_LIST_SIZE     4096u
+#define WEIR__SERVER_NO_RATE       UINT64_MAX
 #define WEIR__SERVER_GRACE_NS      (5 * WEIR_NS_PER_S) /* of drain, for handlers after the cut */
 
 struct weir__server;
@@ -72,7 +74,7 @@ struct weir__server_limits {
     uint64_t read_ns;         /* a head from its first byte, a pause in a body, a handshake (5 s) */
     uint64_t write_ns;        /* without progress of an answer (5 s) */
     uint64_t idle_ns;         /* between requests (60 s) */
-    uint64_t rate_min;        /* bytes a second of a body or an answer (1 KiB) */
+    uint64_t rate_min;        /* bytes a second of a body or an answer (1 KiB); NO_RATE: none */
     uint64_t rate_grace_ns;   /* before that counts (5 s) */
     uint64_t body_max;        /* of one request (1 MiB); the handler may take less */
     uint64_t body_memory;     /* of all requests together (256 MiB) */
@@ -100,6 +102,9 @@ struct weir__exchange_end {
 };
 
 struct weir__handler {
+    /* Whether a request is let in that comes on a connection too many, and is the last of it. May
+     * be NULL: none is. */
+    bool (*is_urgent)(const struct weir__exchange *exchange);
     /* The head is whole. Answers, or calls weir__exchange_take_body(), or keeps the exchange. */
     void (*begin)(struct weir__exchange *exchange);
     /* The body that was taken is in memory (also the one of no bytes). Answers or keeps it. */
@@ -193,6 +198,11 @@ const char *weir__exchange_query(const struct weir__exchange *exchange);
 const char *weir__exchange_host(const struct weir__exchange *exchange);
 /* The value of the first header of that name, in letters of any case; NULL when there is none. */
 const char *weir__exchange_header(const struct weir__exchange *exchange, const char *name);
+/* All headers of that name as the one list that they mean. Where there are several, they are put
+ * together in room; what does not fit there is no list that anybody accepts. NULL: there is none.
+ */
+const char *weir__exchange_list(const struct weir__exchange *exchange, const char *name,
+                                char room[WEIR__SERVER_LIST_SIZE]);
 /* The n-th header, false when there are fewer. Connection, Host and the like are among them. */
 bool weir__exchange_header_at(const struct weir__exchange *exchange, size_t n,
                               struct weir__http_header *ret_header);
@@ -215,6 +225,10 @@ const struct sockaddr_storage *weir__exchange_client(const struct weir__exchange
 /* "127.0.0.1:4711", "[::1]:4711", "unix"; without the port where that is 0. */
 void weir__address_text(const struct sockaddr_storage *address,
                         char text[WEIR__SERVER_ADDRESS_SIZE]);
+
+/* What tells one client from another: all of an address of IPv4, the network of one of IPv6. 0: it
+ * has none. */
+size_t weir__address_key(const struct sockaddr_storage *address, uint8_t key[16]);
 
 bool weir__exchange_is_tls(const struct weir__exchange *exchange);
 bool weir__exchange_is_draining(const struct weir__exchange *exchange);

@@ -59,6 +59,7 @@
 #define WEIR__REST_NS      (WEIR_NS_PER_S / 5)
 #define WEIR__LINGER_NS    (2 * WEIR_NS_PER_S)
 #define WEIR__REFUSING_MAX 1024u /* connections that are told why they are refused, at once */
+#define WEIR__REFUSED_NS   (1 * WEIR_NS_PER_S) /* for these to ask for what is urgent */
 #define WEIR__STAMP_SIZE   128u
 
 struct weir__tls;
@@ -190,6 +191,7 @@ struct weir__listener {
     int fd;
     unsigned number;
     bool is_tls, is_unix, is_ours; /* ours: the socket file is removed at the end */
+    bool is_adopted;
     char address[WEIR__SERVER_ADDRESS_SIZE];
 };
 
@@ -346,14 +348,15 @@ size_t weir__reply_canned(unsigned status, char *text, size_t size);
 /* --- peer.c --- */
 WEIR_MUST_USE int weir__network_parse(struct weir__network *network, const char *text);
 bool weir__network_has(const struct weir__server *server, const struct sockaddr_storage *address);
-/* What tells clients apart: the address, of IPv6 the network. 0: everybody is the same. */
-size_t weir__peer_key(const struct sockaddr_storage *address, uint8_t key[16]);
 /* The client behind proxies, by X-Forwarded-For. False: it is not well formed. */
 bool weir__peer_forwarded(const struct weir__exchange *exchange,
                           struct sockaddr_storage *ret_client);
 
 /* --- listen.c --- */
 void weir__listeners_close(struct weir__server *server);
+/* Whoever connects from here on is refused by the kernel; but for sockets that were handed over,
+ * which are not ours alone, and at which the next service takes those who wait. */
+void weir__listeners_refuse(struct weir__server *server);
 
 /* --- tls.c --- */
 WEIR_MUST_USE int weir__tls_open(struct weir__conn *conn);

@@ -187,25 +187,11 @@ static void refuse_for_now(struct weir__storage *storage, struct weir__exchange 
                          seconds(delay_ns));
 }
 
-/* The address without its port; the rest of the network, for IPv6, is one client's. */
-static size_t key_of(const struct sockaddr_storage *client, unsigned char key[16])
-{
-    if (client->ss_family == AF_INET) {
-        memcpy(key, &((const struct sockaddr_in *)client)->sin_addr, 4);
-        return 4;
-    }
-    if (client->ss_family == AF_INET6) {
-        memcpy(key, &((const struct sockaddr_in6 *)client)->sin6_addr, 8);
-        return 8;
-    }
-    return 0;
-}
-
 static bool is_within_rates(struct weir__storage *storage, struct weir__exchange *exchange,
                             struct weir__ask *ask, const struct weir__rules *rules)
 {
     unsigned char key[16];
-    size_t size = key_of(weir__exchange_client(exchange), key);
+    size_t size = weir__address_key(weir__exchange_client(exchange), key);
     if (rules->service->ratelimit.rps_per_ip > 0 && size > 0 &&
         weir_admit_try(&storage->per_address, key, size, &ask->ticket)) {
         refuse_for_now(storage, exchange, "this address sends too many requests",
@@ -242,6 +228,14 @@ static bool is_from_here(struct weir__storage *storage, struct weir__exchange *e
     }
     ((struct weir__ask *)weir__exchange_private(exchange))->is_let_in = true;
     return true;
+}
+
+bool weir__access_allows_metrics(struct weir__storage *storage, struct weir__exchange *exchange)
+{
+    struct weir__rules *rules = weir__storage_rules(storage);
+    bool is_allowed = is_from_here(storage, exchange, rules);
+    weir__storage_rules_give(rules);
+    return is_allowed;
 }
 
 bool weir__access_allows_question(struct weir__storage *storage, struct weir__exchange *exchange,

@@ -102,8 +102,10 @@ static int open_file(const struct weir__rules *rules)
 {
     const char *name = rules->service->audit.file;
     errno = 0;
-    return name && name[0] ? weir__sys_openat(AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND, 0640)
-                           : -1;
+    /* A pipe that nobody reads is not waited for. */
+    return name && name[0]
+               ? weir__sys_openat(AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0640)
+               : -1;
 }
 
 int weir__audit_check(const struct weir__rules *rules, char why[WEIR__STORAGE_WHY_MAX])

@@ -29,7 +29,16 @@ static void write_done(struct weir__store_write *write)
 static void work_delete(struct weir__errand *job, struct weir__worker *worker)
 {
     (void)worker;
+    uint32_t length, time_s;
     weir__errand_end_reading(job);
+    if (job->fails_there || job->fails_absent) {
+        bool is_there = weir__store_find(job->storage->store, &job->address, &length, &time_s) == 0;
+        job->is_unmet = is_there ? job->fails_there : job->fails_absent;
+    }
+    if (job->is_unmet) {
+        weir__errand_finish(job, 0, NULL);
+        return;
+    }
     job->write = (struct weir__store_write){
         .action = WEIR__STORE_DELETE, .address = job->address, .done = write_done, .arg = job};
     int error = weir__store_submit(job->storage->store, &job->write);
@@ -265,9 +274,13 @@ void weir__change_begin(struct weir__exchange *exchange, struct weir__ask *ask)
         accepted(exchange, "repair");
         return;
     default:
-        give(exchange, &storage->writes, work_delete);
-        return;
+        break;
     }
+    struct weir__errand *job = weir__errand_new(storage, exchange, work_delete);
+    if (!job)
+        return;
+    weir__conditions_note(exchange, &ask->address, job);
+    weir__errand_send(job, &storage->writes);
 }
 
 void weir__change_whole(struct weir__exchange *exchange, struct weir__ask *ask)
@@ -280,6 +293,8 @@ void weir__change_whole(struct weir__exchange *exchange, struct weir__ask *ask)
 void weir__change_resume(struct weir__exchange *exchange, struct weir__ask *ask)
 {
     const struct weir__errand *job = ask->job;
+    if (weir__conditions_unmet(exchange, job))
+        return;
     if (ask->route == WEIR__ROUTE_OBJECT)
         weir__storage_event_of(exchange, WEIR__EVENT_DELETE, &ask->address, job->result, NULL);
     if (job->result) {

@@ -27,11 +27,15 @@ void weir__etag_print(const struct weir__address *address, char etag[WEIR__ETAG_
 void weir__content_headers(struct weir__exchange *exchange, const char *etag, bool is_file)
 {
     static const char lines[] = "Accept-Ranges: bytes\r\n"
-                                "Cache-Control: public, max-age=31536000, immutable\r\n"
                                 "Vary: Accept-Encoding\r\n"
                                 "X-Content-Type-Options: nosniff\r\n"
                                 "Content-Security-Policy: sandbox; default-src 'none'\r\n";
+    /* What a token was shown for is not for others who have the same cache. */
+    const struct weir__ask *ask = weir__exchange_private(exchange);
     weir__reply_header(exchange, "ETag", etag);
+    weir__reply_header(exchange, "Cache-Control",
+                       ask->grant.id[0] ? "private, max-age=31536000, immutable"
+                                        : "public, max-age=31536000, immutable");
     weir__reply_lines(exchange, lines, sizeof(lines) - 1);
     if (is_file)
         weir__reply_header(exchange, "Content-Disposition", "attachment");
@@ -43,11 +47,49 @@ static struct weir__field field_of(struct weir__exchange *exchange, const char *
     return (struct weir__field){text, text ? strlen(text) : 0};
 }
 
+static struct weir__field list_of(struct weir__exchange *exchange, const char *name,
+                                  char room[WEIR__SERVER_LIST_SIZE])
+{
+    const char *text = weir__exchange_list(exchange, name, room);
+    return (struct weir__field){text, text ? strlen(text) : 0};
+}
+
+static struct weir__conditions conditions_of(struct weir__exchange *exchange,
+                                             char rooms[2][WEIR__SERVER_LIST_SIZE])
+{
+    return (struct weir__conditions){list_of(exchange, "If-Match", rooms[0]),
+                                     list_of(exchange, "If-None-Match", rooms[1])};
+}
+
+static void refuse_condition(struct weir__exchange *exchange)
+{
+    weir__answer_begin(exchange, 412);
+    weir__reply_error_as(exchange, 412, -WEIR_E_MISMATCH,
+                         "it is not what If-Match or If-None-Match wants", 0);
+}
+
+void weir__conditions_note(struct weir__exchange *exchange, const struct weir__address *address,
+                           struct weir__errand *job)
+{
+    char rooms[2][WEIR__SERVER_LIST_SIZE], etag[WEIR__ETAG_SIZE];
+    struct weir__conditions conditions = conditions_of(exchange, rooms);
+    weir__etag_print(address, etag);
+    job->fails_there = weir__condition_check(&conditions, false, etag) != WEIR__CONDITION_PROCEED;
+    job->fails_absent = weir__condition_check(&conditions, false, NULL) != WEIR__CONDITION_PROCEED;
+}
+
+bool weir__conditions_unmet(struct weir__exchange *exchange, const struct weir__errand *job)
+{
+    if (job->is_unmet)
+        refuse_condition(exchange);
+    return job->is_unmet;
+}
+
 int weir__conditions_answer(struct weir__exchange *exchange, const char *etag, uint64_t size,
                             struct weir__ranges *ret_ranges)
 {
-    struct weir__conditions conditions = {field_of(exchange, "If-Match"),
-                                          field_of(exchange, "If-None-Match")};
+    char rooms[2][WEIR__SERVER_LIST_SIZE];
+    struct weir__conditions conditions = conditions_of(exchange, rooms);
     struct weir__field range = field_of(exchange, "Range"),
                        if_range = field_of(exchange, "If-Range");
     char text[WEIR__RANGE_TEXT_SIZE];
@@ -59,7 +101,7 @@ int weir__conditions_answer(struct weir__exchange *exchange, const char *etag, u
         weir__reply_send(exchange);
         return 1;
     case WEIR__CONDITION_FAILED:
-        weir__reply_error_as(exchange, 412, -WEIR_E_MISMATCH, "it is not what If-Match wants", 0);
+        refuse_condition(exchange);
         return 1;
     case WEIR__CONDITION_PROCEED:
         break;

@@ -134,13 +134,17 @@ static bool exceeds(uint64_t used, uint64_t held, uint64_t more, uint64_t limit)
 }
 
 static int refuse(const struct weir__quota_usage *usage, const struct weir__quota_limits *limits,
-                  enum weir__quota_reason reason, char why[WEIR__QUOTA_WHY])
+                  enum weir__quota_reason reason, uint64_t more, char why[WEIR__QUOTA_WHY])
 {
     bool is_bytes = reason == WEIR__QUOTA_BYTES;
-    snprintf(why, WEIR__QUOTA_WHY,
-             "the quota of this token is used up: %" PRIu64 " of %" PRIu64 " %s",
-             is_bytes ? usage->bytes + usage->held_bytes : usage->objects + usage->held_objects,
-             is_bytes ? limits->bytes : limits->objects, is_bytes ? "bytes" : "objects");
+    int length = snprintf(
+        why, WEIR__QUOTA_WHY, "the quota of this token is used up: %" PRIu64 " of %" PRIu64 " %s",
+        is_bytes ? usage->bytes + usage->held_bytes : usage->objects + usage->held_objects,
+        is_bytes ? limits->bytes : limits->objects, is_bytes ? "bytes" : "objects");
+    /* What is packed, or comes in chunks, may become as large as a chunk can be. */
+    if (is_bytes)
+        snprintf(why + length, WEIR__QUOTA_WHY - (size_t)length,
+                 ", and the upload may need %" PRIu64, more);
     return -WEIR_E_FORBIDDEN;
 }
 
@@ -179,7 +183,7 @@ int weir__quota_reserve(struct weir__quota *quota, const char *id,
         return -WEIR_E_FORBIDDEN;
     }
     if (reason != WEIR__QUOTA_REASONS)
-        return refuse(&usage, limits, reason, why);
+        return refuse(&usage, limits, reason, bytes, why);
     *hold = (struct weir__quota_hold){._quota = quota, ._bytes = bytes};
     snprintf(hold->_id, sizeof(hold->_id), "%s", id);
     return 0;

@@ -1,7 +1,9 @@
 /* route.c - a request finds its way: by path and method, then through the checks, then to its code.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <weir/error.h>
 
@@ -151,6 +153,24 @@ static void answer_options(struct weir__exchange *exchange, const struct way *wa
     weir__storage_rules_give(rules);
 }
 
+/* What may come once, and would mean one thing to us and another to who passed it on. */
+static const char *find_twice(const struct weir__exchange *exchange)
+{
+    static const char *const names[] = {"Authorization", "If-Range", "Origin", "Range",
+                                        "X-Deadline-Ms"};
+    unsigned seen = 0;
+    struct weir__http_header header;
+    for (size_t i = 0; weir__exchange_header_at(exchange, i, &header); i++)
+        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+            if (strcasecmp(header.name, names[k]) != 0)
+                continue;
+            if (seen & 1u << k)
+                return names[k];
+            seen |= 1u << k;
+        }
+    return NULL;
+}
+
 /* Where the request leads, or an answer that says why nowhere. */
 static bool take_way(struct weir__exchange *exchange, struct weir__ask *ask)
 {
@@ -177,6 +197,13 @@ static bool take_way(struct weir__exchange *exchange, struct weir__ask *ask)
                              "an address is 'b3:' and 64 digits of 0-9a-f");
         return false;
     }
+    const char *twice = find_twice(exchange);
+    if (twice) {
+        char message[64];
+        snprintf(message, sizeof(message), "%s came twice", twice);
+        weir__storage_refuse(exchange, -WEIR_E_INVALID, message);
+        return false;
+    }
     if (!set_deadline(exchange)) {
         weir__storage_refuse(exchange, -WEIR_E_INVALID, "X-Deadline-Ms has 1 to 600000");
         return false;
@@ -194,7 +221,8 @@ static void begin(struct weir__exchange *exchange)
     if (!take_way(exchange, ask))
         return;
     if (is_about_health(ask->route)) {
-        weir__health_begin(exchange, ask);
+        if (ask->route != WEIR__ROUTE_METRICS || weir__access_allows_metrics(storage, exchange))
+            weir__health_begin(exchange, ask);
         return;
     }
     if (weir__exchange_is_draining(exchange)) {
@@ -226,6 +254,10 @@ static bool is_upload(const struct weir__exchange *exchange, const struct weir__
 static void whole(struct weir__exchange *exchange)
 {
     struct weir__ask *ask = weir__exchange_private(exchange);
+    /* A body that comes at a good pace may take longer than its request. */
+    if (weir__exchange_end_ns(exchange) == WEIR_NEVER)
+        weir__exchange_set_deadline(exchange,
+                                    weir_time_add(weir_now_ns(), WEIR__STORAGE_DEADLINE_NS));
     if (is_upload(exchange, ask))
         weir__upload_whole(exchange, ask);
     else
@@ -271,7 +303,15 @@ static void gone(struct weir__exchange *exchange, const struct weir__exchange_en
     weir_permit_release(&ask->inflight);
 }
 
+/* Health is told also to whom there is no room for. */
+static bool is_urgent(const struct weir__exchange *exchange)
+{
+    const struct way *way = find_way(weir__exchange_path(exchange));
+    return way && is_about_health(way->route);
+}
+
 const struct weir__handler weir__storage_handler = {
+    .is_urgent = is_urgent,
     .begin = begin,
     .whole = whole,
     .resume = resume,

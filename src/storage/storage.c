@@ -153,7 +153,7 @@ static void fill_limits(const struct weir__storage *storage, const struct weir__
         .read_ns = service->read_ns,
         .write_ns = service->write_ns,
         .idle_ns = service->idle_ns,
-        .rate_min = service->server.min_rate ? service->server.min_rate : 1,
+        .rate_min = service->server.min_rate ? service->server.min_rate : WEIR__SERVER_NO_RATE,
         .body_max = service->server.body_max,
         .body_memory = service->server.body_memory,
         .head_max = (uint32_t)service->server.head_max,
@@ -339,8 +339,12 @@ static int check_descriptors(struct weir__storage *storage, const struct weir__r
     if (allowed >= 2 * wanted)
         return 0;
     storage->conns_max = allowed / 2;
-    if (is_default(rules->config, "server.max_conns"))
+    if (is_default(rules->config, "server.max_conns")) {
+        add_finding(storage,
+                    "%llu connections at most, since %llu file descriptors are allowed (ulimit -n)",
+                    (unsigned long long)storage->conns_max, (unsigned long long)allowed);
         return 0;
+    }
     return fail(why, -WEIR_E_NO_DESCRIPTORS,
                 "server.max_conns = %llu needs %llu file descriptors and %llu are allowed: raise "
                 "the limit (ulimit -n) or set server.max_conns to %llu",

@@ -123,6 +123,8 @@ struct weir__errand {
     bool wants_bytes;               /* verified into memory, not by its place */
     bool is_checked;                /* the address was given and must be that of the bytes */
     bool was_damaged;               /* what is there under it is bad */
+    bool fails_there, fails_absent; /* a condition of the request, if the chunk is there or not */
+    bool is_unmet;                  /* and so it was */
     struct weir__quota_hold hold;   /* of an upload */
     struct weir__file_answer *file; /* while the job has it */
     int warm_fd;
@@ -253,6 +255,8 @@ enum weir__endpoint weir__endpoint_of(const struct weir__exchange *exchange);
 bool weir__access_allows(struct weir__storage *storage, struct weir__exchange *exchange,
                          const struct weir__rules *rules);
 
+/* The same of metrics, which everybody may read who has the right name, and no page of others. */
+bool weir__access_allows_metrics(struct weir__storage *storage, struct weir__exchange *exchange);
 /* The same of OPTIONS, which shows no capability. */
 bool weir__access_allows_question(struct weir__storage *storage, struct weir__exchange *exchange,
                                   const struct weir__rules *rules);
@@ -317,6 +321,11 @@ int weir__conditions_answer(struct weir__exchange *exchange, const char *etag, u
 #define WEIR__CONTENT_TYPE "application/octet-stream"
 #define WEIR__ETAG_SIZE    (WEIR__ADDRESS_TEXT + 2)
 void weir__etag_print(const struct weir__address *address, char etag[WEIR__ETAG_SIZE]);
+/* What its conditions say of a request that changes the chunk of that address, for its job. */
+void weir__conditions_note(struct weir__exchange *exchange, const struct weir__address *address,
+                           struct weir__errand *job);
+/* Whether the job ended at a condition, which was answered then (412). */
+bool weir__conditions_unmet(struct weir__exchange *exchange, const struct weir__errand *job);
 /* The boundary of several ranges; false: an error was answered. */
 bool weir__boundary_make(struct weir__exchange *exchange, char boundary[WEIR__RANGE_BOUNDARY_SIZE]);
 

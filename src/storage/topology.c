@@ -138,7 +138,6 @@ static const struct said limit_texts[] = {
     {"budget", "store-pending", {"bytes that wait to be written", "refuse: 429"}, 0},
     {"budget", "store-tails", {"segments that wait for the index", "commit waits"}, 0},
     {"budget", "store-compacting", {"compactions at once", "wait"}, 0},
-    {"budget", "store-index-turn", {"threads that change an index on a disk", "wait"}, 0},
     {"rate", "store-compact", {"bytes a second that compaction reads", "wait"}, 0},
     {"rate", "store-scrub", {"bytes a second that the scrubber reads", "wait"}, 0},
 };
@@ -360,8 +359,6 @@ static size_t find_limits(struct weir__storage *storage, struct there there[PART
     there[count++] = of_budget(store.pending);
     there[count++] = of_budget(store.unindexed);
     there[count++] = of_budget(store.compacting);
-    /* Of an index in a folder, which comes and goes; the tables are made without one. */
-    there[count++] = (struct there){"budget", "store-index-turn", 1};
     there[count++] = of_rate(store.compact_rate);
     there[count++] = of_rate(store.scrub_rate);
     return count;
@@ -409,7 +406,7 @@ static void print_fixed(struct table *table)
         const char *text;
     } fixed[] = {
         {"a request, without `X-Deadline-Ms`", WEIR__STORAGE_DEADLINE_NS,
-         "from its first byte to its answer: 504, whatever the disk does"},
+         "from its last byte to its answer: 504, whatever the disk does"},
         {"the most that `X-Deadline-Ms` may say", WEIR__STORAGE_DEADLINE_MOST_MS * WEIR_NS_PER_MS,
          "more is refused: 400"},
         {"the clock's look at deadlines", WEIR__STORAGE_TICK_NS, "how late a 504 may be"},

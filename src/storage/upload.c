@@ -18,7 +18,8 @@
 
 static bool parse_coding(struct weir__exchange *exchange, enum weir__coding *ret_coding)
 {
-    const char *text = weir__exchange_header(exchange, "Content-Encoding");
+    char room[WEIR__SERVER_LIST_SIZE];
+    const char *text = weir__exchange_list(exchange, "Content-Encoding", room);
     if (weir__coding_parse(ret_coding, text, text ? strlen(text) : 0) == 0)
         return true;
     weir__answer_begin(exchange, 415);
@@ -59,7 +60,6 @@ void weir__upload_begin(struct weir__exchange *exchange, struct weir__ask *ask,
     enum weir__coding coding;
     if (!parse_coding(exchange, &coding))
         return;
-    /* If-None-Match: * asks for what a put does anyway; a tag of other content never matches. */
     if (ask->grant.body_max < max)
         max = ask->grant.body_max;
     uint64_t length = weir__exchange_body_length(exchange);
@@ -130,7 +130,9 @@ static void work(struct weir__errand *job, struct weir__worker *worker)
     struct weir__exchange *exchange = weir__errand_begin_reading(job);
     int error = exchange ? take_content(job, worker, exchange, &message) : -WEIR_E_CANCELED;
     weir__errand_end_reading(job);
-    if (error || is_there(job, worker)) {
+    bool was_there = !error && is_there(job, worker);
+    job->is_unmet = !error && (was_there ? job->fails_there : job->fails_absent);
+    if (error || was_there || job->is_unmet) {
         weir__errand_finish(job, error ? error : WEIR__STORE_PRESENT, message);
         return;
     }
@@ -158,8 +160,18 @@ void weir__upload_whole(struct weir__exchange *exchange, struct weir__ask *ask)
         return;
     weir__quota_move(&job->hold, &ask->hold);
     job->is_checked = ask->route == WEIR__ROUTE_OBJECT;
+    if (job->is_checked)
+        weir__conditions_note(exchange, &ask->address, job);
     weir__buffer_init(&job->bytes, WEIR__CHUNK_MAX); /* also what a packed one may become */
     weir__errand_send(job, &storage->writes);
+}
+
+static bool is_in_memory(struct weir__storage *storage)
+{
+    struct weir__rules *rules = weir__storage_rules(storage);
+    bool is_so = rules->own->amnesia.is_enabled;
+    weir__storage_rules_give(rules);
+    return is_so;
 }
 
 void weir__upload_resume(struct weir__exchange *exchange, struct weir__ask *ask)
@@ -167,9 +179,14 @@ void weir__upload_resume(struct weir__exchange *exchange, struct weir__ask *ask)
     const struct weir__errand *job = ask->job;
     char etag[WEIR__ETAG_SIZE], address[WEIR__ADDRESS_TEXT], text[WEIR__ADDRESS_TEXT + 64];
     if (job->result < 0) {
-        weir__storage_refuse(exchange, job->result, job->message);
+        bool is_amnesia = job->result == -WEIR_E_NO_SPACE && is_in_memory(job->storage);
+        weir__storage_refuse(exchange, job->result,
+                             is_amnesia ? "the memory of amnesia.max_bytes is used up"
+                                        : job->message);
         return;
     }
+    if (weir__conditions_unmet(exchange, job))
+        return;
     weir__storage_event_of(exchange, WEIR__EVENT_PUT, &job->address, job->result, NULL);
     weir__address_print(&job->address, address);
     weir__etag_print(&job->address, etag);

@@ -351,7 +351,7 @@ is 'is Forbidden' "$(jq -r .error body)" Forbidden
 check 'with the numbers' grep -qE 'used up: 20[0-9]{4} of 300000 bytes' body
 before=$(refused)
 run "$WEIR" put --token-file write work/b
-expect 'beyond the quota' 3 '' "*cannot put 'work/b': the quota of this token is used up: * of 300000 bytes ?status 403?"
+expect 'beyond the quota' 3 '' "*cannot put 'work/b': the quota of this token is used up: * of 300000 bytes, and the upload may need * ?status 403?"
 check 'in one line' one_line
 check 'which is counted' test "$(refused)" -gt "$before"
 "$WEIR" token narrow --from write --method PUT,POST >narrow

@@ -100,6 +100,7 @@ for turn in range(50):
         break
 same(f"{count} connections: others are served", [answer.status for answer in answers], [200, 201, 200, 200])
 print(f"# four requests in {1000 * longest:.0f} ms at most")
+until(lambda: connections() == count + 1, "the end of those that were answered")
 same("all are there still", connections(), count + 1)
 same("and can be used", sum(
     (end.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") or read_head(end)[0].startswith(b"HTTP/1.1 200 "))

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 
 sys.dont_write_bytecode = True
 from storage_lib import (MIB, Storage, address, bearer, children_of, finish, folder, has, is_envelope,  # noqa: E402
@@ -240,6 +241,27 @@ if os.getuid() == 0 and os.path.exists("/dev/fuse") and run("bindfs", behind, pl
     storage.wait_for_log("the disk does not answer")
     os.kill(server, signal.SIGCONT)  # the kernel lets nobody go who waits for what was written
     same("a drain does not wait for the disk for ever, and says so", storage.wait(), 3)
+    storage = Storage("--set", "drain_deadline=1s", data=data)
+    with storage.socket() as end:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        end.sendall(f"GET /f/{root} HTTP/1.1\r\nHost: localhost\r\nX-Deadline-Ms: 60000\r\n\r\n".encode())
+        read_head(end)
+        os.kill(server, signal.SIGSTOP)
+        threading.Thread(target=read_all, args=(end,), daemon=True).start()
+        until(lambda: storage.metrics()['budget_in_use{budget="inflight"}'] == 1, "the one that hangs")
+        storage.kill(signal.SIGTERM)
+
+        def is_refused():
+            try:
+                storage.socket().close()
+            except ConnectionRefusedError:
+                return True
+            return False
+
+        true("who comes after the deadline is refused, and does not hang", until(is_refused, "a refusal"))
+        true("though the service is there still", storage.process.poll() is None)
+        os.kill(server, signal.SIGCONT)
+    true("its end", storage.wait() in (0, 3))
     storage = Storage(data=data)
     same("nothing is lost by that", storage.get("/f/" + root).body == content, True)
     same("the end of this disk", storage.stop(), 0)

@@ -11,7 +11,7 @@ import threading
 
 sys.dont_write_bytecode = True
 from storage_lib import (MIB, Storage, address, finish, has, is_envelope, make_file, make_folder, path,  # noqa: E402
-                         read_all, read_head, run, same, true, until)
+                         read_all, read_head, refused, run, same, true, until)
 
 CHUNKS = os.environ["CHUNKS"]
 data = path("data")
@@ -168,6 +168,10 @@ storage.get("/o/" + root, X_Forwarded_For="192.0.2.77")
 line = until(lambda: re.search("GET .*", storage.log()) and storage.log(), "the line of the request")
 true("proxies are trusted at once, or told to need a restart",
      ("192.0.2.77" in line) != ("trusted_proxies stays" in said), said + line)
+said = change('[audit]\nenabled = true\n')
+os.mkfifo(path("pipe"))
+status, said = refused("--set", "audit.enabled=true", "--set", "audit.file=" + path("pipe"), data=path("other"))
+same("a pipe that nobody reads is no audit log", (status, "pipe" in said), (3, True))
 for _ in range(20):
     storage.kill(signal.SIGHUP)
 same("many reloads do no harm", storage.get("/o/" + root).status, 200)

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+import time
 
 sys.dont_write_bytecode = True
 from storage_lib import (MIB, Storage, address, exchange, finish, has, is_envelope, path, read_all,  # noqa: E402
@@ -216,6 +217,36 @@ for number in range(50):
     if answer.status == 504 and not is_envelope(answer, "Timeout"):
         statuses.add(answer)
 true("one millisecond is enough, or it is not", statuses <= {201, 504}, statuses)
+body = os.urandom(1000)
+with storage.socket() as end:
+    end.sendall(f"PUT /o/{address(body)} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\nX-Deadline-Ms: 300\r\n\r\n"
+                .encode() + body[:500])
+    has("it counts while a body comes, too", read_all(end).decode(), "^HTTP/1.1 504 ")
+same("which is not stored", storage.get("/o/" + address(body)).status, 404)
 healthy("all the time")
 same("the end", storage.stop(), 0)
+
+# --- no rate, addresses of both kinds, health where there is no room ---
+
+storage = service("server.min_rate=0", "read_timeout=30s")
+with storage.socket() as end:
+    end.sendall(f"PUT /o/{address(b'slowly')} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nslow".encode())
+    time.sleep(7)  # beyond the time that a slow one is given
+    end.sendall(b"ly")
+    has("without a least rate nobody is too slow", read_head(end)[0].decode(), "^HTTP/1.1 201 ")
+same("the end of slowness", storage.stop(), 0)
+storage = service("ratelimit.rps_per_ip=1", "ratelimit.burst_per_ip=1", "server.trusted_proxies=127.0.0.1")
+first = [storage.get(none, X_Forwarded_For="::ffff:192.0.2.1").status for _ in range(3)]
+same("an address of IPv4 in that of IPv6 has its rate", first[0] == 404 and 429 in first, True)
+same("and another one its own", storage.get(none, X_Forwarded_For="::ffff:192.0.2.2").status, 404)
+same("the end of addresses", storage.stop(), 0)
+storage = service("server.max_conns=3")
+ends = [storage.socket() for _ in range(3)]
+until(lambda: storage.get(none).status == 429, "no room")
+same("where there is no room health is told", [storage.get("/" + name).status for name in ("healthz", "readyz")], [200, 200])
+with storage.socket() as end:
+    has("who says nothing is told, too", read_all(end).decode(), "^HTTP/1.1 429 .*there are too many connections")
+for end in ends:
+    end.close()
+same("the end of all", storage.stop(), 0)
 finish()

@@ -304,6 +304,40 @@ for wrong in (b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\
               b"GET /o/../x HTTP/1.1\r\nHost: a\r\n\r\n", b"GET nonsense\r\n\r\n"):
     has(f"{wrong[:24]} is refused", storage.raw(wrong).decode(), "^HTTP/1.1 400 .*Connection: close")
 
+# --- conditions of what changes something, and fields that come twice ---
+
+kept, absent = b"under a condition", b"not under a condition"
+storage.put(kept)
+right, wrong = f'"{address(kept)}"', '"b3:0"'
+erase = bearer(mint(data, "--scope", "delete"))
+for fields, wanted in (({"If-Match": wrong}, 412), ({"If-None-Match": "*"}, 412), ({"If-None-Match": right}, 412)):
+    same(f"DELETE with {fields}", storage.ask("DELETE", "/o/" + address(kept), headers={**erase, **fields}).status, wanted)
+    same("leaves it", storage.get("/o/" + address(kept)).body, kept)
+for fields, wanted in (({"If-Match": "*"}, 412), ({"If-Match": f'"{address(absent)}"'}, 412)):
+    same(f"PUT of something new with {list(fields)}", storage.put(absent, fields).status, wanted)
+    same("stores nothing", storage.get("/o/" + address(absent)).status, 404)
+    same("so does DELETE", storage.ask("DELETE", "/o/" + address(absent), headers={**erase, **fields}).status, 412)
+for fields, wanted in (({"If-None-Match": "*"}, 412), ({"If-Match": right}, 200), ({"If-None-Match": wrong}, 200)):
+    same(f"PUT of what is there with {list(fields)}", storage.put(kept, fields).status, wanted)
+same("PUT of something new with If-None-Match", storage.put(absent, {"If-None-Match": "*"}).status, 201)
+same("DELETE with the right tag", storage.ask("DELETE", "/o/" + address(kept), headers={**erase, "If-Match": right}).status, 204)
+
+
+def twice(*lines, method="GET", body=b""):
+    name = address(absent)
+    return storage.raw(f"{method} /o/{name} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: "
+                       f"{len(body)}\r\n".encode() + "".join(line + "\r\n" for line in lines).encode() + b"\r\n" + body)
+
+
+right = f'"{address(absent)}"'
+for lines, wanted in (((f"If-None-Match: {wrong}", f"If-None-Match: {right}"), 304),
+                      ((f"If-Match: {wrong}", f"if-match: {right}"), 200), ((f"If-Match: {wrong}", "If-Match: W/" + right), 412),
+                      (("Range: bytes=0-1", "Range: bytes=0-2"), 400), (("X-Deadline-Ms: 5", "X-Deadline-Ms: 9000"), 400),
+                      (("If-Match: " + ",".join([wrong] * 700), f"If-Match: {right}"), 412)):
+    has(f"{lines[0][:20]} twice", twice(*lines).decode(), f"^HTTP/1.1 {wanted} ")
+has("two codings", twice("Content-Encoding: identity", "Content-Encoding: gzip", method="PUT", body=absent).decode(),
+    "^HTTP/1.1 415 ")
+
 # --- rot ---
 
 rotten = os.urandom(5000)

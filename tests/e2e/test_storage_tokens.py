@@ -184,6 +184,11 @@ for host, good in (("localhost", 200), (f"localhost:{storage.port}", 200), ("127
                    ("xlocalhost", 403)):
     same(f"Host: {host}", status("GET", target, Host=host), good)
 same("health, by any name", status("GET", "/healthz", Host="evil.example"), 200)
+same("but not the metrics", [status("GET", "/metrics", Host=host) for host in ("evil.example", "store.example")], [403, 200])
+token = mint(data, "--scope", "read")
+for fields, wanted in ((bearer(token), "private"), ({}, "public")):
+    has(f"what was asked for {'with' if fields else 'without'} a token", storage.ask("GET", target, headers=fields)[
+        "Cache-Control"], f"^{wanted}, ")
 own = f"http://127.0.0.1:{storage.port}"
 for origin, good in ((own, 200), ("https://app.example", 200), ("https://evil.example", 403), ("null", 403),
                      ("http://app.example", 403), ("https://app.example.evil.example", 403),

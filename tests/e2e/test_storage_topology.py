@@ -22,8 +22,10 @@ COMMAND = [os.environ["WEIR"], "storage", "--topology", "--set", "server.accepto
            "--set", "audit.enabled=true", "--set", "audit.file=/dev/null"]
 BLOCK = re.compile(r"<!-- generated: (\w+) -->\n(.*?)<!-- end -->\n", re.S)
 ROOMS = ["src/storage", "src/store", "src/http"]
-# Of the client, of the page of a scan, or of a single call while it waits: not the service's.
-NOT_ITS_OWN = {"http-client", "http-connections", "serve", "have-touches", "store-moves", "store-write"}
+# Of the client, of the page of a scan, of a single call while it waits, or of an index, which can be
+# replaced: not the service's.
+NOT_ITS_OWN = {"http-client", "http-connections", "serve", "have-touches", "store-moves", "store-write",
+               "store-index-turn"}
 
 
 def run(command):

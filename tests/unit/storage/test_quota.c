@@ -63,7 +63,8 @@ TEST(bytes_end_at_the_limit)
     store(quota, A, 600);
     CHECK_EQ(weir__quota_reserve(quota, A, &limits, 401, &hold, &reason, why), -WEIR_E_FORBIDDEN);
     CHECK_EQ(reason, WEIR__QUOTA_BYTES);
-    CHECK_STR(why, "the quota of this token is used up: 600 of 1000 bytes");
+    CHECK_STR(why,
+              "the quota of this token is used up: 600 of 1000 bytes, and the upload may need 401");
     CHECK_EQ(reserve(quota, A, UINT64_MAX, &hold), -WEIR_E_FORBIDDEN);
     store(quota, A, 400);
     CHECK_EQ(reserve(quota, A, 1, &hold), -WEIR_E_FORBIDDEN);
