@@ -17,9 +17,9 @@
  *   leads to, and the bytes against their address as the policy says. What is found damaged is told
  *   (Corrupt), copied to the folder `quarantine`, and gone until it is put again.
  * - A disk that is full refuses writes (NoSpace) and nothing else; the next write tries again.
- *   Deletions are taken further, as far as the room goes that is kept for them (1 MiB). A folder
- * that cannot be written is opened for reading (ReadOnly for writes). A second process is refused
- * (Busy).
+ *   Deletions are taken further, as far as the room goes that is kept for them (1 MiB).
+ * - A folder that cannot be written is opened for reading (ReadOnly for writes). A second process
+ *   is refused (Busy).
  * - A chunk that is being read stays readable while it is deleted or moved.
  * - A disk that does not give some of the folder costs what lies there, and no more. As long as it
  *   is not known what that is, an address that is not found is Io and not NotFound, a deletion is
