@@ -69,8 +69,7 @@ static void make(void)
                                         "segments/00000002.seg",
                                         "segments/00000003.seg",
                                         "segments/00000004.seg",
-                                        "index/data.mdb",
-                                        "index/lock.mdb"};
+                                        "index/data.mdb"};
     if (files_count > 0)
         return;
     help_make_folder(folder);
