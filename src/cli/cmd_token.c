@@ -68,7 +68,9 @@ static const struct weir__example examples[] = {
     {"weir token narrow - --method GET --client 192.0.2.7 <token",
      "print what may be given to somebody else: reading alone, from one address"},
     {"weir token inspect - <token", "see what a token allows, and whether it is genuine"},
-    {"weir token rotate", "make a new key, which mints from now on; old ones still verify"},
+    {"weir token rotate && systemctl reload weir-storage",
+     "make a new key, which mints from now on, and have the service know it; old ones still "
+     "verify"},
     {NULL, NULL},
 };
 
@@ -85,7 +87,9 @@ const struct weir__usage usage_token = {
         "adds limits to a token and needs no key and no service: what comes out allows less, and "
         "nobody can take the limits away again. inspect prints what a token says; where the keys "
         "are at hand, also whether its signature is right. rotate adds a key: it mints from then "
-        "on, and the old ones verify until their files are removed. keys lists them.",
+        "on, and the old ones verify until their files are removed. A service that runs has to be "
+        "told (SIGHUP, or systemctl reload weir-storage) before it accepts tokens of the new key. "
+        "keys lists them.",
     .examples = examples,
     .variables = variables,
     .operands = operands,
@@ -129,11 +133,15 @@ static int rotate(const struct weir__call *call)
     if (result < 0)
         return result;
     result = weir__keyring_add(folder, id, why);
-    if (result < 0)
+    if (result < 0) {
         weir__log(WEIR__LOG_ERROR, "%s", why);
-    else
-        weir__out_printf(call->out, values->json ? "{\"key\":\"%s\"}\n" : "%s\n", id);
-    return result;
+        return result;
+    }
+    weir__out_printf(call->out, values->json ? "{\"key\":\"%s\"}\n" : "%s\n", id);
+    weir__log(WEIR__LOG_INFO, "a service that runs refuses tokens of the new key until it is told "
+                              "to read its keys anew: send it SIGHUP (systemctl reload "
+                              "weir-storage)");
+    return 0;
 }
 
 static int list_keys(const struct weir__call *call)

@@ -176,7 +176,9 @@ first=$(basename data/keys/*)
 run "$WEIR" token keys --data data
 expect 'the key' 0 "$first  mints and verifies" ''
 run "$WEIR" token rotate --data data
-expect 'a new one' 0 '????????T??????Z-??????' ''
+expect 'a new one, and whom to tell' 0 '????????T??????Z-??????' \
+    'weir token: *refuses tokens of the new key until*SIGHUP*'
+is 'in one line' "$(wc -l <err)" 1
 second=$out
 run "$WEIR" token keys --keys data/keys
 expect 'both' 0 "$first  verifies
@@ -224,7 +226,7 @@ if command -v setpriv >/dev/null || ((${#plain[@]} == 0)); then
     expect 'the folder is made, with those above it' 0 '*' "*made the first key in '*share/weir/storage/keys'*"
     is 'closed to others' "$(stat -c %a share/weir share/weir/storage share/weir/storage/keys | xargs)" '700 700 700'
     run "${plain[@]}" env -u XDG_DATA_HOME ./weir token rotate
-    expect 'without that variable, in the home' 0 '????????T??????Z-??????' ''
+    expect 'without that variable, in the home' 0 '????????T??????Z-??????' '*SIGHUP*'
     check 'there it is' test -f "home/.local/share/weir/storage/keys/$out"
     run "${plain[@]}" env -i ./weir token keys
     expect 'without a home' 3 '' '*set HOME, or give --data*'
