@@ -10,7 +10,9 @@
  * for people only the path is in quotes; a space or an oddity in another field is escaped, too, so
  *   that fields can be told apart by spaces.
  * - What is longer than its field is cut, not in the middle of a character, and ends with "...".
- * - The id of a token, and never a token. The path without its query, where secrets may be.
+ * - The id of a token, and never a token. The path without its query, where secrets may be, and no
+ *   more of it than routes need: "/o/" with an address has 70 bytes. A token has 200 and more, so
+ *   one that was pasted into a path is never shown with its signature, which stands last.
  *
  * Limits: WEIR__ACCESS_PATH bytes of a path, WEIR__ACCESS_WORD of any other text; so a line is
  * never above WEIR__ACCESS_LINE. Nothing waits; only the buffer allocates, and one that is emptied
@@ -23,7 +25,7 @@
 
 #include "buffer.h"
 
-#define WEIR__ACCESS_PATH 256u
+#define WEIR__ACCESS_PATH 80u
 #define WEIR__ACCESS_WORD 64u
 #define WEIR__ACCESS_LINE 4096u
 

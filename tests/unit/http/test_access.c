@@ -124,6 +124,25 @@ TEST(long_ones_are_cut_between_characters)
     CHECK_HAS(put(&access, WEIR__ACCESS_TEXT), "\\x80...\"");
 }
 
+/* What stands last in a token makes it good. The longest path of a route stays whole. */
+TEST(a_token_in_a_path_is_not_shown)
+{
+    static const char end[] = "thisisthesignature";
+    static const char object[] =
+        "/o/b3:8e4c7c1b99dbfd50e7a95185fead5ee1448fa904a2fdd778eaf5f2dbfd629a99";
+    char path[160 + sizeof(end)];
+    memset(path, 'M', sizeof(path));
+    memcpy(path, "/o/", 3);
+    memcpy(path + sizeof(path) - sizeof(end), end, sizeof(end));
+    struct weir__access access = plain(path);
+    CHECK(!strstr(put(&access, WEIR__ACCESS_TEXT), end));
+    CHECK(!strstr(put(&access, WEIR__ACCESS_JSON), end));
+    CHECK_HAS(line, "M...\"");
+    access = plain(object);
+    CHECK_HAS(put(&access, WEIR__ACCESS_TEXT), object);
+    CHECK_HAS(put(&access, WEIR__ACCESS_JSON), object);
+}
+
 TEST(all_of_a_line_or_nothing)
 {
     struct weir__access access = plain("/o/x");
