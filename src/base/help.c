@@ -12,6 +12,8 @@
 #define WIDTH_MAX 100
 /* Texts begin in this column at most; a longer left side puts its text on the next line. */
 #define COLUMN_MAX 30
+/* What a line begins with that is not wrapped. */
+#define LITERAL "    "
 
 const struct weir__fact weir__exit_facts[] = {
     {"0", "everything was done", WEIR__FACT_OF_ALL},
@@ -54,6 +56,12 @@ const char *weir__help_option_text(const struct weir__command *command)
                    : "list the commands, one line each";
 }
 
+size_t weir__help_literal(const char *text, const char *p)
+{
+    bool is_start = p == text || p[-1] == '\n';
+    return is_start && strncmp(p, LITERAL, strlen(LITERAL)) == 0 ? strcspn(p, "\n") : 0;
+}
+
 struct page {
     struct weir__out *out;
     bool color;
@@ -74,11 +82,19 @@ static void heading(const struct page *page, const char *text)
 }
 
 /* Prints the words of text from column `at` on; new lines begin at `indent`. A newline in the text
- * is one in the output. Ends with a newline. */
+ * is one in the output, and a literal line stays as it is. Ends with a newline. */
 static void wrap(const struct page *page, const char *text, size_t indent, size_t at)
 {
+    const char *begin = text;
     bool is_line_start = true;
     while (*text) {
+        size_t literal = weir__help_literal(begin, text);
+        if (literal > 0) {
+            weir__out_printf(page->out, "%*s%.*s", at < indent ? (int)(indent - at) : 0, "",
+                             (int)literal, text);
+            text += literal;
+            continue;
+        }
         if (*text == '\n' || *text == ' ') {
             if (*text == '\n') {
                 weir__out_puts(page->out, "\n");

@@ -37,10 +37,32 @@ static bool ends_sentence(const char *text, const char *p)
            isupper((unsigned char)p[2]);
 }
 
+/* Lines that stay as they are, from p on. Returns their end. */
+static const char *put_lines(struct weir__out *out, const char *text, const char *p)
+{
+    weir__out_puts(out, ".nf");
+    for (;;) {
+        size_t length = weir__help_literal(text, p);
+        weir__out_puts(out, "\n\\&");
+        for (size_t i = 0; i < length; i++)
+            put_char(out, p[i], true);
+        p += length;
+        if (*p == '\0' || weir__help_literal(text, p + 1) == 0)
+            break;
+        p++;
+    }
+    weir__out_puts(out, "\n.fi");
+    return p;
+}
+
 static void put_text(struct weir__out *out, const char *text, enum context context)
 {
     bool is_line_start = true;
     for (const char *p = text; *p; p++) {
+        if (context == PROSE && weir__help_literal(text, p) > 0) {
+            p = put_lines(out, text, p) - 1;
+            continue;
+        }
         if (context == PROSE && p[0] == '\n') {
             if (p[1] == '\n')
                 weir__out_puts(out, "\n.PP");

@@ -126,7 +126,8 @@ struct weir__refused {
 
 /* All that is known about one command. */
 struct weir__usage {
-    const char *description;               /* sentences; an empty line begins a new paragraph */
+    const char *description;               /* sentences; an empty line begins a new paragraph, and a
+                                              line with four spaces before it stays as it is */
     const struct weir__example *examples;  /* three or more */
     const struct weir__example *variables; /* of the environment, beside those of all; or NULL */
     const struct weir__operand *operands;  /* or NULL */

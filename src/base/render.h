@@ -39,6 +39,10 @@ void weir__completion_fish(struct weir__out *out, const struct weir__program *pr
 /* What -h does, of a command or, with NULL, of the program. */
 const char *weir__help_option_text(const struct weir__command *command);
 
+/* The length of the line at p if it is to be shown as it stands, since it begins with four spaces:
+ * a row of a table, or what is typed. 0 if it is not, or if no line of text begins at p. */
+size_t weir__help_literal(const char *text, const char *p);
+
 enum weir__fact_kind {
     WEIR__FACT_OF_ALL,
     WEIR__FACT_OF_FINDERS, /* true only of commands that have findings */

@@ -147,6 +147,16 @@ expect 'a value that may be left out is not the next word' 0 '3 keep 1024' ''
 run "$TOY" move --help
 expect 'help has sections, and what an option alone means' 0 \
     "*Options:*--json*Options: who it is for*--everybody, --no-everybody*Options: \[odd\] 'sections': last*--holes\[=WORD\], --no-holes*(default: keep; alone: make)*--limit=SIZE*(default: 1G)*" ''
+table="
+    short     a row of a table, 'as it stands', however narrow the page is
+    much more   --another
+    .dot      a third
+
+Words behind the table."
+run env COLUMNS=40 "$TOY" move --help
+expect 'a table in a description stays as it is' 0 "*in it.
+$table
+*" ''
 run "$TOY" move a -n7 b -- -c
 expect 'options and operands mix' 0 '3 a 7' ''
 
@@ -368,9 +378,12 @@ if command -v mandoc >/dev/null; then
         "*it*s \[any\] text: with \"quotes\", a \\\\ and a \`tick\`*" ''
     expect 'sections and values that may be left out are in it' 0 \
         "*\[odd\] 'sections': last*-S, --holes\[=WORD\], --no-holes*Alone it stands for make.*" ''
+    out=$(sed 's/^       //' <<<"$page") # without its margin
+    expect 'a table stays as it is in a page' 0 "*$table*" ''
 else
     skip 'sections and values that may be left out are in it' 'mandoc is not installed'
     skip 'special characters survive in a page' 'mandoc is not installed'
+    skip 'a table stays as it is in a page' 'mandoc is not installed'
 fi
 
 ## drift: what --help names must be everywhere

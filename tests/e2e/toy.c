@@ -80,7 +80,11 @@ static const struct weir__example examples[] = {
 
 static const struct weir__usage usage_move = {
     .description = "Moves nothing. 'Quotes' at the start.\n\n.A paragraph that begins with a dot, "
-                   "and has a \\ and --options in it.",
+                   "and has a \\ and --options in it.\n\n"
+                   "    short     a row of a table, 'as it stands', however narrow the page is\n"
+                   "    much more   --another\n"
+                   "    .dot      a third\n\n"
+                   "Words behind the table.",
     .examples = examples,
     .operands = move_operands,
     .options = move_options,
