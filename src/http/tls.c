@@ -6,11 +6,15 @@
  * told apart: every edge of epoll has whatever waits tried again.
  */
 #include <errno.h>
+#include <openssl/pem.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "log.h"
 #include "server_part.h"
+#include "sys.h"
 #include "tls_lib.h"
 
 #include "banned.h"
@@ -39,28 +43,111 @@ static int choose_protocol(SSL *ssl, const unsigned char **ret_name, unsigned ch
     return SSL_TLSEXT_ERR_NOACK;
 }
 
-static int fail(const struct weir__ssl *ssl, const char *what, const char *file,
-                const char **ret_why)
+/* --- files --- */
+
+/* One of the two files, and whether it wanted a password. */
+struct file {
+    const char *what, *name, *key; /* "certificate", its path, the key of the configuration */
+    bool is_encrypted;
+};
+
+/* Nobody is there to be asked: without this OpenSSL would ask on the terminal. */
+static int note_encrypted(char *password, int size, int is_writing, void *arg)
 {
-    char reason[128];
-    ssl->ERR_error_string_n(ssl->ERR_peek_last_error(), reason, sizeof(reason));
-    const char *last = strrchr(reason, ':');
-    snprintf(why_text, sizeof(why_text), "%s '%.120s': %s", what, file, last ? last + 1 : reason);
+    struct file *file = arg;
+    (void)password, (void)size, (void)is_writing;
+    file->is_encrypted = true;
+    return -1;
+}
+
+static int fail(const struct weir__ssl *ssl, const struct file *file, const char **ret_why,
+                const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static int fail(const struct weir__ssl *ssl, const struct file *file, const char **ret_why,
+                const char *format, ...)
+{
+    va_list args;
+    int used = snprintf(why_text, sizeof(why_text), "cannot use the %s '%.160s': ", file->what,
+                        file->name);
+    va_start(args, format);
+    vsnprintf(why_text + used, sizeof(why_text) - (size_t)used, format, args);
+    va_end(args);
     ssl->ERR_clear_error();
     *ret_why = why_text;
     return -WEIR_E_INVALID;
 }
 
+static int fail_system(const struct weir__ssl *ssl, const struct file *file, int error,
+                       const char **ret_why)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+        return fail(ssl, file, ret_why, "there is no such file: set %s to one that is there",
+                    file->key);
+    case EACCES:
+    case EPERM:
+        return fail(ssl, file, ret_why,
+                    "it may not be read: give the user of the service the right to");
+    case EISDIR:
+        return fail(ssl, file, ret_why, "it is a directory: set %s to a file in it", file->key);
+    default:
+        return fail(ssl, file, ret_why, "%s", weir__log_reason(error));
+    }
+}
+
+/* OpenSSL takes one for an empty file. */
+static bool is_directory(const char *name)
+{
+    struct stat st;
+    return weir__sys_fstatat(AT_FDCWD, name, &st, 0) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The first error is the cause; what follows says which functions it went through. */
+static int fail_load(const struct weir__ssl *ssl, const struct file *file, const char **ret_why)
+{
+    unsigned long error = ssl->ERR_peek_error();
+    int library = ERR_GET_LIB(error), reason = ERR_GET_REASON(error);
+    if (file->is_encrypted)
+        return fail(ssl, file, ret_why,
+                    "it is encrypted, and nobody can be asked for its password: decrypt it, as "
+                    "with 'openssl pkey'");
+    if (ERR_SYSTEM_ERROR(error) || is_directory(file->name))
+        return fail_system(ssl, file, ERR_SYSTEM_ERROR(error) ? reason : EISDIR, ret_why);
+    if ((library == ERR_LIB_PEM && reason == PEM_R_NO_START_LINE) ||
+        library == ERR_LIB_OSSL_DECODER)
+        return fail(
+            ssl, file, ret_why,
+            "no %s as PEM is in it: set %s to a file that has one, or convert this one with "
+            "'openssl'",
+            file->what, file->key);
+    const char *text = ssl->ERR_reason_error_string(error);
+    return fail(ssl, file, ret_why, "it is damaged, or of a kind that OpenSSL does not take: %s",
+                text ? text : "no reason is given");
+}
+
 static int load(const struct weir__ssl *ssl, SSL_CTX *context, const char *cert_file,
                 const char *key_file, const char **ret_why)
 {
+    struct file cert = {.what = "certificate", .name = cert_file, .key = "tls.cert"};
+    struct file key = {.what = "private key", .name = key_file, .key = "tls.key"};
     ssl->ERR_clear_error();
+    ssl->SSL_CTX_set_default_passwd_cb(context, note_encrypted);
+    ssl->SSL_CTX_set_default_passwd_cb_userdata(context, &cert);
     if (ssl->SSL_CTX_use_certificate_chain_file(context, cert_file) != 1)
-        return fail(ssl, "cannot use the certificate", cert_file, ret_why);
-    if (ssl->SSL_CTX_use_PrivateKey_file(context, key_file, SSL_FILETYPE_PEM) != 1)
-        return fail(ssl, "cannot use the key", key_file, ret_why);
-    if (ssl->SSL_CTX_check_private_key(context) != 1)
-        return fail(ssl, "this is not the key of the certificate", key_file, ret_why);
+        return fail_load(ssl, &cert, ret_why);
+    ssl->SSL_CTX_set_default_passwd_cb_userdata(context, &key);
+    bool is_used = ssl->SSL_CTX_use_PrivateKey_file(context, key_file, SSL_FILETYPE_PEM) == 1;
+    ssl->SSL_CTX_set_default_passwd_cb_userdata(context, NULL);
+    /* A key of the same kind is compared at once, one of another kind is missing its certificate.
+     */
+    if (!is_used && ERR_GET_LIB(ssl->ERR_peek_error()) != ERR_LIB_X509)
+        return fail_load(ssl, &key, ret_why);
+    if (!is_used || ssl->SSL_CTX_check_private_key(context) != 1)
+        return fail(ssl, &key, ret_why,
+                    "it does not belong to the certificate '%.160s': set %s to the key that this "
+                    "was made for",
+                    cert_file, key.key);
     return 0;
 }
 

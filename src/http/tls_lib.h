@@ -19,6 +19,8 @@
     X(SSL_CTX_free)                                                                                \
     X(SSL_CTX_new)                                                                                 \
     X(SSL_CTX_set_alpn_select_cb)                                                                  \
+    X(SSL_CTX_set_default_passwd_cb)                                                               \
+    X(SSL_CTX_set_default_passwd_cb_userdata)                                                      \
     X(SSL_CTX_set_options)                                                                         \
     X(SSL_CTX_up_ref)                                                                              \
     X(SSL_CTX_use_PrivateKey_file)                                                                 \
@@ -36,8 +38,8 @@
 /* Of libcrypto.so.3. */
 #define WEIR__CRYPTO_FUNCTIONS(X)                                                                  \
     X(ERR_clear_error)                                                                             \
-    X(ERR_error_string_n)                                                                          \
-    X(ERR_peek_last_error)
+    X(ERR_peek_error)                                                                              \
+    X(ERR_reason_error_string)
 
 struct weir__ssl {
 #define WEIR__SSL_FIELD(name) __typeof__(name) *name;

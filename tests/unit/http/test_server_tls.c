@@ -135,6 +135,50 @@ TEST(certificates_are_exchanged_while_it_runs)
     end_tls();
 }
 
+/* Each says which file, what is wrong with it, and what to do. */
+TEST(files_that_are_no_good_are_explained)
+{
+    static const struct {
+        const char *cert, *key, *told[3];
+    } rows[] = {
+        {"none.pem",
+         "one.key",
+         {"certificate '", "/none.pem': there is no such file: set tls.cert"}},
+        {"one.pem",
+         "none.key",
+         {"private key '", "/none.key': there is no such file: set tls.key"}},
+        {"one.pem/x", "one.key", {"/one.pem/x': there is no such file"}},
+        {".", "one.key", {"certificate '", "it is a directory: set tls.cert to a file in it"}},
+        {"one.pem", ".", {"private key '", "it is a directory: set tls.key to a file in it"}},
+        {"one.key", "one.key", {"/one.key': no certificate as PEM is in it"}},
+        {"empty", "one.key", {"/empty': no certificate as PEM is in it"}},
+        {"one.der", "one.key", {"/one.der': no certificate as PEM is in it", "'openssl'"}},
+        {"one.pem", "one.pem", {"/one.pem': no private key as PEM is in it: set tls.key"}},
+        {"one.pem", "empty", {"/empty': no private key as PEM is in it"}},
+        {"damaged.pem", "one.key", {"/damaged.pem': it is damaged, or"}},
+        {"one.pem", "two.key", {"/two.key': it does not belong to the certificate '", "/one.pem'"}},
+        {"one.pem", "rsa.key", {"/rsa.key': it does not belong to the certificate '", "/one.pem'"}},
+        {"one.pem", "locked.key", {"/locked.key': it is encrypted", "'openssl pkey'"}},
+        {"one.pem", "old.key", {"/old.key': it is encrypted", "'openssl pkey'"}},
+    };
+    const char *why = "";
+    begin_tls(NULL);
+    CHECK(run("cd %s && : >empty && openssl x509 -in one.pem -outform DER -out one.der && "
+              "sed '3s/......../@@@@@@@@/' one.pem >damaged.pem && "
+              "openssl genpkey -algorithm RSA -out rsa.key 2>/dev/null && "
+              "openssl pkcs8 -topk8 -in one.key -out locked.key -passout pass:x && "
+              "openssl ec -in one.key -aes128 -out old.key -passout pass:x 2>/dev/null",
+              folder));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        CHECK_EQ(use(rows[i].cert, rows[i].key, &why), -WEIR_E_INVALID);
+        CHECK_HAS(why, "cannot use the ");
+        for (size_t k = 0; k < 3 && rows[i].told[k]; k++)
+            CHECK_HAS(why, rows[i].told[k]);
+        CHECK(!strchr(why, '\n'));
+    }
+    end_tls();
+}
+
 /* openssl knows an end that was told from one that was not. */
 #define ASK  "printf 'GET %s HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' | "
 #define HEAR "timeout 20 openssl s_client -quiet -ign_eof -connect %s >/dev/null 2>&1"
