@@ -1,7 +1,8 @@
 /* body.c - bodies of requests, read into memory that one budget covers.
  *
- * A body whose length is known gets its memory at once and is read into it. One that comes in
- * chunks grows by doubling: it asks for the larger amount, moves, and gives the smaller one back.
+ * The memory of a body grows with what has come of it, by doubling: who announces much and sends
+ * little holds little. When there is none left, the slowest of this loop's gives way, if it is
+ * slow.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,32 +12,69 @@
 
 #include "banned.h"
 
-#define CHUNKED_FIRST (16u << 10)
+#define FIRST      (64u << 10)
+#define LOOK_NS    (10 * WEIR_NS_PER_MS) /* between two looks for the slowest */
+#define SLOW_NS    (1 * WEIR_NS_PER_S)   /* that it has been at it, at least */
+#define SLOW_BYTES (UINT64_C(64) << 10)  /* a second: who has more does not give way */
 
 void weir__body_free(struct weir__exchange *x)
 {
     weir__base_free(x->body);
     x->body = NULL;
     x->body_size = x->body_length = 0;
-    weir_permit_release(&x->body_permit);
+    while (x->body_permits_count > 0)
+        weir_permit_release(&x->body_permits[--x->body_permits_count]);
+}
+
+static uint64_t rate_of(const struct weir__conn *conn)
+{
+    uint64_t took_ns = conn->loop->now_ns - conn->since_ns;
+    return conn->moved_bytes / (took_ns / (WEIR_NS_PER_S / 16) + 1) * 16;
+}
+
+/* Whoever has taken memory for longest and for least. */
+static bool evict_slowest(struct weir__conn *asking)
+{
+    struct weir__server_loop *loop = asking->loop;
+    struct weir__conn *slowest = NULL;
+    uint64_t least = SLOW_BYTES;
+    if (loop->now_ns - loop->evicted_ns < LOOK_NS)
+        return false;
+    loop->evicted_ns = loop->now_ns;
+    for (struct weir__conn *conn = loop->conns; conn; conn = conn->next) {
+        if (conn == asking || conn->state != WEIR__CONN_BODY ||
+            loop->now_ns - conn->since_ns < SLOW_NS || rate_of(conn) >= least)
+            continue;
+        slowest = conn;
+        least = rate_of(conn);
+    }
+    if (!slowest)
+        return false;
+    weir__body_free(slowest->exchange);
+    weir__conn_give_way(slowest);
+    return true;
 }
 
 /* 0, Busy, NoMemory. */
-static int make_room(struct weir__exchange *x, size_t size)
+static int make_room(struct weir__exchange *x, uint64_t size)
 {
     struct weir_permit permit = WEIR_PERMIT_NONE;
-    int result = weir_budget_try(&x->server->bodies, size, &permit);
+    if (x->body_permits_count == WEIR__BODY_PERMITS)
+        return -WEIR_E_TOO_LARGE;
+    int result = weir_budget_try(&x->server->bodies, size - x->body_size, &permit);
+    if (result < 0 && evict_slowest(x->conn))
+        result = weir_budget_try(&x->server->bodies, size - x->body_size, &permit);
     if (result < 0)
         return -WEIR_E_BUSY; /* also for what is more than all of it */
-    char *body = weir__base_realloc(x->body, 1, size);
+    char *body = weir__base_realloc(x->body, 1, (size_t)size);
     if (!body) {
         weir_permit_release(&permit);
         return -WEIR_E_NO_MEMORY;
     }
-    weir_permit_release(&x->body_permit);
-    weir_permit_move(&x->body_permit, &permit);
+    x->body_permits[x->body_permits_count] = (struct weir_permit)WEIR_PERMIT_NONE;
+    weir_permit_move(&x->body_permits[x->body_permits_count++], &permit);
     x->body = body;
-    x->body_size = size;
+    x->body_size = (size_t)size;
     return 0;
 }
 
@@ -60,8 +98,8 @@ int weir__exchange_take_body(struct weir__exchange *x, uint64_t max)
     if (length != UINT64_MAX && length > x->body_max)
         return refuse(x, -WEIR_E_TOO_LARGE);
     if (length == UINT64_MAX)
-        length = x->body_max < CHUNKED_FIRST ? x->body_max + 1 : CHUNKED_FIRST;
-    int result = length == 0 ? 0 : make_room(x, length);
+        length = x->body_max + 1;
+    int result = length == 0 ? 0 : make_room(x, length < FIRST ? length : FIRST);
     if (result < 0)
         return refuse(x, result);
     x->takes_body = true;
@@ -78,20 +116,28 @@ static enum weir__step stop(struct weir__conn *conn, unsigned status, int code, 
     return WEIR__STEP_ON;
 }
 
+/* Twice as much, up to what it can become. False: it was refused. */
+static bool grow(struct weir__conn *conn, uint64_t most)
+{
+    struct weir__exchange *x = conn->exchange;
+    uint64_t size = 2 * (uint64_t)x->body_size;
+    int result = make_room(x, size < most ? size : most);
+    if (result < 0) {
+        conn->loop->stats.refused[WEIR__REFUSED_BODIES]++;
+        (void)stop(conn, (unsigned)weir_error_http(result), result,
+                   "there is no room for the body now");
+    }
+    return result == 0;
+}
+
 static enum weir__step append(struct weir__conn *conn, const char *run, size_t length)
 {
     struct weir__exchange *x = conn->exchange;
     if (length > x->body_max - x->body_length)
         return stop(conn, 413, -WEIR_E_TOO_LARGE, "the body is larger than is taken here");
-    while (x->body_length + length > x->body_size) {
-        uint64_t size = x->body_size * 2;
-        int result = make_room(x, size < x->body_max ? size : x->body_max);
-        if (result < 0) {
-            conn->loop->stats.refused[WEIR__REFUSED_BODIES]++;
-            return stop(conn, (unsigned)weir_error_http(result), result,
-                        "there is no room for the body now");
-        }
-    }
+    while (x->body_length + length > x->body_size)
+        if (!grow(conn, x->body_max))
+            return WEIR__STEP_ON;
     memcpy(x->body + x->body_length, run, length);
     x->body_length += length;
     return WEIR__STEP_WAIT;
@@ -134,7 +180,13 @@ static enum weir__step take_plain(struct weir__conn *conn)
         x->body_length += count;
         x->bytes_in += count;
     }
-    return x->body_length == x->head.body_length ? WEIR__STEP_ON : WEIR__STEP_WAIT;
+    if (x->body_length == x->head.body_length)
+        return WEIR__STEP_ON;
+    if (x->body_length < x->body_size)
+        return WEIR__STEP_WAIT;
+    if (!grow(conn, x->head.body_length))
+        return WEIR__STEP_ON;
+    return there > count ? take_plain(conn) : WEIR__STEP_WAIT;
 }
 
 /* The rest of the body, straight into its place; of chunks, into the room behind the head. */

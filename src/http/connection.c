@@ -621,6 +621,15 @@ void weir__conn_event(struct weir__conn *conn, uint32_t events)
     weir__conn_run(conn);
 }
 
+/* Not run at once: whoever needs the memory is in the middle of something. */
+void weir__conn_give_way(struct weir__conn *conn)
+{
+    conn->exchange->takes_body = false;
+    conn->loop->stats.refused[WEIR__REFUSED_BODIES]++;
+    (void)refuse(conn, 429, -WEIR_E_BUSY, "others need the memory, and this body comes slowly");
+    weir__loop_again(conn->loop, conn);
+}
+
 void weir__conn_timeout(struct weir__conn *conn)
 {
     struct weir__server_loop *loop = conn->loop;

@@ -52,6 +52,7 @@
 #define WEIR__LOOP_TURN    16u                 /* requests of one connection before others come */
 #define WEIR__SEND_TURN    (UINT64_C(2) << 20) /* bytes, likewise */
 #define WEIR__LINGER_BYTES (UINT64_C(4) << 20)
+#define WEIR__BODY_PERMITS 24u /* 64 KiB that were doubled so often are more than there can be */
 /* Who is refused for now (429) and asks again at once costs as much as somebody who is served. When
  * a loop has told so many in WEIR__REST_NS, all others are told after as long: each connection
  * costs five refusals a second then, whatever its client does. */
@@ -139,7 +140,8 @@ struct weir__exchange {
     char *body;
     size_t body_size, body_length;
     uint64_t body_max;
-    struct weir_permit body_permit;
+    struct weir_permit body_permits[WEIR__BODY_PERMITS]; /* one for each time that it grew */
+    uint32_t body_permits_count;
     struct weir__chunks chunks;
     uint64_t bytes_in;
 
@@ -221,6 +223,7 @@ struct weir__server_loop {
     uint32_t spare_count;
     uint32_t busy_count; /* refusals for now, since busy_since_ns */
     uint64_t busy_since_ns;
+    uint64_t evicted_ns; /* when the slowest body was last looked for */
     struct weir__server_stats stats;
     char *scratch;
     struct weir__wheel wheel;
@@ -306,6 +309,8 @@ void weir__conn_timeout(struct weir__conn *conn);
 void weir__conn_resume(struct weir__exchange *exchange);
 /* Closes it. When the handler has its exchange it is DEAD, otherwise gone. */
 void weir__conn_cut(struct weir__conn *conn);
+/* Its body is not waited for any more: it is told so in the next turn. */
+void weir__conn_give_way(struct weir__conn *conn);
 /* Bytes read, 0 at the end, negative errno: -EAGAIN when there are none. */
 ssize_t weir__conn_read(struct weir__conn *conn, char *bytes, size_t size);
 /* Whether what moved since since_ns is as fast as it must be. */

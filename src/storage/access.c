@@ -187,6 +187,21 @@ static void refuse_for_now(struct weir__storage *storage, struct weir__exchange 
                          seconds(delay_ns));
 }
 
+bool weir__access_enters(struct weir__storage *storage, struct weir__exchange *exchange)
+{
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    int error = weir_budget_try(&storage->inflight, 1, &ask->inflight);
+    if (error)
+        refuse_for_now(storage, exchange, "too many requests at once", 0);
+    return error == 0;
+}
+
+void weir__access_leaves(struct weir__exchange *exchange)
+{
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    weir_permit_release(&ask->inflight);
+}
+
 static bool is_within_rates(struct weir__storage *storage, struct weir__exchange *exchange,
                             struct weir__ask *ask, const struct weir__rules *rules)
 {
@@ -203,11 +218,7 @@ static bool is_within_rates(struct weir__storage *storage, struct weir__exchange
                        weir_rate_delay_ns(&storage->rps, 1, WEIR_RATE_HIGH));
         return false;
     }
-    if (weir_budget_try(&storage->inflight, 1, &ask->inflight)) {
-        refuse_for_now(storage, exchange, "too many requests at once", 0);
-        return false;
-    }
-    return true;
+    return weir__access_enters(storage, exchange);
 }
 
 /* Whether the name that is asked for and the page that asks are known. */

@@ -259,8 +259,10 @@ void weir__change_begin(struct weir__exchange *exchange, struct weir__ask *ask)
     switch (ask->route) {
     case WEIR__ROUTE_HAVE:
         /* A capability may allow less, also of a body that comes in chunks. */
-        (void)!weir__exchange_take_body(
-            exchange, ask->grant.body_max < HAVE_BODY_MAX ? ask->grant.body_max : HAVE_BODY_MAX);
+        if (weir__exchange_take_body(exchange, ask->grant.body_max < HAVE_BODY_MAX
+                                                   ? ask->grant.body_max
+                                                   : HAVE_BODY_MAX) == 0)
+            weir__access_leaves(exchange);
         return;
     case WEIR__ROUTE_INVENTORY:
         give(exchange, &storage->reads, work_inventory);

@@ -258,6 +258,8 @@ static void whole(struct weir__exchange *exchange)
     if (weir__exchange_end_ns(exchange) == WEIR_NEVER)
         weir__exchange_set_deadline(exchange,
                                     weir_time_add(weir_now_ns(), WEIR__STORAGE_DEADLINE_NS));
+    if (!weir__access_enters(storage_of(exchange), exchange))
+        return;
     if (is_upload(exchange, ask))
         weir__upload_whole(exchange, ask);
     else

@@ -255,6 +255,10 @@ enum weir__endpoint weir__endpoint_of(const struct weir__exchange *exchange);
 bool weir__access_allows(struct weir__storage *storage, struct weir__exchange *exchange,
                          const struct weir__rules *rules);
 
+/* One of the requests at once, or it has been refused. While its body comes a request is none of
+ * them: who sends slowly keeps nobody away. */
+bool weir__access_enters(struct weir__storage *storage, struct weir__exchange *exchange);
+void weir__access_leaves(struct weir__exchange *exchange);
 /* The same of metrics, which everybody may read who has the right name, and no page of others. */
 bool weir__access_allows_metrics(struct weir__storage *storage, struct weir__exchange *exchange);
 /* The same of OPTIONS, which shows no capability. */

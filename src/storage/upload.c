@@ -65,9 +65,13 @@ void weir__upload_begin(struct weir__exchange *exchange, struct weir__ask *ask,
     uint64_t length = weir__exchange_body_length(exchange);
     /* What is packed may become as large as a chunk can be. */
     uint64_t most = coding != WEIR__CODING_IDENTITY ? WEIR__CHUNK_MAX : length < max ? length : max;
-    if (is_within_quota(exchange, ask, rules, most) &&
-        weir__exchange_take_body(exchange, max) == -WEIR_E_BUSY)
+    if (!is_within_quota(exchange, ask, rules, most))
+        return;
+    int error = weir__exchange_take_body(exchange, max);
+    if (error == -WEIR_E_BUSY)
         weir_counter_add(&storage->counts.busy[WEIR__ENDPOINT_PUT], 1);
+    if (!error)
+        weir__access_leaves(exchange);
 }
 
 /* --- a writer --- */

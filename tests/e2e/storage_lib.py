@@ -300,6 +300,21 @@ class Storage:
         return self.wait()
 
 
+def hold(storage):
+    """A request that is at work until what is returned is closed: a long answer that nobody takes."""
+    there = make_folder("long.chunks")
+    with open(path("long.hole"), "wb") as file:
+        file.truncate(1 << 30)
+    root = run(os.environ["CHUNKS"], path("long.hole"), there)[1].decode().split()[0]
+    for name in os.listdir(there):
+        with open(os.path.join(there, name), "rb") as file:
+            assert storage.put(file.read(), name=name).status in (200, 201)
+    end = storage.socket()
+    end.sendall(f"GET /f/{root} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    assert read_head(end)[0].startswith(b"HTTP/1.1 200 ")
+    return end
+
+
 def refused(*words, **options):
     """A service that must not start: its status and what it says."""
     storage = Storage(*words, is_awaited=False, **options)

@@ -11,7 +11,7 @@ import threading
 
 sys.dont_write_bytecode = True
 from storage_lib import (MIB, Storage, address, finish, has, is_envelope, make_file, make_folder, path,  # noqa: E402
-                         read_all, read_head, refused, run, same, true, until)
+                         hold, read_all, read_head, refused, run, same, true, until)
 
 CHUNKS = os.environ["CHUNKS"]
 data = path("data")
@@ -141,11 +141,9 @@ def change(text):
 said = change("[server]\nmax_inflight = 1\n[queues]\nwork = 10\n")
 has("a key that can change is told", said, "server.max_inflight is 1 now, and was 100")
 has("and how many", said, "reloaded: 1 key")
-with storage.socket() as end:
-    end.sendall(f"PUT /o/{address(b'x')} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n"
-                "Expect: 100-continue\r\n\r\n".encode())
-    read_head(end)
+with hold(storage):
     same("and holds", storage.get("/o/" + root).status, 429)
+until(lambda: storage.get("/o/" + root).status == 200, "room")
 said = change("[server]\nmax_inflight = 50\n[queues]\nwork = 20\n")
 has("one that cannot is told, too", said, "queues.work stays 10 until a restart; the file says 20")
 has("and the rest is taken", said, "server.max_inflight is 50 now")

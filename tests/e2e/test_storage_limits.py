@@ -11,7 +11,7 @@ import time
 
 sys.dont_write_bytecode = True
 from storage_lib import (MIB, Storage, address, exchange, finish, has, is_envelope, path, read_all,  # noqa: E402
-                         read_head, refused as refused_start, same, true, until)
+                         hold, read_head, refused as refused_start, same, true, until)
 
 data = path("data")
 none = "/o/" + address(b"none")
@@ -44,14 +44,19 @@ for content in (b"first", b"second"):
     end = storage.socket()
     end.sendall(f"PUT /o/{address(content)} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(content)}\r\n"
                 "Expect: 100-continue\r\n\r\n".encode())
-    has("a request has begun", read_head(end)[0].decode(), "^HTTP/1.1 100 ")
+    has("an upload has begun", read_head(end)[0].decode(), "^HTTP/1.1 100 ")
     halves.append((end, content))
+same("who is about to send keeps nobody away", storage.get(none).status, 404)
+held = [hold(storage), hold(storage)]
 answer = storage.get(none)
 true("a third one is refused", is_busy(answer), answer)
 answer = storage.put(b"third")
 true("an upload, too", is_busy(answer), answer)
 same("both are counted", (busy("GET"), busy("PUT")), (1, 1))
 healthy("meanwhile")
+for end in held:
+    end.close()
+until(lambda: storage.get(none).status == 404, "room")
 for end, content in halves:
     end.sendall(content)
     has("those that were let in are served", read_head(end)[0].decode(), "^HTTP/1.1 201 ")
@@ -177,16 +182,42 @@ storage = service("server.body_memory=1MiB")
 with storage.socket() as end:
     end.sendall(f"PUT {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {MIB}\r\n"
                 "Expect: 100-continue\r\n\r\n".encode())
-    has("a body takes all the memory that there is", read_head(end)[0].decode(), "^HTTP/1.1 100 ")
-    answer = storage.put(b"small")
-    true("another one is refused", is_busy(answer), answer)
+    has("a body may come", read_head(end)[0].decode(), "^HTTP/1.1 100 ")
+    same("of which nothing has come yet: it holds little", storage.put(b"little").status, 201)
+    end.sendall(content[:MIB - 1])
+    # What comes fast does not give way, for a second at least; after that it is slow.
+    answer = until(lambda: (lambda got: got if got.status == 429 else None)(storage.put(b"small")), "no room")
+    true("one that has come takes all the memory, and another one is refused", is_busy(answer), answer)
     same("who reads is not", storage.get(target).status, 200)
     true("it is counted", until(lambda: storage.metrics()['http_refused_total{reason="bodies"}'] == 1, "the count"))
     true("as busy, too", sum(value for name, value in storage.metrics().items()
                              if name.startswith("busy_rejections_total")) == 1)
-    end.sendall(content)
+    end.sendall(content[MIB - 1:])
     has("and the first one served", read_head(end)[0].decode(), "^HTTP/1.1 200 ")
 same("then there is room", storage.put(b"small").status, 201)
+storage.stop()
+
+storage = service("server.body_memory=2MiB", "read_timeout=1m")
+slow = []
+for _ in range(32):  # as many as there is memory for, at 64 KiB each
+    end = storage.socket()
+    end.sendall(f"PUT {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {MIB}\r\n\r\n".encode() + bytes(1000))
+    slow.append(end)
+until(lambda: storage.metrics()['budget_in_use{budget="http-bodies"}'] >= 2 * MIB, "slow ones everywhere")
+body = os.urandom(600_000)
+until(lambda: storage.put(body).status == 201, "room for who sends at a good pace")
+same("slow uploads do not keep others away", storage.get("/o/" + address(body)).body == body, True)
+until(lambda: storage.metrics()['http_refused_total{reason="bodies"}'] >= 1, "the count")
+for end in slow:
+    end.setblocking(False)
+told = 0
+for end in slow:
+    try:
+        told += b" 429 " in end.recv(4096)
+    except BlockingIOError:
+        pass
+    end.close()
+true("the slowest gave way, and were told so", 1 <= told < 32, told)
 storage.stop()
 
 # --- heads, slow clients ---
