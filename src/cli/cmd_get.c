@@ -194,10 +194,8 @@ static int run(const struct weir__call *call, const struct weir__get_options *wi
     const struct values *values = call->values;
     struct weir__get *get;
     int error = weir__get_start(&get, wish);
-    if (error) {
-        weir__log(WEIR__LOG_ERROR, "cannot start: %s", weir_error_text(error));
-        return error;
-    }
+    if (error)
+        return weir__storage_client_cannot_start(error, wish->parallel);
     watch(get, values->quiet, result);
     *ret_is_over = weir__get_free(get);
     if (weir__program_signal() != 0)

@@ -243,10 +243,8 @@ static int run(const struct weir__call *call, struct weir__storage_client *clien
     struct totals totals = {0};
     weir__program_catch_signals();
     int result = weir__put_start(&watch.put, &put);
-    if (result) {
-        weir__log(WEIR__LOG_ERROR, "cannot start: %s", weir_error_text(result));
-        return result;
-    }
+    if (result)
+        return weir__storage_client_cannot_start(result, put.parallel);
     enum weir__progress_mode mode =
         weir__progress_mode(STDERR_FILENO, values->quiet || !weir__term_is_terminal(STDERR_FILENO));
     weir__progress_init(&watch.progress, mode, WEIR__UNIT_SIZE, weir_now_ns());

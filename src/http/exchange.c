@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "inflate.h"
+#include "log.h"
 #include "values.h"
 
 #include "banned.h"
@@ -407,6 +408,13 @@ static int error_of(CURLcode code)
 static int fail_as(struct exchange *x, CURLcode code)
 {
     char text[WEIR__HTTP_PROBLEM_MAX];
+    const char *path = x->call->client->unix_path;
+    long reason = 0;
+    if (path && code == CURLE_COULDNT_CONNECT) { /* libcurl would name a host and a port */
+        x->curl->easy_getinfo(x->line->easy, CURLINFO_OS_ERRNO, &reason);
+        return weir__http_fail(x->call, error_of(code), "cannot connect to the socket '%s': %s",
+                               path, reason ? weir__log_reason((int)reason) : "it cannot be used");
+    }
     const char *said = x->line->error[0] ? x->line->error : x->curl->easy_strerror(code);
     snprintf(text, sizeof(text), "%s", said);
     if (text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z')

@@ -212,6 +212,32 @@ run "$WEIR" put --server ftp://example.org work/1
 expect 'a server that is none' 2 '' '*cannot be used*'
 run "$WEIR" put --server unix: work/1
 expect 'a socket without a path' 2 '' '*has no path*'
+run "$WEIR" put --server "unix:$dir/none" work/1
+expect 'a socket that is not there' 3 '' \
+    "*cannot put 'work/1': cannot connect to the socket '$dir/none': no such file or directory"
+run "$WEIR" get --server "unix:$dir/work/1" "$address"
+expect 'a file that is no socket' 3 '' "*cannot connect to the socket '$dir/work/1': *"
+plain=()
+if [[ $(id -u) -eq 0 ]]; then
+    plain=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+fi
+if command -v setpriv >/dev/null || ((${#plain[@]} == 0)); then
+    cp "$WEIR" weir
+    mode=$(stat -c %a "$dir")
+    chmod 711 "$dir"
+    # shellcheck disable=SC2016
+    alone=("${plain[@]}" bash -c 'ulimit -u 1; exec ./weir "$@"' -)
+    run "${alone[@]}" put - </dev/null
+    expect 'without threads it says what it has not got' 3 '' \
+        'weir put: cannot start: the threads for --parallel=8 cannot be had: *; --parallel=1 needs fewest'
+    run "${alone[@]}" get -j 1 "$address"
+    expect 'so does get' 3 '' 'weir get: cannot start: the threads for --parallel=1 cannot be had: *; raise the limit'
+    chmod "$mode" "$dir"
+    rm weir
+else
+    skip 'without threads it says what it has not got' 'setpriv is not installed'
+    skip 'so does get' 'setpriv is not installed'
+fi
 run "$WEIR" put none work work/1
 expect 'a file fails alone' 3 'b3:*  work/1' \
     "*cannot put 'none': no such file or directory*cannot put 'work': is a directory"
