@@ -178,22 +178,28 @@ storage.stop()
 
 # --- memory for bodies ---
 
-storage = service("server.body_memory=1MiB")
-with storage.socket() as end:
-    end.sendall(f"PUT {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {MIB}\r\n"
-                "Expect: 100-continue\r\n\r\n".encode())
-    has("a body may come", read_head(end)[0].decode(), "^HTTP/1.1 100 ")
+storage = service("server.body_memory=2MiB")
+pieces = [content[at:at + 50_000] for at in range(0, MIB, 50_000)]
+same("with the least memory the largest body can come in chunks", storage.ask("PUT", target, iter(pieces)).status, 200)
+begin = (f"PUT {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {MIB}\r\n"
+         "Expect: 100-continue\r\n\r\n").encode()
+with storage.socket() as end, storage.socket() as other:
+    for one in (end, other):
+        one.sendall(begin)
+        has("a body may come", read_head(one)[0].decode(), "^HTTP/1.1 100 ")
     same("of which nothing has come yet: it holds little", storage.put(b"little").status, 201)
-    end.sendall(content[:MIB - 1])
-    # What comes fast does not give way, for a second at least; after that it is slow.
+    for one in (end, other):
+        one.sendall(content[:MIB - 1])
+    # What comes fast does not give way: after a second it is not slow yet.
     answer = until(lambda: (lambda got: got if got.status == 429 else None)(storage.put(b"small")), "no room")
-    true("one that has come takes all the memory, and another one is refused", is_busy(answer), answer)
+    true("two that have come take all the memory, and another one is refused", is_busy(answer), answer)
     same("who reads is not", storage.get(target).status, 200)
     true("it is counted", until(lambda: storage.metrics()['http_refused_total{reason="bodies"}'] == 1, "the count"))
     true("as busy, too", sum(value for name, value in storage.metrics().items()
                              if name.startswith("busy_rejections_total")) == 1)
-    end.sendall(content[MIB - 1:])
-    has("and the first one served", read_head(end)[0].decode(), "^HTTP/1.1 200 ")
+    for one in (end, other):
+        one.sendall(content[MIB - 1:])
+        has("and the first ones served", read_head(one)[0].decode(), "^HTTP/1.1 200 ")
 same("then there is room", storage.put(b"small").status, 201)
 storage.stop()
 
