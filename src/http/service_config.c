@@ -32,9 +32,10 @@ static const char *check_mode(const char *text)
 static const struct weir__config_key keys[] = {
     {WEIR__CONFIG_LIST(S, listen), .name = "listen", .preset = "127.0.0.1:8470", .min = 1,
      .max = 16, .check = weir__address_check, .help = "addresses to listen on",
-     .detail = "Each is 'ADDRESS:PORT', '[ADDRESS]:PORT' for IPv6, or 'unix:PATH'. Port 0 is any "
-               "that is free. An address that others can reach needs tokens.keys, or "
-               "server.open."},
+     .detail =
+         "Each is 'ADDRESS:PORT', '[ADDRESS]:PORT' for IPv6, or 'unix:PATH'. Port 0 is any "
+         "that is free. An address that others can reach needs tokens.keys and TLS (tls.cert, "
+         "tls.key), or server.open."},
     {WEIR__CONFIG_DURATION(S, drain_ns), .name = "drain_deadline", .preset = "5s",
      .min = WEIR_NS_PER_S, .max = 60 * WEIR_NS_PER_S, .is_live = true,
      .help = "how long work in progress may take to end at shutdown",
@@ -96,7 +97,7 @@ static const struct weir__config_key keys[] = {
     {WEIR__CONFIG_TEXT(S, server.unix_mode), .name = "server.unix_mode", .preset = "0660",
      .check = check_mode, .help = "mode of Unix sockets, in octal"},
     {WEIR__CONFIG_BOOL(S, server.is_open), .name = "server.open", .preset = "false",
-     .help = "others may reach the service although it asks for no tokens"},
+     .help = "others may reach the service although it asks for no tokens, or has no TLS"},
 
     {WEIR__CONFIG_PATH(S, tls.cert), .name = "tls.cert", .preset = "", .nothing = "no TLS",
      .help = "file of the certificate and its chain, as PEM"},
@@ -168,17 +169,18 @@ bool weir__service_is_local(const char *address)
            strncmp(address, "[::1]:", 6) == 0;
 }
 
+bool weir__service_may_listen(const struct weir__service_config *config, const char *address)
+{
+    bool has_tls = config->tls.cert && config->tls.cert[0];
+    return weir__service_is_local(address) || config->server.is_open ||
+           (weir__service_wants_tokens(config) && has_tls);
+}
+
 static void check_reach(const struct weir__service_config *config, struct weir__config_judge *judge)
 {
-    if (weir__service_wants_tokens(config) || config->server.is_open)
-        return;
     for (size_t i = 0; i < config->listen.count; i++)
-        if (!weir__service_is_local(config->listen.items[i]))
-            weir__config_object(judge, "listen",
-                                "others can reach '%s', and no tokens are asked for: set "
-                                "tokens.keys and TLS, or server.open (--open) if all of them may "
-                                "read and write",
-                                config->listen.items[i]);
+        if (!weir__service_may_listen(config, config->listen.items[i]))
+            weir__config_object(judge, "listen", WEIR__SERVICE_REACHED, config->listen.items[i]);
 }
 
 static void check_together(const void *values, struct weir__config_judge *judge)

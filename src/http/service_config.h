@@ -3,8 +3,8 @@
  * One table of keys (config.h), to be put beside those of the service itself in one schema. Times
  * are nanoseconds, rates are bytes a second, and 0 means what the key says in its help.
  *
- * Promises: what fits together was checked: TLS has both of its files, no limit is above the one
- * that holds it, and a service that others can reach asks for tokens unless it is said to be open.
+ * Promises: what fits together was checked: TLS has both of its files, and a service that others
+ * can reach asks for tokens and has TLS unless it is said to be open.
  *
  * Ownership: the struct belongs to its configuration, and lives as long as that.
  */
@@ -92,6 +92,13 @@ unsigned weir__service_unix_mode(const struct weir__service_config *config);
 
 /* Whether clients have to show a token. */
 bool weir__service_wants_tokens(const struct weir__service_config *config);
+
+/* Whether it may listen there: nobody else can reach it, or it asks for tokens and has TLS, so that
+ * nobody reads them on their way, or it is said to be open. What to say if not is in the text. */
+bool weir__service_may_listen(const struct weir__service_config *config, const char *address);
+#define WEIR__SERVICE_REACHED                                                                      \
+    "others can reach '%s': set tokens.keys, tls.cert and tls.key, or server.open (--open) if "    \
+    "everybody may come without them"
 
 /* Whether an entry of .listen can be reached from this machine alone: a Unix socket, 127.0.0.0/8 or
  * ::1. */

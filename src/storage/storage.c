@@ -300,20 +300,13 @@ static int make_limits(struct weir__storage *storage, const struct weir__rules *
 
 /* --- the server --- */
 
-/* What others can reach wants both: keys, so that not everybody may, and TLS, so that nobody reads
- * the tokens on their way. */
+/* Those of the configuration were judged with it; sockets that were handed over are judged here. */
 static int check_reach(const struct weir__rules *rules, const char *address,
                        char why[WEIR__STORAGE_WHY_MAX])
 {
-    const struct weir__service_config *service = rules->service;
-    bool has_tls = service->tls.cert && service->tls.cert[0];
-    if (weir__service_is_local(address) || service->server.is_open ||
-        (weir__service_wants_tokens(service) && has_tls))
+    if (weir__service_may_listen(rules->service, address))
         return 0;
-    return fail(why, -WEIR_E_INVALID,
-                "others can reach '%s': set tokens.keys, tls.cert and tls.key, or say --open if "
-                "everybody may read and write",
-                address);
+    return fail(why, -WEIR_E_INVALID, WEIR__SERVICE_REACHED, address);
 }
 
 /* Whether somebody has asked for this many. */

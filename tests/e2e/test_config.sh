@@ -87,6 +87,11 @@ expect 'the good one of two' 2 'good.toml: no problems' '*bad.toml:1:*'
 printf 'listen = ["0.0.0.0:80"]\n' >open.toml
 run "$WEIR" config check open.toml
 expect 'open to all without saying so' 2 '' '*open.toml:1: listen: others can reach*'
+printf 'listen = ["0.0.0.0:0"]\ntokens.keys = "keys"\n' >plain.toml
+run "$WEIR" config check plain.toml
+expect 'tokens that everybody could read' 2 '' '*plain.toml:1: listen: others can reach*tls.cert*'
+run "$WEIR" storage --config plain.toml --data data
+expect 'the service says the same' 2 '' '*plain.toml:1: listen: others can reach*tls.cert*'
 for ((i = 0; i < 30; i++)); do echo "qqq$i = 1"; done >many.toml
 run "$WEIR" config check many.toml
 expect 'thirty problems' 2 '' '*weir config: and 10 more'

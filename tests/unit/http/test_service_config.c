@@ -109,14 +109,20 @@ TEST(tls_needs_both_files)
     accepted("tls.cert = 'c'\ntls.key = 'k'\n");
 }
 
-TEST(who_can_be_reached_asks_for_tokens)
+#define TLS "tls.cert = 'c'\ntls.key = 'k'\n"
+
+TEST(who_can_be_reached_asks_for_tokens_and_has_tls)
 {
     refused("listen = ['127.0.0.1:1', '0.0.0.0:80']\n", "others can reach '0.0.0.0:80'");
     refused("listen = ['[::]:80']\n", "others can reach '[::]:80'");
-    refused("listen = ['[::]:80']\ntokens.keys = 'k'\ntokens.required = 'never'\n",
+    refused("listen = ['[::]:80']\ntokens.keys = 'k'\ntokens.required = 'never'\n" TLS,
             "others can reach");
+    refused("listen = ['0.0.0.0:80']\n" TLS,
+            "set tokens.keys, tls.cert and tls.key, or server.open");
+    refused("listen = ['0.0.0.0:80']\ntokens.keys = 'k'\n", "f:1: listen: others can reach");
     accepted("listen = ['0.0.0.0:80']\nserver.open = true\n");
-    accepted("listen = ['0.0.0.0:80']\ntokens.keys = 'k'\n");
+    accepted("listen = ['0.0.0.0:80']\nserver.open = true\ntokens.keys = 'k'\n");
+    accepted("listen = ['0.0.0.0:80']\ntokens.keys = 'k'\n" TLS);
     accepted("listen = ['127.9.9.9:80', '[::1]:80', 'unix:/run/weir']\n");
     accepted("tokens.required = 'always'\n");
 }
