@@ -61,7 +61,8 @@ static const struct weir__config_key keys[] = {
      .detail = "The process needs about twice as many descriptors (ulimit -n)."},
     {WEIR__CONFIG_COUNT(S, server.conns_per_ip), .name = "server.connection_limit_per_ip",
      .preset = "256", .min = 1, .max = 1u << 20, .is_live = true,
-     .help = "connections at once from one address"},
+     .help = "connections at once from one address",
+     .detail = "Those of server.trusted_proxies and of Unix sockets are not counted."},
     {WEIR__CONFIG_COUNT(S, server.acceptors), .name = "server.acceptors", .preset = "0", .min = 1,
      .max = WEIR__SERVER_LOOPS_MAX, .nothing = "one for each core",
      .help = "threads that accept and serve connections"},
@@ -129,7 +130,9 @@ static const struct weir__config_key keys[] = {
      .help = "requests from one address at once before its rate counts"},
     {WEIR__CONFIG_COUNT(S, ratelimit.table), .name = "ratelimit.table", .preset = "65536",
      .min = 256, .max = WEIR_ADMIT_KEYS_MAX, .help = "addresses that are remembered at once",
-     .detail = "Beyond it, those that were idle for longest are forgotten."},
+     .detail =
+         "Beyond it, the one that was idle for longest is forgotten. When none is idle, a new "
+         "address is refused with 429."},
 
     {WEIR__CONFIG_SIZE(S, quotas.bytes_per_token), .name = "quotas.bytes_per_token", .preset = "0",
      .min = 1, .nothing = "no limit", .is_live = true,

@@ -14,10 +14,11 @@
 static const char *const verify_words[] = {"first", "always", "scrub", NULL};
 
 static const struct weir__config_key keys[] = {
-    {WEIR__CONFIG_PATH(S, data), .name = "data", .preset = "", .nothing = "none",
+    {WEIR__CONFIG_PATH(S, data), .name = "data", .preset = "", .nothing = "the default folder",
      .help = "folder that everything is kept in",
-     .detail = "It is made if it is not there. The service does not start without it, unless "
-               "amnesia.enabled keeps all in memory."},
+     .detail = "It is made if it is not there. The default is weir/storage in $XDG_DATA_HOME "
+               "(~/.local/share), for root /var/lib/weir/storage. With amnesia.enabled all is in "
+               "memory instead."},
 
     {WEIR__CONFIG_SIZE(S, storage.chunk_size), .name = "storage.chunk_size", .preset = "64KiB",
      .min = 16 * KIB, .max = MIB, .is_live = true,

@@ -131,6 +131,11 @@ is 'with their variables' "$(jq -r '.[] | select(.key == "durability.repair_paci
 
 run diff "$ROOT/share/weir.toml" sample.toml
 expect 'share/weir.toml is what "weir config sample" prints' 0 '' ''
+sed -n '/^```toml$/,/^```$/{/^```/!p}' "$ROOT/docs/storage.md" >behind.toml
+run "$WEIR" config check behind.toml
+expect 'the example of docs/storage.md for a proxy loads' 0 'behind.toml: no problems' ''
+run "$WEIR" config show --config behind.toml --json
+is 'and asks for tokens' "$(jq -r '.[] | select(.key == "tokens.keys") | .value != ""' out)" true
 sed -n '/^<!-- begin: weir config keys --markdown -->$/,/^<!-- end -->$/p' "$ROOT/docs/configuration.md" |
     sed '1d;$d' >documented.md
 "$WEIR" config keys --markdown >keys.md
