@@ -176,6 +176,13 @@ TEST(files_that_are_no_good_are_explained)
             CHECK_HAS(why, rows[i].told[k]);
         CHECK(!strchr(why, '\n'));
     }
+    CHECK(run("cd %s && cp one.pem closed.pem && chmod 0 closed.pem", folder));
+    bool is_root = geteuid() == 0;
+    CHECK(!is_root || seteuid(65534) == 0);
+    int result = use("closed.pem", "one.key", &why);
+    CHECK(!is_root || seteuid(0) == 0);
+    CHECK_EQ(result, -WEIR_E_INVALID);
+    CHECK_HAS(why, "': it may not be read: give the user");
     end_tls();
 }
 
