@@ -16,75 +16,7 @@
 
 #include "banned.h"
 
-/* --- exchanges --- */
-
-static void reset(struct weir__exchange *x, struct weir__conn *conn)
-{
-    struct weir__server_loop *loop = conn->loop;
-    weir__head_init(&x->head, &loop->head_limits);
-    x->conn = conn;
-    x->arrived_ns = loop->now_ns;
-    x->corr_id[0] = '\0';
-    x->chunks = (struct weir__chunks){0};
-    x->bytes_in = x->sent = x->queued = 0;
-    x->deadline_ns = x->end_ns = WEIR_NEVER;
-    x->has_token = x->has_client = x->is_begun = x->takes_body = x->is_held = x->is_gone = false;
-    x->is_sent = x->is_cut = x->has_wanted = x->closes = x->streams = x->is_chunked = x->is_bare =
-        false;
-    x->call = NULL;
-    x->status = 0;
-    x->reply_error = 0;
-    x->length = UINT64_MAX;
-    x->out_length = x->out_sent = x->tail_length = x->tail_sent = x->small_length = 0;
-    x->tail = "";
-    x->pieces_count = x->pieces_first = 0;
-}
-
-static struct weir__exchange *take_exchange(struct weir__conn *conn)
-{
-    struct weir__server_loop *loop = conn->loop;
-    struct weir__exchange *x = loop->spare;
-    if (x) {
-        loop->spare = x->spare_next;
-        loop->spare_count--;
-    } else {
-        x = weir__base_alloc(1, sizeof(*x) + loop->server->options.private_size);
-        if (!x)
-            return NULL;
-        x->server = loop->server;
-        x->pieces = x->few;
-        x->pieces_size = WEIR__CONN_PIECES;
-        x->input = x->first;
-        x->input_size = sizeof(x->first);
-    }
-    x->input_length = 0;
-    reset(x, conn);
-    conn->exchange = x;
-    return x;
-}
-
-void weir__exchange_free(struct weir__exchange *x)
-{
-    if (x->input != x->first)
-        weir__base_free(x->input);
-    if (x->pieces != x->few)
-        weir__base_free(x->pieces);
-    weir__base_free(x);
-}
-
-static void give_exchange(struct weir__conn *conn)
-{
-    struct weir__server_loop *loop = conn->loop;
-    struct weir__exchange *x = conn->exchange;
-    conn->exchange = NULL;
-    if (loop->spare_count >= WEIR__LOOP_SPARE || x->input != x->first || x->pieces != x->few) {
-        weir__exchange_free(x);
-        return;
-    }
-    x->spare_next = loop->spare;
-    loop->spare = x;
-    loop->spare_count++;
-}
+/* --- the end of a request --- */
 
 /* The end of what was begun; the exchange itself stays. */
 static void conclude(struct weir__conn *conn, bool is_whole)
@@ -136,7 +68,7 @@ static void free_conn(struct weir__conn *conn)
     struct weir__server_loop *loop = conn->loop;
     if (conn->exchange) {
         conclude(conn, false);
-        give_exchange(conn);
+        weir__exchange_give(conn);
     }
     if (conn->prev)
         conn->prev->next = conn->next;
@@ -390,7 +322,7 @@ static enum weir__step read_head(struct weir__conn *conn)
     for (;;) {
         if (!conn->can_read)
             break;
-        if (!x && !(x = take_exchange(conn))) {
+        if (!x && !(x = weir__exchange_take(conn))) {
             loop->stats.refused[WEIR__REFUSED_MEMORY]++;
             return WEIR__STEP_CUT;
         }
@@ -400,7 +332,7 @@ static enum weir__step read_head(struct weir__conn *conn)
             break;
         if (got <= 0) {
             if (conn->state == WEIR__CONN_IDLE)
-                give_exchange(conn);
+                weir__exchange_give(conn);
             return WEIR__STEP_CUT;
         }
         conn->state = WEIR__CONN_HEAD;
@@ -410,7 +342,7 @@ static enum weir__step read_head(struct weir__conn *conn)
             return step;
     }
     if (conn->state == WEIR__CONN_IDLE && x)
-        give_exchange(conn);
+        weir__exchange_give(conn);
     /* The drain began after its answer had, which could not say so. */
     if (conn->state == WEIR__CONN_IDLE && conn->is_served && loop->is_draining)
         return WEIR__STEP_CUT;
@@ -480,17 +412,17 @@ static enum weir__step next_request(struct weir__conn *conn)
     conn->is_served = true;
     if (x->closes) {
         bool is_quiet = was_heard && x->input_length == x->head.length && says_no_more(conn);
-        give_exchange(conn);
+        weir__exchange_give(conn);
         return is_quiet ? WEIR__STEP_CUT : linger(conn);
     }
     if (x->input_length == used) {
-        give_exchange(conn);
+        weir__exchange_give(conn);
         idle(conn);
         return WEIR__STEP_ON;
     }
     x->input_length -= (uint32_t)used;
     memmove(x->input, x->input + used, x->input_length);
-    reset(x, conn);
+    weir__exchange_reset(x, conn);
     conn->state = WEIR__CONN_HEAD;
     enum weir__step step = parse(conn);
     return step == WEIR__STEP_WAIT && conn->state == WEIR__CONN_HEAD ? WEIR__STEP_ON : step;
@@ -639,7 +571,7 @@ void weir__conn_timeout(struct weir__conn *conn)
         weir__conn_cut(conn);
         return;
     case WEIR__CONN_IDLE:
-        if (conn->refusal && take_exchange(conn)) {
+        if (conn->refusal && weir__exchange_take(conn)) {
             (void)tell_refusal(conn);
             weir__conn_run(conn);
             return;

@@ -324,6 +324,13 @@ void weir__pace_wait(struct weir__conn *conn);
 bool weir__pace_is_kept(struct weir__conn *conn);
 /* It does not, and what lies in the socket is thrown away with it. Counts; the caller cuts. */
 void weir__pace_give_up(struct weir__conn *conn);
+
+/* --- exchange_life.c --- */
+/* One for the connection's next request, empty. NULL: there is no memory. */
+struct weir__exchange *weir__exchange_take(struct weir__conn *conn);
+/* As if it were new, but for what has come of the next request. */
+void weir__exchange_reset(struct weir__exchange *exchange, struct weir__conn *conn);
+void weir__exchange_give(struct weir__conn *conn);
 void weir__exchange_free(struct weir__exchange *exchange);
 
 /* --- body.c --- */
