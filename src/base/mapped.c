@@ -129,3 +129,12 @@ int weir__mapped_read(const struct weir__mapped *mapped, int (*fn)(void *arg), v
     innermost = look.around;
     return result;
 }
+
+void weir__mapped_give_up(void)
+{
+    struct look *look = innermost;
+    if (!look)
+        return;
+    innermost = look->around;
+    siglongjmp(look->back, 1);
+}

@@ -51,4 +51,8 @@ WEIR_MUST_USE int weir__mapped_anywhere(struct weir__mapped *ret_mapped);
 WEIR_MUST_USE int weir__mapped_read(const struct weir__mapped *mapped, int (*fn)(void *arg),
                                     void *arg);
 
+/* By what runs inside of a look, which finds that it cannot go on: the innermost look ends as if a
+ * byte of its mapping were lost. Comes back only where there is no look. */
+void weir__mapped_give_up(void);
+
 #endif

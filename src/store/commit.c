@@ -134,7 +134,7 @@ int weir__store_begin_segment(struct weir__store *store)
     struct weir__disk_file file = {.fd = -1};
     struct weir__tail *tail = NULL;
     uint32_t id = writer->next_id, end = 0;
-    if (id == UINT32_MAX)
+    if (id > WEIR__SEGMENT_ID_MAX)
         return -WEIR_E_NO_SPACE;
     int error = weir__tail_new(&tail, id);
     if (!error)

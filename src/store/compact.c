@@ -137,6 +137,25 @@ static int move_chunk(struct moves *moves, struct weir__segment *segment,
                                weir__entry_length(record), deadline);
 }
 
+/* A chunk that does not count, if the index is right: something newer does, or a copy of it, which
+ * is looked at. An index that says anything else is wrong, and must not have a chunk removed. */
+static int check_dead(struct moves *moves, const struct weir__entry *record,
+                      const struct weir__entry *known)
+{
+    struct weir__store *store = moves->store;
+    struct weir__chunk copy;
+    if (!known || known->sequence < record->sequence) {
+        weir__store_doubt_index(store);
+        return -WEIR_E_TRANSIENT;
+    }
+    if (known->sequence > record->sequence || known->type != WEIR__RECORD_CHUNK)
+        return 0;
+    int error = weir__store_get(store, &moves->reader, &record->address, &copy);
+    if (!error)
+        weir__chunk_release(store, &copy);
+    return error == -WEIR_E_NOT_FOUND ? 0 : error;
+}
+
 /* Whether the touch is what makes the chunk as young as it is, and goes with the segment. Others,
  * of the same second perhaps, are dead. */
 static int is_wanted_touch(struct weir__store *store, const struct weir__entry *touch,
@@ -179,13 +198,17 @@ static int move_record(struct moves *moves, struct weir__segment *segment,
                                   WEIR_RATE_LOW, deadline);
     if (!error)
         error = weir__store_lookup(store, &record->address, &known, NULL);
-    if (error)
-        return error == -WEIR_E_NOT_FOUND ? 0 : error;
-    bool counts =
-        known.place.segment == record->place.segment && known.place.offset == record->place.offset;
+    bool is_known = error == 0;
+    if (error && error != -WEIR_E_NOT_FOUND)
+        return error;
+    bool counts = is_known && known.place.segment == record->place.segment &&
+                  known.place.offset == record->place.offset;
+    if (record->type == WEIR__RECORD_CHUNK)
+        return counts ? move_chunk(moves, segment, record, deadline)
+                      : check_dead(moves, record, is_known ? &known : NULL);
+    if (!is_known)
+        return 0;
     switch (record->type) {
-    case WEIR__RECORD_CHUNK:
-        return counts ? move_chunk(moves, segment, record, deadline) : 0;
     case WEIR__RECORD_TOUCHED:
         error = is_wanted_touch(store, record, &known, &is_wanted);
         break;

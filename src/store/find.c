@@ -56,9 +56,10 @@ int weir__store_lookup(struct weir__store *store, const struct weir__address *ad
     struct weir__index *index = weir__store_index_use(store);
     int error = weir__index_get(index, address, ret_entry);
     weir__store_index_leave(store, index);
-    if (error != -WEIR_E_CORRUPT && error != -WEIR_E_IO)
+    if (!error || error == -WEIR_E_NOT_FOUND || error == -WEIR_E_BUSY ||
+        error == -WEIR_E_NO_MEMORY || error == -WEIR_E_TRANSIENT)
         return error;
-    /* That is said of the index, and nothing of the chunk. */
+    /* Whatever else it is, it is said of the index, and nothing of the chunk. */
     return doubt(store);
 }
 

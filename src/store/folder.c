@@ -160,7 +160,9 @@ static int open_lock(struct weir__store *store)
     if (store->lock_fd < 0)
         return errno == ENOENT ? weir__store_fail(-WEIR_E_NOT_FOUND, "it holds no store")
                                : fail_by_errno("cannot open its lock");
-    if (weir__sys_flock(store->lock_fd, (store->is_read_only ? LOCK_SH : LOCK_EX) | LOCK_NB) < 0)
+    /* The folder as well: who removes the file of the lock does not open the door. */
+    int how = (store->is_read_only ? LOCK_SH : LOCK_EX) | LOCK_NB;
+    if (weir__sys_flock(store->lock_fd, how) < 0 || weir__sys_flock(store->folder, how) < 0)
         return errno == EWOULDBLOCK ? weir__store_fail(-WEIR_E_BUSY, "another process has it open")
                                     : fail_by_errno("cannot lock it");
     return 0;

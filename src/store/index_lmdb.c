@@ -47,8 +47,16 @@ int weir__lmdb_error(int rc)
     case MDB_DBS_FULL:
         return -WEIR_E_CORRUPT;
     default:
-        return rc > 0 ? weir_error_from_errno(rc) : -WEIR_E_INTERNAL;
+        /* Whatever else LMDB says of itself, it says of a file that is not what it wrote. */
+        return rc > 0 ? weir_error_from_errno(rc) : -WEIR_E_CORRUPT;
     }
+}
+
+/* LMDB has found that what it reads cannot be, and would end the process. */
+static void on_assert(MDB_env *env, const char *what)
+{
+    (void)env, (void)what;
+    weir__mapped_give_up();
 }
 
 /* --- writing --- */
@@ -572,7 +580,8 @@ static int open_env(struct weir__lmdb *lmdb, const char *folder, bool is_read_on
             break;
         if (!(rc = mdb_env_set_mapsize(lmdb->env, size)) &&
             !(rc = mdb_env_set_maxdbs(lmdb->env, 4)) &&
-            !(rc = mdb_env_set_maxreaders(lmdb->env, READERS_MAX)))
+            !(rc = mdb_env_set_maxreaders(lmdb->env, READERS_MAX)) &&
+            !(rc = mdb_env_set_assert(lmdb->env, on_assert)))
             rc = mdb_env_open(lmdb->env, folder, flags, 0600);
         if (rc) {
             mdb_env_close(lmdb->env);

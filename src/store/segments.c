@@ -56,7 +56,7 @@ uint32_t weir__segment_id(const char *name)
             return 0;
         id = id << 4 | (uint32_t)(is_digit ? *name - '0' : *name - 'a' + 10);
     }
-    return strcmp(name, suffix) == 0 ? id : 0;
+    return strcmp(name, suffix) == 0 && id <= WEIR__SEGMENT_ID_MAX ? id : 0;
 }
 
 /* --- the list; with the lock held --- */

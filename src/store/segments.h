@@ -17,7 +17,8 @@
 
 #include "index.h"
 
-#define WEIR__SEGMENT_NAME 16u /* of the file, with NUL */
+#define WEIR__SEGMENT_NAME   16u                  /* of the file, with NUL */
+#define WEIR__SEGMENT_ID_MAX UINT32_C(0x7fffffff) /* files with greater ones are not ours */
 
 struct weir__segment {
     int fd; /* readable while it is pinned */

@@ -56,8 +56,10 @@ TEST(names)
     weir__segment_name(0xabc, name);
     CHECK_STR(name, "00000abc.seg");
     CHECK_EQ(weir__segment_id("00000abc.seg"), 0xabc);
-    CHECK_EQ(weir__segment_id("ffffffff.seg"), 0xffffffff);
+    CHECK_EQ(weir__segment_id("7fffffff.seg"), WEIR__SEGMENT_ID_MAX);
     static const char *const none[] = {"",
+                                       "80000000.seg",
+                                       "ffffffff.seg",
                                        "00000000.seg",
                                        "00000ABC.seg",
                                        "00000abc.seg.bad",

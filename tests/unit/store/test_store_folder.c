@@ -145,6 +145,11 @@ TEST(a_second_process_is_refused)
     make();
     struct weir__store *store = help_open(folder, NULL);
     as_other(find_busy, false);
+    /* Nor when somebody has removed its lock. */
+    char path[HELP_PATH + 8];
+    snprintf(path, sizeof(path), "%s/lock", folder);
+    CHECK_EQ(unlink(path), 0);
+    as_other(find_busy, false);
     look_at_all(store);
     CHECK_EQ(help_put(store, 100), 0);
     weir__store_close(store);

@@ -236,6 +236,75 @@ static void broken_by_writing(void)
     break_and_heal(2 * 4096, true);
 }
 
+/* Whatever is in the file of the index, from its first byte on. */
+static void write_index(const unsigned char *bytes, size_t length, off_t at)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/index/data.mdb", rig_folder);
+    int fd = open(path, O_WRONLY);
+    CHECK(fd >= 0 && pwrite(fd, bytes, length, at) == (ssize_t)length);
+    close(fd);
+}
+
+/* A bit of an address turns wherever the index has it. How often that was. */
+static unsigned forget_in_index(const struct weir__address *address)
+{
+    char path[128];
+    unsigned char page[4096];
+    unsigned count = 0;
+    snprintf(path, sizeof(path), "%s/index/data.mdb", rig_folder);
+    int fd = open(path, O_RDONLY);
+    CHECK(fd >= 0);
+    for (off_t at = 0; pread(fd, page, sizeof(page), at) == (ssize_t)sizeof(page); at += 4096)
+        for (size_t i = 0; i + sizeof(address->bytes) <= sizeof(page); i++)
+            if (memcmp(page + i, address->bytes, sizeof(address->bytes)) == 0) {
+                unsigned char turned = address->bytes[31] ^ 1;
+                write_index(&turned, 1, at + (off_t)i + 31);
+                count++;
+            }
+    close(fd);
+    return count;
+}
+
+/* It may say that a chunk is not there, but no segment goes because of that. */
+static void forgotten(void)
+{
+    struct weir_deadline deadline = rig_soon();
+    struct weir__store *store = fill();
+    CHECK(forget_in_index(&numbers[1]) > 0);
+    int result;
+    do
+        result = weir__store_compact(store, 1, &deadline);
+    while (result >= 0);
+    CHECK_EQ(result, -WEIR_E_TRANSIENT);
+    await_healed(store, 1);
+    all_are_right(store);
+    weir__store_close(store);
+}
+
+/* LMDB would end the process. */
+static void zeroed(void)
+{
+    static const unsigned char zeros[64 * 4096];
+    struct weir__store *store = fill();
+    write_index(zeros, sizeof(zeros), 0);
+    for (uint32_t n = 0; n < NUMBERS; n++)
+        CHECK(rig_read(store, &numbers[n], 3000, n) != -WEIR_E_INTERNAL);
+    await_healed(store, 1);
+    all_are_right(store);
+    weir__store_close(store);
+}
+
+TEST(a_miss_of_the_index_removes_nothing)
+{
+    apart(forgotten);
+}
+
+TEST(an_index_of_zeros_is_made_anew)
+{
+    apart(zeroed);
+}
+
 TEST(an_index_that_breaks_is_made_anew)
 {
     apart(broken_by_looking);
