@@ -71,7 +71,7 @@ static int note_name(void *arg, const char *name)
     if (id == 0) {
         /* Put aside, by us: what was in it may still come back. */
         if (length > 4 && strcmp(name + length - 4, ".bad") == 0)
-            found->store->keeps_deletions = true;
+            found->store->keeps_deletions = found->store->has_aside = true;
         return 0;
     }
     if (found->count == found->room) {
@@ -478,7 +478,7 @@ static int read_segment(struct found *found, uint32_t id)
         error = 0;
     } else if (error == -WEIR_E_CORRUPT) {
         found->report->bad_segments++;
-        store->keeps_deletions = true;
+        store->keeps_deletions = store->has_aside = true;
         error = store->is_read_only ? 0 : put_file_aside(store, id);
     } else if (!error && content.end == 0) {
         /* Its creation was cut short: it never had a record. */

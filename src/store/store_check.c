@@ -38,6 +38,7 @@ struct check {
     /* Of the segment that is looked at: */
     uint32_t id;
     uint64_t bad_told, unreadable_told;
+    uint64_t torn_from; /* what stands there or behind it is what a crash has left */
     struct weir__hole holes[WEIR__WINDOW_FAILURES + 1];
     size_t holes_count;
 };
@@ -72,8 +73,14 @@ static void tell_segment(struct check *check, const char *what, uint64_t offset,
 static int standing(struct check *check, const struct weir__entry *record)
 {
     struct weir__entry known;
-    if (weir__store_lookup(check->store, &record->address, &known, NULL))
-        return record->type == WEIR__RECORD_TOUCHED ? 0 : -1;
+    int error = weir__store_lookup(check->store, &record->address, &known, NULL);
+    /* A deletion that another one has followed stays when that is let go of: there is nothing left
+     * that either of them hides. */
+    if (error)
+        return record->type == WEIR__RECORD_TOUCHED ||
+                       (error == -WEIR_E_NOT_FOUND && record->type != WEIR__RECORD_CHUNK)
+                   ? 0
+                   : -1;
     if (known.place.segment == record->place.segment && known.place.offset == record->place.offset)
         return 1;
     if (record->type == WEIR__RECORD_TOUCHED)
@@ -157,6 +164,8 @@ static void take_record(struct check *check, const struct weir__entry *record)
 static void note_bad(void *arg, const struct weir__entry *entry)
 {
     struct check *check = arg;
+    if (entry->place.offset >= check->torn_from)
+        return;
     check->bad_told++;
     tell_record(check, entry, "its bytes are not those of its address");
 }
@@ -229,6 +238,8 @@ static void take_contents(struct check *check, int fd, bool is_newest)
         return;
     }
     check->bad_told = check->unreadable_told = check->holes_count = 0;
+    check->torn_from =
+        !footer.is_sealed && is_newest && !check->was_clean ? footer.end : UINT64_MAX;
     check->report.sealed += footer.is_sealed;
     check->report.segments += footer.end > 0;
     check->report.file_bytes += footer.file_size;

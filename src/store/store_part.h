@@ -92,6 +92,7 @@ struct weir__store {
     /* Set while it is opened. */
     struct weir__store_gaps gaps;
     bool has_hidden;       /* records may be there that nobody knows of */
+    bool has_aside;        /* files lie aside that were no segments when they were looked at */
     uint64_t certain_from; /* of those, none has this sequence or a later one */
 
     struct weir__segments segments;

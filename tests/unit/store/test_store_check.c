@@ -225,6 +225,54 @@ TEST(ended_in_the_middle)
     rig_remove_folder();
 }
 
+/* A crash leaves the beginning of a record, also of one whose head is whole. */
+TEST(half_a_record_at_the_end)
+{
+    char path[128];
+    struct stat st;
+    fill();
+    struct weir__store *store = rig_open(NULL);
+    struct weir__address address;
+    CHECK_EQ(rig_put(store, LENGTH, COUNT, &address), 0);
+    uint32_t newest = store->writer.id;
+    weir__store_close(store);
+    rig_remove("mark");
+    snprintf(path, sizeof(path), "%s/segments/%08x.seg", rig_folder, newest);
+    CHECK_EQ(stat(path, &st), 0);
+    for (off_t cut = 1; cut < (off_t)LENGTH + 64; cut += 997) {
+        CHECK_EQ(truncate(path, st.st_size - cut), 0);
+        struct weir__check_report report = check();
+        CHECK_EQ(report.damaged + report.damaged_dead, 0);
+        CHECK_EQ(seen.count, 0);
+    }
+    rig_remove_folder();
+}
+
+/* Of two deletions the newer one goes when there is nothing left to hide; the older one lies in its
+ * segment still. */
+TEST(a_deletion_that_outlived_its_successor)
+{
+    struct weir__address address;
+    rig_make_folder();
+    struct weir__store *store = rig_open(NULL);
+    CHECK_EQ(rig_put(store, 100, 0, &address), 0);
+    rig_seal(store);
+    CHECK_EQ(rig_delete(store, &address), 0);
+    for (uint64_t n = 1; n < 40; n++)
+        CHECK_EQ(rig_put(store, LENGTH, n, &addresses[n]), 0);
+    rig_seal(store);
+    CHECK_EQ(rig_put(store, 100, 0, &address), 0);
+    rig_seal(store);
+    CHECK_EQ(rig_delete(store, &address), 0);
+    rig_seal(store);
+    for (int i = 0; i < 3; i++)
+        (void)rig_compact(store, 30);
+    weir__store_close(store);
+    struct weir__check_report report = check();
+    CHECK_EQ(report.damaged + report.damaged_dead + report.index_wrong, 0);
+    rig_remove_folder();
+}
+
 TEST(census_and_compaction)
 {
     struct weir__census census;

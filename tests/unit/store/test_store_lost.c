@@ -186,4 +186,25 @@ TEST(a_mark_of_the_first_version)
     help_remove(folder);
 }
 
+/* A file that is no segment lies aside, and that is told for as long as it does. */
+TEST(what_lies_aside_is_missing)
+{
+    static const char zeros[4096] = "no segment";
+    char path[HELP_PATH + 40];
+    struct weir__store_stats stats;
+    make(true);
+    path_of(path, "segments/00000002.seg");
+    help_write(path, zeros, sizeof(zeros));
+    remove_file("mark");
+    for (int i = 0; i < 3; i++) {
+        struct weir__store *store = help_open(folder, NULL);
+        weir__store_read(store, &stats);
+        CHECK_EQ(stats.is_whole, i == 2);
+        weir__store_close(store);
+        if (i == 1)
+            remove_file("segments/00000002.seg.bad");
+    }
+    help_remove(folder);
+}
+
 TAP_MAIN()
