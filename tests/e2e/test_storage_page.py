@@ -140,7 +140,10 @@ def try_nginx(tap, folder, own):
     if not shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"):
         return
     config = pathlib.Path(folder, "storage.toml")
-    config.write_text(own)
+    keys = f"{folder}/ring"
+    config.write_text(own.replace("/var/lib/weir/storage/keys", keys))
+    token = subprocess.run([os.environ["WEIR"], "token", "mint", "--keys", keys, "--scope", "read,write"],
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode().strip()
     service = Service(folder, "--data", f"{folder}/behind", "--config", str(config))
     port = free_port()
     shell(f"openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 "
@@ -150,13 +153,15 @@ def try_nginx(tap, folder, own):
                              env=dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin"),
                              stderr=subprocess.DEVNULL)
     await_port(port)
-    curl = f"curl -sS --cacert cert.pem --resolve {NAME}:{port}:127.0.0.1"
+    bare = f"curl -sS --cacert cert.pem --resolve {NAME}:{port}:127.0.0.1"
+    curl = f"{bare} -H 'Authorization: Bearer {token}'"
     answer = shell(
         f"head -c 1048576 /dev/urandom >one; address=b3:$(b3sum --no-names one);"
         f"{curl} -o said -w '%{{http_code}} ' -T one https://{NAME}:{port}/o/$address;"
         f"{curl} https://{NAME}:{port}/o/$address | cmp - one && printf 'same ';"
+        f"{bare} -o said -w '%{{http_code}} ' https://{NAME}:{port}/o/$address;"
         f"{curl} -o said -w '%{{http_code}}' https://{NAME}:{port}/metrics", folder)
-    tap.tell(answer.stdout == "201 same 404", "a chunk goes to and fro behind nginx",
+    tap.tell(answer.stdout == "201 same 401 404", "a chunk goes to and fro behind nginx, with a token",
              answer.stdout + answer.stderr)
     nginx.terminate()
     nginx.wait(timeout=60)
