@@ -179,7 +179,7 @@ static int is_wanted_touch(struct weir__store *store, const struct weir__entry *
 static int is_wanted_deletion(struct weir__store *store, const struct weir__entry *deletion,
                               bool *ret_is)
 {
-    *ret_is = store->keeps_deletions;
+    *ret_is = weir__store_keeps_deletions(store);
     if (*ret_is)
         return 0;
     struct weir__index *index = weir__store_index_use(store);
@@ -366,7 +366,7 @@ static void leave(struct weir__store *store, uint32_t id)
 
 uint64_t weir__store_dead(const struct weir__store *store, const struct weir__segment_facts *facts)
 {
-    return facts->dead + (store->keeps_deletions ? 0 : facts->spent);
+    return facts->dead + (weir__store_keeps_deletions(store) ? 0 : facts->spent);
 }
 
 bool weir__store_is_due(const struct weir__store *store, const struct weir__segment_facts *facts,

@@ -8,7 +8,9 @@
  * anew does (is_reindexing); who comes second gives up and comes again. Neither waits for the
  * other, since compaction may wait for a write, and a write for the index.
  *
- * A segment that cannot be read ends it: what is in it would be said not to be there.
+ * A segment that the disk does not give ends it: what is in it would be said not to be there. One
+ * that is given and is not what it was counts with the records that it has, as when a store is
+ * opened.
  */
 #include <errno.h>
 #include <limits.h>
@@ -28,6 +30,15 @@ static void ignore(void *arg, const struct weir__segment_facts *facts)
     (void)arg, (void)facts;
 }
 
+/* So many records are gone that were there: they cost what lay there, and no more. As when a store
+ * is opened, what is not found is absent; no deletion is let go of from here on. */
+static void note_shrunk(struct weir__store *store, uint64_t records)
+{
+    weir_counter_add(&store->counts.shrunk, records);
+    weir_counter_add(&store->counts.damaged, records);
+    weir__store_tell(store, NULL, "records of a segment are gone");
+}
+
 static int apply_segment(struct weir__store *store, struct weir__index *fresh,
                          const struct weir__segment_facts *known)
 {
@@ -38,14 +49,19 @@ static int apply_segment(struct weir__store *store, struct weir__index *fresh,
         return error;
     error = weir__segment_load(&content, segment->fd, known->id, &store->identity.key);
     weir__segments_unpin(&store->segments, segment);
+    if (error == -WEIR_E_CORRUPT) {
+        note_shrunk(store, known->records);
+        return 0;
+    }
     if (error)
         return error;
     struct weir__segment_facts facts = {
         .id = known->id, .size = content.end, .is_sealed = content.is_sealed};
-    /* What a scan has to skip now was known before, perhaps. */
-    if (content.count < known->records)
-        error = -WEIR_E_CORRUPT;
-    if (!error)
+    if (content.hidden_bytes > 0)
+        error = -WEIR_E_IO;
+    else if (content.count < known->records)
+        note_shrunk(store, known->records - content.count);
+    if (!error && content.end > 0)
         error = weir__index_apply(fresh, &facts, content.records, content.count, ignore, NULL);
     weir__segment_forget(&content);
     return error;

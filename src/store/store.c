@@ -276,7 +276,7 @@ static void mark_clean(struct weir__store *store)
 {
     struct weir__store_mark mark = {
         .is_clean = true,
-        .keeps_deletions = store->keeps_deletions,
+        .keeps_deletions = weir__store_keeps_deletions(store),
         .next_sequence = store->writer.next_sequence,
         .next_id = store->writer.next_id,
     };
@@ -436,12 +436,13 @@ void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_s
     read_counts(&store->counts, &stats);
     stats.gaps = store->gaps;
     stats.is_whole = !store->has_hidden && !store->has_aside &&
+                     weir_counter_value(&store->counts.shrunk) == 0 &&
                      store->gaps.lost_segments + store->gaps.lost_bytes == 0;
     stats.segments = segments.count;
     stats.descriptors = segments.open;
     stats.bytes = segments.bytes;
-    stats.dead_bytes = segments.dead + (store->keeps_deletions ? 0 : segments.spent);
-    stats.keeps_deletions = store->keeps_deletions;
+    stats.dead_bytes = segments.dead + (weir__store_keeps_deletions(store) ? 0 : segments.spent);
+    stats.keeps_deletions = weir__store_keeps_deletions(store);
     stats.pending_count = writes.depth;
     stats.pending_bytes = pending.in_use;
     stats.gets_hot = weir__hot_hits(&store->hot);

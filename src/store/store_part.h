@@ -79,6 +79,7 @@ struct weir__store_counts {
     struct weir_counter compacted_segments, compacted_bytes, moved_bytes;
     struct weir_counter scrubbed_bytes, scrub_walks;
     struct weir_counter reindexed;
+    struct weir_counter shrunk; /* records that were gone when the index was made anew */
 };
 
 struct weir__store {
@@ -236,6 +237,12 @@ void weir__store_facts_changed(void *arg, const struct weir__segment_facts *fact
 /* Keeps the numbers of the index at hand: asking it may wait for a disk, which who asks for numbers
  * must not. */
 void weir__store_note_index(struct weir__store *store);
+
+/* Whether a segment is missing, or not whole: see compact.c. */
+static inline bool weir__store_keeps_deletions(const struct weir__store *store)
+{
+    return store->keeps_deletions || weir_counter_value(&store->counts.shrunk) > 0;
+}
 
 /* --- find.c --- */
 /* Whether what counts for an address is known for certain; NULL: nothing is found. */

@@ -1,6 +1,7 @@
 /* test_store_heal.c - what cannot be read: it is put again, and nothing goes with it. */
 #include <sys/wait.h>
 
+#include "segments.h"
 #include "store_rig.h"
 
 static unsigned char content[4096];
@@ -293,6 +294,40 @@ static void zeroed(void)
     await_healed(store, 1);
     all_are_right(store);
     weir__store_close(store);
+}
+
+/* A head and the footer: nobody knows that record any more, and all others are served. */
+static void lost_record(void)
+{
+    struct weir__store_reader reader;
+    struct weir__chunk chunk;
+    weir__store_close(fill());
+    struct weir__store *store = rig_open(NULL);
+    CHECK(weir__store_reader_init(&reader) == 0);
+    CHECK_EQ(weir__store_get(store, &reader, &numbers[1], &chunk), 0);
+    long head = (long)chunk.offset - 64;
+    char name[64];
+    snprintf(name, sizeof(name), "segments/%08x.seg", chunk._segment->id);
+    weir__chunk_release(store, &chunk);
+    weir__store_close(store);
+    store = rig_open(NULL); /* which has not read it yet */
+    flip(name, -10);
+    flip(name, head + 20);
+    CHECK_EQ(rig_read(store, &numbers[1], 3000, 1), -WEIR_E_TRANSIENT);
+    await_healed(store, 1);
+    CHECK_EQ(rig_read(store, &numbers[1], 3000, 1), -WEIR_E_NOT_FOUND);
+    for (uint32_t n = 2; n < NUMBERS; n++)
+        CHECK_EQ(rig_read(store, &numbers[n], 3000, n), is_deleted(n) ? -WEIR_E_NOT_FOUND : 0);
+    CHECK(!stats_of(store).is_whole && stats_of(store).keeps_deletions);
+    CHECK_EQ(rig_put(store, 3000, 1, &numbers[1]), 0);
+    all_are_right(store);
+    weir__store_close(store);
+    weir__store_reader_fini(&reader);
+}
+
+TEST(a_record_that_is_lost_costs_itself)
+{
+    apart(lost_record);
 }
 
 TEST(a_miss_of_the_index_removes_nothing)
