@@ -206,9 +206,13 @@ else:
 
 place, behind = make_folder("front"), make_folder("behind")
 CHUNKS = os.environ["CHUNKS"]
-if os.getuid() == 0 and os.path.exists("/dev/fuse") and run("bindfs", behind, place)[0] == 0:
+front = None
+if os.getuid() == 0 and os.path.exists("/dev/fuse") and shutil.which("bindfs"):
+    front = subprocess.Popen(["bindfs", "-f", behind, place], stderr=subprocess.DEVNULL)
     mounts.append(place)
-    server = int(run("pgrep", "-f", f"^bindfs {behind} {place}")[1].split()[0])
+    until(lambda: os.path.ismount(place) or front.poll() is not None, "the mount")
+if front and front.poll() is None:
+    server = front.pid
     stuck.append(server)
     data = os.path.join(place, "data")
     storage = Storage("--set", "drain_deadline=2s", data=data)
@@ -266,6 +270,7 @@ if os.getuid() == 0 and os.path.exists("/dev/fuse") and run("bindfs", behind, pl
     same("nothing is lost by that", storage.get("/f/" + root).body == content, True)
     same("the end of this disk", storage.stop(), 0)
     unmount(place)
+    front.wait(60)
 else:
     tap.tell(True, "a disk that stands still # SKIP no FUSE")
 
