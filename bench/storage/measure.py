@@ -88,25 +88,38 @@ def store(server, method, path, body):
         return answer.headers["Location"]
 
 
+def halves():
+    """Processors for the load, and for the servers."""
+    all_of_them = sorted(os.sched_getaffinity(0))
+    if len(all_of_them) < 2:
+        raise Failed("there is one processor: the load cannot have one of its own")
+    return all_of_them[:len(all_of_them) // 2], all_of_them[len(all_of_them) // 2:]
+
+
 class Gets:
     """Servers with the same objects under the same paths."""
 
-    def __init__(self, weir, nginx, folder, sizes, seconds):
+    def __init__(self, weir, nginx, folder, sizes, seconds, apart=False):
+        load, mine = halves() if apart else (None, None)
+        self.wrk = ["taskset", "-c", servers.listed(load), "wrk", f"-t{len(load)}"] if apart \
+            else ["wrk", "-t2"]
         self.folder = folder
         self.seconds = seconds
         self.running = []
         self.root = os.path.join(folder, "root")
-        first = self.add(servers.start_weir(weir, folder, "weir"))
-        always = self.add(servers.start_weir(weir, folder, "always", "storage.verify=always"))
+        first = self.add(servers.start_weir(weir, folder, "weir", processors=mine))
+        always = self.add(servers.start_weir(weir, folder, "always", "storage.verify=always",
+                                             processors=mine))
         self.paths = {name: self.make(name, *sizes[name], first, always) for name in sizes}
         self.contenders = [("weir storage", "weir", first),
                            ("weir storage, verify = always", "variant", always)]
         if nginx:
             cache = "open_file_cache max=10000 inactive=1h; open_file_cache_valid 1h;"
             self.contenders += [
-                ("nginx", "peer", self.add(servers.start_nginx(nginx, folder, "nginx", self.root))),
+                ("nginx", "peer",
+                 self.add(servers.start_nginx(nginx, folder, "nginx", self.root, "", mine))),
                 ("nginx, open_file_cache", "peer",
-                 self.add(servers.start_nginx(nginx, folder, "cached", self.root, cache)))]
+                 self.add(servers.start_nginx(nginx, folder, "cached", self.root, cache, mine)))]
 
     def add(self, server):
         self.running.append(server)
@@ -141,7 +154,7 @@ class Gets:
 
     def run(self, server, name):
         before = server.cpu_ns()
-        said = call(["wrk", "-t2", f"-c{CONNECTIONS}", "-d1s", "-s",
+        said = call([*self.wrk, f"-c{CONNECTIONS}", "-d1s", "-s",
                      os.path.join(HERE, "get.lua"), f"http://127.0.0.1:{server.port}", "--",
                      self.list_of(name)])
         cpu = server.cpu_ns() - before

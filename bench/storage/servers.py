@@ -31,15 +31,21 @@ def cpu_ns(pids):
     return total
 
 
+def listed(processors):
+    """As taskset wants them."""
+    return ",".join(map(str, processors))
+
+
 class Server:
     """A program that listens on a port of this machine."""
 
-    def __init__(self, command, said, port):
+    def __init__(self, command, said, port, processors=None):
         self.said = said
         self.port = port
+        prefix = ["taskset", "-c", listed(processors)] if processors else []
         with open(said, "wb") as output:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,
-                                            stderr=output, start_new_session=True)
+            self.process = subprocess.Popen(prefix + command, stdin=subprocess.DEVNULL,
+                                            stdout=output, stderr=output, start_new_session=True)
         self.wait()
 
     def wait(self):
@@ -75,18 +81,18 @@ class Server:
                 self.process.wait()
 
 
-def start_weir(weir, folder, name, *settings, config=None):
+def start_weir(weir, folder, name, *settings, config=None, processors=None):
     """With what it is delivered with, but for the settings, and a file that can be changed."""
     data = os.path.join(folder, f"{name}.data")
     port = free_port()
     options = [word for setting in settings for word in ("--set", setting)]
     options += ["--config", config] if config else []
     return Server([weir, "storage", "--data", data, "--listen", f"127.0.0.1:{port}", *options],
-                  os.path.join(folder, f"{name}.log"), port)
+                  os.path.join(folder, f"{name}.log"), port, processors)
 
 
 NGINX = """\
-daemon off; worker_processes 2; pid {folder}/{name}.pid; error_log {folder}/{name}.errors;
+daemon off; worker_processes {workers}; pid {folder}/{name}.pid; error_log {folder}/{name}.errors;
 {user}
 events {{ worker_connections 1024; }}
 http {{
@@ -99,16 +105,16 @@ http {{
 """
 
 
-def start_nginx(nginx, folder, name, root, more=""):
+def start_nginx(nginx, folder, name, root, more="", processors=None):
     port = free_port()
     # Started as root it would become somebody who cannot look into our folder.
     user = f"user {pwd.getpwuid(0).pw_name};" if os.geteuid() == 0 else ""
     path = os.path.join(folder, f"{name}.conf")
     with open(path, "w", encoding="utf-8") as file:
         file.write(NGINX.format(folder=folder, name=name, user=user, port=port, root=root,
-                                more=more))
+                                workers=len(processors or range(2)), more=more))
     return Server([nginx, "-c", path, "-e", os.path.join(folder, f"{name}.errors")],
-                  os.path.join(folder, f"{name}.log"), port)
+                  os.path.join(folder, f"{name}.log"), port, processors)
 
 
 def nginx_version(nginx):
