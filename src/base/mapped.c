@@ -1,4 +1,4 @@
-/* mapped.c - the handler of SIGBUS and the jump out of a look at lost bytes.
+/* mapped.c - the handler of SIGBUS and SIGSEGV, and the jump out of a look at lost bytes.
  *
  * A look is a record on the stack of the thread that looks: the range, where to jump, and the look
  * around it. The thread's innermost is in a thread-local pointer, which only that thread and its
@@ -30,40 +30,53 @@ static _Thread_local struct look *innermost;
 
 const struct weir_lock_class weir__mapped_class = {"base-mapped", 900};
 static struct weir_lock handler_lock = WEIR_LOCK_INIT(&weir__mapped_class);
-static struct sigaction before;
-static bool is_installed;
+/* Of SIGBUS, and of SIGSEGV. */
+static struct handler {
+    int number;
+    bool is_installed;
+    struct sigaction before;
+} handlers[] = {{.number = SIGBUS}, {.number = SIGSEGV}};
 
-static void on_bus(int number, siginfo_t *info, void *context)
+#define ANYWHERE (SIZE_MAX - 1)
+
+/* A wild address may have no number at all. */
+static bool is_in(const struct look *look, uintptr_t at)
+{
+    return look->length == ANYWHERE ||
+           (at >= (uintptr_t)look->bytes && at - (uintptr_t)look->bytes < look->length);
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
 {
     const ucontext_t *interrupted = context;
     uintptr_t at = (uintptr_t)info->si_addr;
     /* Sent by somebody, not by a read: it has no address. */
     bool is_fault = info->si_code > 0;
     for (struct look *look = innermost; is_fault && look; look = look->around)
-        if (at >= (uintptr_t)look->bytes && at - (uintptr_t)look->bytes < look->length) {
+        if (is_in(look, at)) {
             innermost = look->around;
             /* The jump does not restore it; saving it with every look would be a system call. */
             pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, NULL);
             siglongjmp(look->back, 1);
         }
     /* Not ours: who was there before sees it when the instruction is run again. */
-    sigaction(SIGBUS, &before, NULL);
+    sigaction(number, &handlers[number == SIGSEGV].before, NULL);
     if (!is_fault)
         raise(number);
 }
 
-static int install(void)
+static int install(struct handler *handler)
 {
     int result = 0;
     weir_lock_acquire(&handler_lock);
-    if (!is_installed) {
-        struct sigaction action = {.sa_sigaction = on_bus};
+    if (!handler->is_installed) {
+        struct sigaction action = {.sa_sigaction = on_fault};
         sigemptyset(&action.sa_mask);
         action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-        if (sigaction(SIGBUS, &action, &before) < 0)
+        if (sigaction(handler->number, &action, &handler->before) < 0)
             result = weir_error_from_errno(errno);
         else
-            is_installed = true;
+            handler->is_installed = true;
     }
     weir_lock_release(&handler_lock);
     return result;
@@ -89,7 +102,7 @@ static int map(struct weir__mapped *ret_mapped, int fd, size_t max)
 
 int weir__mapped_open(struct weir__mapped *ret_mapped, int dir, const char *name, size_t max)
 {
-    int result = install();
+    int result = install(&handlers[0]);
     if (result < 0)
         return result;
     /* Not blocked by a FIFO of that name. */
@@ -111,9 +124,11 @@ void weir__mapped_close(struct weir__mapped *mapped)
 
 int weir__mapped_anywhere(struct weir__mapped *ret_mapped)
 {
-    int result = install();
+    int result = install(&handlers[0]);
     if (result == 0)
-        *ret_mapped = (struct weir__mapped){(const unsigned char *)1, SIZE_MAX - 1};
+        result = install(&handlers[1]);
+    if (result == 0)
+        *ret_mapped = (struct weir__mapped){(const unsigned char *)1, ANYWHERE};
     return result;
 }
 

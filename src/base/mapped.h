@@ -43,7 +43,8 @@ WEIR_MUST_USE int weir__mapped_open(struct weir__mapped *ret_mapped, int dir, co
 void weir__mapped_close(struct weir__mapped *mapped);
 
 /* Stands for all files that a library has mapped by itself: a look that fails at any address is
- * given up. Nothing to be closed. What the system says, if there can be no handler. */
+ * given up, also one at an address that is none (SIGSEGV), to which bytes that are not what they
+ * should be may lead. Nothing to be closed. What the system says, if there can be no handler. */
 WEIR_MUST_USE int weir__mapped_anywhere(struct weir__mapped *ret_mapped);
 
 /* fn(arg), and its answer; Io when a byte of the mapping could not be read. Where nothing is mapped

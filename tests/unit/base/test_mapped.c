@@ -130,6 +130,22 @@ TEST(many_threads)
     weir__mapped_close(&mapped);
 }
 
+static int look_nowhere(void *arg)
+{
+    uintptr_t nowhere = *(uintptr_t *)arg;
+    return *(volatile unsigned char *)nowhere;
+}
+
+/* What a library is led to by bytes that are wrong. */
+TEST(an_address_that_is_none)
+{
+    struct weir__mapped anywhere;
+    uintptr_t places[] = {0x188, UINT64_C(0x7f00dead0000), UINT64_C(0xdead000000000000)};
+    CHECK_EQ(weir__mapped_anywhere(&anywhere), 0);
+    for (size_t i = 0; i < 300; i++)
+        CHECK_EQ(weir__mapped_read(&anywhere, look_nowhere, &places[i % 3]), -WEIR_E_IO);
+}
+
 TEST(bytes_from_elsewhere)
 {
     unsigned char bytes[] = "abc";
