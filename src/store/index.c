@@ -133,6 +133,14 @@ int weir__index_walk(struct weir__index *index, const struct weir__address *from
     return index->kind->walk(index, from, fn, arg);
 }
 
+int weir__index_check(struct weir__index *index, uint32_t *at)
+{
+    if (index->kind->check)
+        return index->kind->check(index, at);
+    *at = 0;
+    return 0;
+}
+
 int weir__index_sync(struct weir__index *index)
 {
     return index->kind->sync(index);

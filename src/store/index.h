@@ -12,12 +12,16 @@
  * takes its time along. Of several the one with the latest time counts, then the last.
  *
  * Promises
- * - Applying the records of a segment is all or nothing, and doing it twice changes nothing.
- *   Segments may be applied in any order with the same result, but for touches in a segment that is
- *   applied before that of their chunk: these are dead, and the chunk is as old as it was.
+ * - Applying the records of a segment is all or nothing for each address, and doing it twice
+ *   changes nothing. After an error some addresses may be known as they were before; it may be done
+ *   once more, and until then the segment is one that is not there. Segments may be applied in any
+ * order with the same result, but for touches in a segment that is applied before that of their
+ * chunk: these are dead, and the chunk is as old as it was.
  * - A deletion is never called spent while an older chunk of its address is in a segment that was
  *   applied and not dropped.
  * - Looking up never waits for who applies.
+ * - Memory: the index in a folder takes less than 16 MiB to apply or drop a segment, and keeps
+ * that.
  * - A file that was damaged can make a lookup fail (Io) or tell nonsense, but a hit says which
  *   record it means, and whoever follows it checks the head of that record.
  *
@@ -38,6 +42,7 @@ struct weir__segment_facts {
     uint32_t size;         /* bytes of the file that are records; 0 is none that exists */
     uint32_t records;      /* of chunks, deletions, touches and bad ones */
     uint32_t is_sealed;    /* it has its footer */
+    uint32_t is_partial;   /* not all of them are in the index yet; of the index alone */
     uint64_t bytes;        /* of these records, with heads and padding */
     uint64_t dead;         /* of these: no longer wanted */
     uint64_t spent;        /* of these: deletions that have nothing left to hide */
@@ -63,6 +68,11 @@ WEIR_MUST_USE int weir__index_remove(int folder, const char *name);
 /* NotFound. An entry may be one of a deletion. Busy: too many look at once. */
 WEIR_MUST_USE int weir__index_get(struct weir__index *index, const struct weir__address *address,
                                   struct weir__entry *ret_entry);
+
+#ifdef WEIR_FAULTS
+/* At most so many records are applied or dropped at once; for tests that have few. */
+void weir__index_piece(size_t records);
+#endif
 
 /* All records of a segment, in their order. facts: id, size, is_sealed; the rest is counted here.
  * changed() is told, after all is done, of every segment whose bytes count otherwise now, this one
@@ -104,7 +114,13 @@ WEIR_MUST_USE int weir__index_walk(struct weir__index *index, const struct weir_
                                    int (*fn)(void *arg, const struct weir__entry *entry),
                                    void *arg);
 
-/* To the disk, as far as there is one. */
+/* A piece of a walk over all of it, which looks whether it has what was put into it and not taken
+ * out, and whether each of it can be found. at: 0 begins a walk, and is 0 again after its last
+ * piece. Corrupt: it does not; Io; Busy: not now. The index in memory has nothing to be looked at.
+ */
+WEIR_MUST_USE int weir__index_check(struct weir__index *index, uint32_t *at);
+
+/* To the disk, as far as there is one, so that it may be opened again. */
 WEIR_MUST_USE int weir__index_sync(struct weir__index *index);
 
 struct weir__index_stats {

@@ -2,8 +2,9 @@
  *
  * Four tables: `live` has the entry that counts for each address, with the place of the touch that
  * makes it young, `dead` the place of every other record (address, segment, offset), `segments` the
- * facts about each segment, `about` the version and the store that all of it is of. A deletion that
- * is spent stays in `live`, marked, until its segment goes.
+ * facts about each segment, `about` the version and the store that all of it is of, and sums over
+ * what was put into the others (index_lmdb_sum.c). A deletion that is spent stays in `live`,
+ * marked, until its segment goes.
  *
  * Nothing is synced. A process that dies leaves the file as its last transaction made it, since the
  * pages go to the kernel before the page that leads to them; a machine that dies may leave
@@ -21,7 +22,7 @@
 
 #include "banned.h"
 
-#define VERSION     2u
+#define VERSION     3u
 #define READERS_MAX 256u                /* lookups at once */
 #define MAP_LARGEST (UINT64_C(1) << 38) /* address space, not disk: room for 10^9 chunks */
 #define MAP_LEAST   (UINT64_C(1) << 26)
@@ -80,355 +81,44 @@ static int work(void *arg)
     return error;
 }
 
-int weir__lmdb_writing(struct weir__lmdb *lmdb, int (*fn)(void *arg), void *arg)
+int weir__lmdb_turn(struct weir__lmdb *lmdb, struct weir_permit *turn)
+{
+    /* Whoever has it gives it back when its transactions end. */
+    struct weir_deadline patient = weir_deadline_in(WEIR_CREW_TIME_MAX_NS, NULL);
+    return weir_budget_acquire(&lmdb->turn, 1, turn, &patient);
+}
+
+int weir__lmdb_write(struct weir__lmdb *lmdb, int (*fn)(void *arg), void *arg)
 {
     struct work self = {fn, arg, false};
-    struct weir_permit turn = WEIR_PERMIT_NONE;
-    /* Whoever has it gives it back when its transaction ends. */
-    struct weir_deadline patient = weir_deadline_in(WEIR_CREW_TIME_MAX_NS, NULL);
-    int error = weir_budget_acquire(&lmdb->turn, 1, &turn, &patient);
-    if (error)
-        return error;
     weir_lock_acquire(&lmdb->lock);
     bool is_broken = lmdb->is_broken;
     weir_lock_release(&lmdb->lock);
-    error = is_broken ? -WEIR_E_IO : weir__mapped_read(&lmdb->map, work, &self);
+    int error = is_broken ? -WEIR_E_IO : weir__mapped_read(&lmdb->map, work, &self);
     if (!is_broken && !self.is_done)
         weir__lmdb_break(lmdb, true);
+    return error;
+}
+
+int weir__lmdb_writing(struct weir__lmdb *lmdb, int (*fn)(void *arg), void *arg)
+{
+    struct weir_permit turn = WEIR_PERMIT_NONE;
+    int error = weir__lmdb_turn(lmdb, &turn);
+    if (!error)
+        error = weir__lmdb_write(lmdb, fn, arg);
     weir_permit_release(&turn);
     return error;
-}
-
-/* What a transaction does to a segment that is applied or dropped, and to others by that. */
-struct change {
-    struct weir__lmdb *lmdb;
-    MDB_txn *txn;
-    struct weir__segment_facts facts; /* of that segment */
-    const struct weir__entry *records;
-    size_t count;
-    uint32_t *others; /* segments that changed */
-    struct weir__segment_facts *others_facts;
-    size_t others_count;
-};
-
-static int facts_find(struct change *change, uint32_t id, struct weir__segment_facts *ret_facts)
-{
-    unsigned char bytes[4];
-    weir__put_be32(bytes, id);
-    MDB_val key = {sizeof(bytes), bytes}, value;
-    int rc = mdb_get(change->txn, change->lmdb->segments, &key, &value);
-    return rc ? weir__lmdb_error(rc) : weir__facts_get(&key, &value, ret_facts);
-}
-
-static int facts_save(struct change *change, const struct weir__segment_facts *facts)
-{
-    unsigned char bytes[4], room[VALUE_FACTS];
-    weir__put_be32(bytes, facts->id);
-    weir__facts_put(facts, room);
-    MDB_val key = {sizeof(bytes), bytes}, value = {sizeof(room), room};
-    return weir__lmdb_error(mdb_put(change->txn, change->lmdb->segments, &key, &value, 0));
-}
-
-static void remember_other(struct change *change, uint32_t id)
-{
-    for (size_t i = change->others_count; i-- > 0;)
-        if (change->others[i] == id)
-            return;
-    change->others[change->others_count++] = id;
-}
-
-/* Of the bytes of a segment so many more, or fewer, are dead or spent. NotFound: it is gone. */
-static int charge(struct change *change, uint32_t segment, int64_t dead, int64_t spent)
-{
-    struct weir__segment_facts other;
-    struct weir__segment_facts *facts = &other;
-    bool is_own = segment == change->facts.id;
-    int error = is_own ? 0 : facts_find(change, segment, &other);
-    if (error)
-        return error;
-    if (is_own)
-        facts = &change->facts;
-    facts->dead += (uint64_t)dead;
-    facts->spent += (uint64_t)spent;
-    if (is_own)
-        return 0;
-    remember_other(change, segment);
-    return facts_save(change, facts);
-}
-
-/* The record counts no more. */
-static int bury(struct change *change, const struct weir__entry *entry)
-{
-    unsigned char bytes[KEY_DEAD], room[VALUE_DEAD];
-    struct weir__segment_facts other;
-    bool is_own = entry->place.segment == change->facts.id;
-    int error = is_own ? 0 : facts_find(change, entry->place.segment, &other);
-    if (error == -WEIR_E_NOT_FOUND)
-        return 0; /* its segment is gone, and the record with it */
-    if (error)
-        return error;
-    weir__dead_put(entry, bytes);
-    weir__dead_value(entry, room);
-    MDB_val key = {sizeof(bytes), bytes}, value = {sizeof(room), room};
-    int rc = mdb_put(change->txn, change->lmdb->dead, &key, &value, MDB_NOOVERWRITE);
-    if (rc)
-        return rc == MDB_KEYEXIST ? 0 : weir__lmdb_error(rc);
-    return charge(change, entry->place.segment, weir__record_span(entry->size), 0);
-}
-
-/* It was dead, if it is known as that, and counts again. */
-static int unbury(struct change *change, const struct weir__entry *entry)
-{
-    unsigned char bytes[KEY_DEAD];
-    weir__dead_put(entry, bytes);
-    MDB_val key = {sizeof(bytes), bytes};
-    int rc = mdb_del(change->txn, change->lmdb->dead, &key, NULL);
-    if (rc)
-        return rc == MDB_NOTFOUND ? 0 : weir__lmdb_error(rc);
-    return charge(change, entry->place.segment, -(int64_t)weir__record_span(entry->size), 0);
-}
-
-static int find_known(struct change *change, const struct weir__address *address,
-                      struct weir__known *ret_known)
-{
-    MDB_val key = weir__lmdb_key(address), value;
-    int rc = mdb_get(change->txn, change->lmdb->live, &key, &value);
-    return rc ? weir__lmdb_error(rc) : weir__live_get(&key, &value, ret_known);
-}
-
-static int save_known(struct change *change, const struct weir__known *known)
-{
-    unsigned char room[VALUE_TOUCHED];
-    MDB_val key = weir__lmdb_key(&known->entry.address), value = {.mv_data = room};
-    value.mv_size = weir__live_put(known, room);
-    return weir__lmdb_error(mdb_put(change->txn, change->lmdb->live, &key, &value, 0));
-}
-
-/* A deletion that counts is spent, or not, and its segment knows. Not saved. */
-static int set_spent(struct change *change, struct weir__known *known, bool is_spent)
-{
-    int64_t span = weir__record_span(known->entry.size);
-    if (known->is_spent == is_spent)
-        return 0;
-    known->is_spent = is_spent;
-    int error = charge(change, known->entry.place.segment, 0, is_spent ? span : -span);
-    return error == -WEIR_E_NOT_FOUND ? 0 : error;
-}
-
-/* Spent, if there is nothing that it hides. */
-static int judge_deletion(struct change *change, struct weir__known *known)
-{
-    struct weir__place place;
-    struct weir__lmdb_chunks find = {&known->entry.address, 0, &place, 1, 0};
-    int error = weir__lmdb_find_chunks(change->lmdb, change->txn, &find);
-    return error ? error : set_spent(change, known, find.count == 0);
-}
-
-static int replace(struct change *change, const struct weir__entry *record,
-                   struct weir__known *known)
-{
-    struct weir__known fresh;
-    bool keeps = weir__index_replace(record, known, &fresh);
-    int error = 0;
-    if (known && known->touch.segment != 0 && !keeps) {
-        struct weir__entry touch = weir__known_touch(known);
-        error = bury(change, &touch);
-    }
-    if (!error && known)
-        error = set_spent(change, known, false);
-    if (!error && known)
-        error = bury(change, &known->entry);
-    if (!error && weir__is_deletion(record))
-        error = judge_deletion(change, &fresh);
-    return error ? error : save_known(change, &fresh);
-}
-
-static int renew(struct change *change, const struct weir__entry *record, struct weir__known *known)
-{
-    int error = unbury(change, record);
-    if (!error && known->touch.segment != 0) {
-        struct weir__entry touch = weir__known_touch(known);
-        error = bury(change, &touch);
-    }
-    known->touch = record->place;
-    known->touch_sequence = record->sequence;
-    known->entry.time_s = record->time_s;
-    return error ? error : save_known(change, known);
-}
-
-static int add_dead(struct change *change, const struct weir__entry *record,
-                    struct weir__known *known)
-{
-    int error = bury(change, record);
-    if (error || !known || !known->is_spent || record->type != WEIR__RECORD_CHUNK)
-        return error;
-    error = set_spent(change, known, false);
-    return error ? error : save_known(change, known);
-}
-
-static int apply_one(struct change *change, const struct weir__entry *record)
-{
-    struct weir__known room, *known = &room;
-    int error = find_known(change, &record->address, known);
-    if (error == -WEIR_E_NOT_FOUND)
-        known = NULL;
-    else if (error)
-        return error;
-    switch (weir__index_effect(record, known)) {
-    case WEIR__INDEX_COUNTS:
-        return replace(change, record, known);
-    case WEIR__INDEX_DEAD:
-        return add_dead(change, record, known);
-    case WEIR__INDEX_RENEWS:
-        return renew(change, record, known);
-    case WEIR__INDEX_NOTHING:
-        return 0;
-    }
-    return 0;
-}
-
-static int apply_all(struct change *change)
-{
-    struct weir__segment_facts before;
-    int error = facts_find(change, change->facts.id, &before);
-    if (error && error != -WEIR_E_NOT_FOUND)
-        return error;
-    change->facts.dead = error ? 0 : before.dead;
-    change->facts.spent = error ? 0 : before.spent;
-    change->facts.records = (uint32_t)change->count;
-    for (size_t i = 0; i < change->count; i++) {
-        change->facts.bytes += weir__record_span(change->records[i].size);
-        if (change->records[i].sequence > change->facts.sequence_max)
-            change->facts.sequence_max = change->records[i].sequence;
-    }
-    error = 0;
-    for (size_t i = 0; !error && i < change->count; i++)
-        error = apply_one(change, &change->records[i]);
-    return error ? error : facts_save(change, &change->facts);
-}
-
-/* A record of the segment that goes. */
-static int drop_one(struct change *change, const struct weir__entry *record)
-{
-    unsigned char bytes[KEY_DEAD];
-    struct weir__known known;
-    uint32_t own = change->facts.id;
-    weir__dead_put(record, bytes);
-    MDB_val key = {sizeof(bytes), bytes};
-    int rc = mdb_del(change->txn, change->lmdb->dead, &key, NULL);
-    if (rc && rc != MDB_NOTFOUND)
-        return weir__lmdb_error(rc);
-    int error = find_known(change, &record->address, &known);
-    if (error)
-        return error == -WEIR_E_NOT_FOUND ? 0 : error;
-    if (weir__is_at(record, known.entry.place)) {
-        struct weir__entry touch = weir__known_touch(&known);
-        if (touch.place.segment != 0 && touch.place.segment != own)
-            error = bury(change, &touch);
-        key = weir__lmdb_key(&record->address);
-        return error ? error
-                     : weir__lmdb_error(mdb_del(change->txn, change->lmdb->live, &key, NULL));
-    }
-    if (known.touch.segment != 0 && weir__is_at(record, known.touch)) {
-        known.touch = (struct weir__place){0, 0};
-        return save_known(change, &known);
-    }
-    bool may_be_spent = record->type == WEIR__RECORD_CHUNK && weir__is_deletion(&known.entry) &&
-                        !known.is_spent && known.entry.place.segment != own;
-    if (may_be_spent)
-        error = judge_deletion(change, &known);
-    return error || !known.is_spent || !may_be_spent ? error : save_known(change, &known);
-}
-
-static int drop_all(struct change *change)
-{
-    unsigned char bytes[4];
-    weir__put_be32(bytes, change->facts.id);
-    MDB_val key = {sizeof(bytes), bytes};
-    int error = 0;
-    for (size_t i = 0; !error && i < change->count; i++)
-        error = drop_one(change, &change->records[i]);
-    int rc = error ? 0 : mdb_del(change->txn, change->lmdb->segments, &key, NULL);
-    return rc == MDB_NOTFOUND ? 0 : rc ? weir__lmdb_error(rc) : error;
-}
-
-struct changing {
-    struct change change;
-    int (*fn)(struct change *change);
-};
-
-static int change_in(void *arg)
-{
-    struct changing *self = arg;
-    struct change *change = &self->change;
-    int error = weir__lmdb_error(mdb_txn_begin(change->lmdb->env, NULL, 0, &change->txn));
-    if (error)
-        return error;
-    uint64_t version = mdb_txn_id(change->txn);
-    error = self->fn(change);
-    change->facts.version = version;
-    for (size_t i = 0; !error && i < change->others_count; i++) {
-        error = facts_find(change, change->others[i], &change->others_facts[i]);
-        change->others_facts[i].version = version;
-    }
-    if (!error)
-        return weir__lmdb_error(mdb_txn_commit(change->txn));
-    mdb_txn_abort(change->txn);
-    return error;
-}
-
-/* Does it in a transaction, and tells of the others. */
-static int change_all(struct changing *self, weir__index_changed *changed, void *arg)
-{
-    struct change *change = &self->change;
-    /* A record changes its own segment, that of what it replaces, and that of a touch. */
-    size_t room = 2 * change->count + 1;
-    change->others = weir__base_alloc(room, sizeof(*change->others));
-    change->others_facts = weir__base_alloc(room, sizeof(*change->others_facts));
-    int error = change->others && change->others_facts ? 0 : -WEIR_E_NO_MEMORY;
-    if (!error)
-        error = weir__lmdb_writing(change->lmdb, change_in, self);
-    for (size_t i = 0; !error && i < change->others_count; i++)
-        changed(arg, &change->others_facts[i]);
-    weir__base_free(change->others);
-    weir__base_free(change->others_facts);
-    return error;
-}
-
-static int apply(struct weir__index *index, const struct weir__segment_facts *facts,
-                 const struct weir__entry *records, size_t count, weir__index_changed *changed,
-                 void *arg)
-{
-    struct changing self = {
-        .change = {.lmdb = weir__lmdb_of(index),
-                   .facts = {.id = facts->id, .size = facts->size, .is_sealed = facts->is_sealed},
-                   .records = records,
-                   .count = count},
-        .fn = apply_all,
-    };
-    int error = change_all(&self, changed, arg);
-    if (!error)
-        changed(arg, &self.change.facts);
-    return error;
-}
-
-static int drop(struct weir__index *index, uint32_t segment, const struct weir__entry *records,
-                size_t count, weir__index_changed *changed, void *arg)
-{
-    struct changing self = {
-        .change = {.lmdb = weir__lmdb_of(index),
-                   .facts = {.id = segment},
-                   .records = records,
-                   .count = count},
-        .fn = drop_all,
-    };
-    return change_all(&self, changed, arg);
 }
 
 static int sync_in(void *arg)
 {
     struct weir__lmdb *lmdb = arg;
-    return weir__lmdb_error(mdb_env_sync(lmdb->env, 1));
+    MDB_txn *txn;
+    int error = weir__lmdb_error(mdb_txn_begin(lmdb->env, NULL, 0, &txn));
+    if (error)
+        return error;
+    error = weir__lmdb_commit(lmdb, txn, weir__lmdb_sums_save(lmdb, txn));
+    return error ? error : weir__lmdb_error(mdb_env_sync(lmdb->env, 1));
 }
 
 /* Io for one that lost a page, so that nobody trusts it. */
@@ -468,14 +158,15 @@ static const struct weir__index_kind kind = {
     .end = free_index,
     .is_held = is_held,
     .get = weir__lmdb_get,
-    .apply = apply,
-    .drop = drop,
+    .apply = weir__lmdb_apply,
+    .drop = weir__lmdb_drop,
     .touch = weir__lmdb_touch,
     .has_older = weir__lmdb_has_older,
     .dead = weir__lmdb_dead,
     .segments = weir__lmdb_segments,
     .walk = weir__lmdb_walk,
     .append = weir__lmdb_append,
+    .check = weir__lmdb_check,
     .sync = sync_all,
     .read = weir__lmdb_read,
 };
@@ -498,7 +189,7 @@ static int agree(struct weir__lmdb *lmdb, MDB_txn *txn, const unsigned char stor
         return rc == MDB_NOTFOUND ? -WEIR_E_CORRUPT : weir__lmdb_error(rc);
     bool is_ours =
         value.mv_size == sizeof(about) && memcmp(value.mv_data, about, sizeof(about)) == 0;
-    return is_ours ? 0 : -WEIR_E_CORRUPT;
+    return is_ours ? weir__lmdb_sums_load(lmdb, txn) : -WEIR_E_CORRUPT;
 }
 
 struct opening {
@@ -525,11 +216,7 @@ static int open_tables(struct opening *self)
     int error = rc == MDB_NOTFOUND ? -WEIR_E_CORRUPT : weir__lmdb_error(rc);
     if (!error)
         error = agree(lmdb, txn, self->store_id, self->is_read_only);
-    if (error) {
-        mdb_txn_abort(txn);
-        return error;
-    }
-    return weir__lmdb_error(mdb_txn_commit(txn));
+    return weir__lmdb_commit(lmdb, txn, error);
 }
 
 /* LMDB keeps its locks, and who reads what, in a mapped file beside the data, and each lookup

@@ -26,6 +26,14 @@ enum {
     VALUE_FACTS = 48
 };
 
+/* Sums over all entries of the tables, by the first 12 bits of their addresses. The last is that of
+ * the segments. See index_lmdb_sum.c. */
+#define WEIR__LMDB_PARTS 4096u
+
+struct weir__lmdb_sums {
+    uint64_t of[WEIR__LMDB_PARTS + 1];
+};
+
 struct weir__lmdb_reader {
     struct weir__lmdb_reader *next;
     MDB_txn *txn;
@@ -35,9 +43,12 @@ struct weir__lmdb {
     struct weir__index index; /* first */
     MDB_env *env;
     MDB_dbi live, dead, segments, about;
-    struct weir__mapped map; /* where lookups may fail */
-    struct weir_budget turn; /* of who changes it */
-    struct weir_lock lock;   /* guards what follows */
+    struct weir__mapped map;          /* where lookups may fail */
+    struct weir_budget turn;          /* of who changes it */
+    struct weir__lmdb_sums next_sums; /* with what is not yet committed; of who has the turn */
+    struct weir_lock lock;            /* guards what follows */
+    struct weir__lmdb_sums sums;
+    size_t sums_txn; /* after which they are these */
     struct weir__lmdb_reader *idle;
     bool is_broken; /* a page was lost */
     bool is_held;   /* by a thread that was left in the middle */
@@ -53,8 +64,34 @@ static inline struct weir__lmdb *weir__lmdb_of(struct weir__index *index)
 int weir__lmdb_error(int rc);
 
 /* --- index_lmdb.c --- */
-/* fn in a place where it may fail. */
+/* fn in a place where it may fail, with the turn. */
 int weir__lmdb_writing(struct weir__lmdb *lmdb, int (*fn)(void *arg), void *arg);
+/* For several of them: nobody else changes it until the turn is given back. */
+int weir__lmdb_turn(struct weir__lmdb *lmdb, struct weir_permit *turn);
+int weir__lmdb_write(struct weir__lmdb *lmdb, int (*fn)(void *arg), void *arg);
+
+/* --- index_lmdb_change.c --- */
+int weir__lmdb_apply(struct weir__index *index, const struct weir__segment_facts *facts,
+                     const struct weir__entry *records, size_t count, weir__index_changed *changed,
+                     void *arg);
+int weir__lmdb_drop(struct weir__index *index, uint32_t segment, const struct weir__entry *records,
+                    size_t count, weir__index_changed *changed, void *arg);
+
+/* --- index_lmdb_sum.c --- */
+/* What is put into the tables, or taken out, is by these, so that it is in the sums. They answer as
+ * LMDB does. flags: MDB_APPEND or MDB_NOOVERWRITE. */
+int weir__lmdb_add(struct weir__lmdb *lmdb, MDB_txn *txn, MDB_dbi table, MDB_val *key,
+                   MDB_val *value, unsigned flags);
+/* In place of what may be there. */
+int weir__lmdb_put(struct weir__lmdb *lmdb, MDB_txn *txn, MDB_dbi table, MDB_val *key,
+                   MDB_val *value);
+int weir__lmdb_del(struct weir__lmdb *lmdb, MDB_txn *txn, MDB_dbi table, MDB_val *key);
+/* Ends a transaction that writes: after an error it is as if it had not been. */
+int weir__lmdb_commit(struct weir__lmdb *lmdb, MDB_txn *txn, int error);
+int weir__lmdb_sums_save(struct weir__lmdb *lmdb, MDB_txn *txn);
+/* Corrupt: there are none. */
+int weir__lmdb_sums_load(struct weir__lmdb *lmdb, MDB_txn *txn);
+int weir__lmdb_check(struct weir__index *index, uint32_t *at);
 
 /* --- index_lmdb_append.c --- */
 int weir__lmdb_append(struct weir__index *index,
@@ -64,6 +101,9 @@ int weir__lmdb_append(struct weir__index *index,
 /* --- index_lmdb_read.c --- */
 /* A page was lost: nothing of it is used again. is_held: LMDB's locks may be held for good. */
 void weir__lmdb_break(struct weir__lmdb *lmdb, bool is_held);
+/* fn in a transaction that reads. */
+int weir__lmdb_reading(struct weir__lmdb *lmdb,
+                       int (*fn)(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg), void *arg);
 int weir__lmdb_get(struct weir__index *index, const struct weir__address *address,
                    struct weir__entry *ret_entry);
 int weir__lmdb_has_older(struct weir__index *index, const struct weir__address *address,
@@ -188,7 +228,7 @@ static inline void weir__facts_put(const struct weir__segment_facts *facts,
     weir__put_be32(value, facts->size);
     weir__put_be32(value + 4, facts->records);
     weir__put_be32(value + 8, facts->is_sealed);
-    weir__put_be32(value + 12, 0);
+    weir__put_be32(value + 12, facts->is_partial);
     weir__put_be64(value + 16, facts->bytes);
     weir__put_be64(value + 24, facts->dead);
     weir__put_be64(value + 32, facts->sequence_max);
@@ -206,6 +246,7 @@ static inline int weir__facts_get(const MDB_val *key, const MDB_val *value,
         .size = weir__get_be32(at),
         .records = weir__get_be32(at + 4),
         .is_sealed = weir__get_be32(at + 8),
+        .is_partial = weir__get_be32(at + 12),
         .bytes = weir__get_be64(at + 16),
         .dead = weir__get_be64(at + 24),
         .sequence_max = weir__get_be64(at + 32),

@@ -66,9 +66,8 @@ static int look(void *arg)
     return rc ? weir__lmdb_error(rc) : self->fn(self->lmdb, reader->txn, self->arg);
 }
 
-/* fn in a transaction that reads. */
-static int reading(struct weir__lmdb *lmdb,
-                   int (*fn)(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg), void *arg)
+int weir__lmdb_reading(struct weir__lmdb *lmdb,
+                       int (*fn)(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg), void *arg)
 {
     struct weir__lmdb_reader *reader;
     int error = reader_take(lmdb, &reader);
@@ -107,7 +106,7 @@ int weir__lmdb_get(struct weir__index *index, const struct weir__address *addres
                    struct weir__entry *ret_entry)
 {
     struct find find = {.address = address};
-    int error = reading(weir__lmdb_of(index), find_live, &find);
+    int error = weir__lmdb_reading(weir__lmdb_of(index), find_live, &find);
     if (!error)
         *ret_entry = find.known.entry;
     return error;
@@ -117,7 +116,7 @@ int weir__lmdb_touch(struct weir__index *index, const struct weir__address *addr
                      struct weir__place *ret_place)
 {
     struct find find = {.address = address};
-    int error = reading(weir__lmdb_of(index), find_live, &find);
+    int error = weir__lmdb_reading(weir__lmdb_of(index), find_live, &find);
     if (!error && find.known.touch.segment == 0)
         error = -WEIR_E_NOT_FOUND;
     if (!error)
@@ -157,7 +156,7 @@ int weir__lmdb_has_older(struct weir__index *index, const struct weir__address *
 {
     struct weir__place place;
     struct weir__lmdb_chunks find = {address, segment, &place, 1, 0};
-    int error = reading(weir__lmdb_of(index), find_dead, &find);
+    int error = weir__lmdb_reading(weir__lmdb_of(index), find_dead, &find);
     if (!error)
         *ret_has = find.count > 0;
     return error;
@@ -167,7 +166,7 @@ int weir__lmdb_dead(struct weir__index *index, const struct weir__address *addre
                     struct weir__place *places, size_t room, size_t *ret_count)
 {
     struct weir__lmdb_chunks find = {address, 0, places, room, 0};
-    int error = reading(weir__lmdb_of(index), find_dead, &find);
+    int error = weir__lmdb_reading(weir__lmdb_of(index), find_dead, &find);
     if (!error)
         *ret_count = find.count;
     return error;
@@ -207,6 +206,9 @@ static int step(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg)
         error = steps->is_segments
                     ? weir__facts_get(&key, &value, &steps->found[steps->count].facts)
                     : weir__live_get(&key, &value, &steps->found[steps->count].known);
+        /* Whoever began it did not end it. */
+        if (!error && steps->is_segments && steps->found[steps->count].facts.is_partial)
+            error = -WEIR_E_CORRUPT;
         if (error)
             break;
         steps->count++;
@@ -228,7 +230,7 @@ int weir__lmdb_walk(struct weir__index *index, const struct weir__address *from,
         memcpy(steps->from, from->bytes, WEIR__ADDRESS_SIZE);
     do {
         if (!error)
-            error = reading(weir__lmdb_of(index), step, steps);
+            error = weir__lmdb_reading(weir__lmdb_of(index), step, steps);
         for (size_t i = 0; !error && i < steps->count; i++)
             error = fn(arg, &steps->found[i].known.entry);
         if (steps)
@@ -249,7 +251,7 @@ int weir__lmdb_segments(struct weir__index *index,
     }
     do {
         if (!error)
-            error = reading(weir__lmdb_of(index), step, steps);
+            error = weir__lmdb_reading(weir__lmdb_of(index), step, steps);
         for (size_t i = 0; !error && i < steps->count; i++)
             error = fn(arg, &steps->found[i].facts);
         if (steps)
@@ -277,7 +279,7 @@ int weir__lmdb_read(struct weir__index *index, struct weir__index_stats *ret_sta
 {
     struct weir__index_stats stats = {0};
     struct stat st;
-    int fd, error = reading(weir__lmdb_of(index), count_all, &stats);
+    int fd, error = weir__lmdb_reading(weir__lmdb_of(index), count_all, &stats);
     if (!error && mdb_env_get_fd(weir__lmdb_of(index)->env, &fd) == 0 &&
         weir__sys_fstat(fd, &st) == 0)
         stats.bytes = (uint64_t)st.st_size;

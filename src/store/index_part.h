@@ -42,6 +42,7 @@ struct weir__index_kind {
     int (*append)(struct weir__index *index,
                   int (*item)(void *arg, size_t at, struct weir__known *ret_known), void *arg,
                   size_t count, const struct weir__segment_facts *facts, size_t facts_count);
+    int (*check)(struct weir__index *index, uint32_t *at); /* NULL: there is nothing to look at */
     int (*sync)(struct weir__index *index);
     int (*read)(struct weir__index *index, struct weir__index_stats *ret_stats);
 };

@@ -274,12 +274,24 @@ static void compare(struct weir__index *index)
 
 /* --- tests --- */
 
+/* It has what was put into it. */
+static void check(struct weir__index *index)
+{
+    uint32_t at = 0;
+    do
+        CHECK_EQ(weir__index_check(index, &at), 0);
+    while (at > 0);
+}
+
 static void in_any_order(void)
 {
     uint64_t random = rig_seed();
     for (int round = 0; round < (is_lmdb ? 12 : 60); round++) {
         struct weir__index *index = open_index();
         make_records(&random);
+#ifdef WEIR_FAULTS
+        weir__index_piece(1 + rig_random(&random) % (RECORDS + 1));
+#endif
         for (uint32_t step = 0; step < 3 * SEGMENTS; step++) {
             uint32_t s = (uint32_t)(rig_random(&random) % SEGMENTS);
             if (!m.is_applied[s] && !m.told[s].id) {
@@ -290,14 +302,19 @@ static void in_any_order(void)
             } else if (m.is_applied[s] && rig_random(&random) % 3 == 0) {
                 drop(index, s);
             }
-            if (step % 6 == 0)
+            if (step % 6 == 0) {
                 compare(index);
+                check(index);
+            }
         }
         compare(index);
+        check(index);
+        CHECK_EQ(weir__index_sync(index), 0);
         weir__index_free(index);
         if (is_lmdb) {
             index = open_index();
             compare(index);
+            check(index);
             weir__index_free(index);
             int folder = open(rig_folder, O_RDONLY | O_DIRECTORY);
             CHECK_EQ(weir__index_remove(folder, "."), 0);
@@ -521,6 +538,7 @@ TEST(locks_are_not_on_the_disk)
         CHECK(lstat(path, &st) != 0);
         apply_some(index, 1, &one, 1);
         CHECK_EQ(weir__index_get(index, &one.address, &got), 0);
+        CHECK_EQ(weir__index_sync(index), 0);
         weir__index_free(index);
         CHECK(lstat(path, &st) != 0);
     }
