@@ -6,6 +6,7 @@
  *     scrub        when all was last looked at
  *     segments/    the segments
  *     index/       the index, which can be removed at any time that the store is closed
+ *     index.bad    what had its name and was no folder
  *     quarantine/  what was found damaged
  *     keys/        those of capabilities, which are not the store's
  */
@@ -29,6 +30,7 @@ static const char lock_name[] = "lock";
 static const char identity_name[] = "store";
 static const char mark_name[] = "mark";
 static const char segments_name[] = "segments";
+static const char index_name[] = "index", index_aside[] = "index.bad";
 static const char index_file[] = "index/data.mdb";
 
 static _Thread_local char why[WEIR__STORE_WHY_MAX];
@@ -321,6 +323,25 @@ void weir__store_folder_close(struct weir__store *store)
     weir__sys_close_at(&store->segments_folder);
     weir__sys_close_at(&store->folder);
     weir__sys_close_at(&store->lock_fd);
+}
+
+int weir__store_index_make_way(struct weir__store *store, bool *ret_is_aside)
+{
+    struct stat st, target;
+    *ret_is_aside = false;
+    if (store->is_read_only ||
+        weir__sys_fstatat(store->folder, index_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        S_ISDIR(st.st_mode))
+        return 0;
+    if (weir__sys_fstatat(store->folder, index_name, &target, 0) == 0 && S_ISDIR(target.st_mode))
+        return weir__store_fail(-WEIR_E_INVALID,
+                                "its 'index' is a link to a folder: remove the link, and it is "
+                                "made anew; to have it on another disk, mount that there");
+    if (weir__sys_renameat2(store->folder, index_name, store->folder, index_aside, 0) < 0 ||
+        weir__disk_sync_names(store->folder))
+        return fail_by_errno("cannot put aside what is called 'index' and is no folder");
+    *ret_is_aside = true;
+    return 0;
 }
 
 /* --- the mark --- */

@@ -231,14 +231,16 @@ static int index_in_memory(struct found *found)
     return weir__index_new(&found->store->index, SIZE_MAX / 256);
 }
 
-static int start_index(struct found *found, const struct weir__store_mark *mark)
+static int start_index(struct found *found, const struct weir__store_mark *mark, bool is_aside)
 {
     struct weir__store *store = found->store;
     const char *why = doubt(store, mark);
     if (!why && use_index(found) == 0)
         return 0;
-    found->report->index_was_rebuilt = found->count > 0;
-    found->report->index_why = why ? why : "it cannot be read, or misses segments";
+    found->report->index_was_rebuilt = found->count > 0 || is_aside;
+    found->report->index_why = is_aside ? "what had its name was no folder: see 'index.bad'"
+                               : why    ? why
+                                        : "it cannot be read, or misses segments";
     /* One that cannot be written has its place in memory. */
     if (store->is_read_only)
         return index_in_memory(found);
@@ -596,6 +598,7 @@ static int recover_folder(struct found *found)
 {
     struct weir__store *store = found->store;
     struct weir__store_mark mark;
+    bool is_aside;
     int error = weir__disk_each(store->segments_folder, note_name, found);
     if (error)
         return weir__store_fail(error, "cannot list its segments: %s", weir_error_text(error));
@@ -610,7 +613,10 @@ static int recover_folder(struct found *found)
     if (found->count > 0 && found->ids[found->count - 1] >= store->writer.next_id)
         store->writer.next_id = found->ids[found->count - 1] + 1;
     check_newest(found, &mark);
-    error = start_index(found, &mark);
+    error = weir__store_index_make_way(store, &is_aside);
+    if (error)
+        return error;
+    error = start_index(found, &mark, is_aside);
     if (error)
         return weir__store_fail(error, "cannot make its index: %s", weir_error_text(error));
     count_lost(found, &mark);

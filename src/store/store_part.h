@@ -155,6 +155,10 @@ void weir__store_folder_close(struct weir__store *store);
 /* What the folder says of its last user. */
 struct weir__store_mark {
     bool is_clean;
+/* What has the name of the index and is no folder is put aside. Invalid: it is a link to one, which
+ * somebody may have wanted. */
+WEIR_MUST_USE int weir__store_index_make_way(struct weir__store *store, bool *ret_is_aside);
+
     bool keeps_deletions;
     uint64_t next_sequence;
     uint32_t next_id;

@@ -200,6 +200,62 @@ TEST(segments_of_another_store_are_put_aside)
     help_remove(mine);
 }
 
+/* --- what has the name of the index --- */
+
+static void make_index(const char *kind)
+{
+    char path[HELP_PATH + 32], aside[HELP_PATH + 32];
+    snprintf(path, sizeof(path), "%s/index", folder);
+    snprintf(aside, sizeof(aside), "%s/elsewhere", folder);
+    CHECK_EQ(rename(path, aside), 0);
+    if (strcmp(kind, "file") == 0)
+        help_write(path, "mine", 4);
+    else
+        CHECK_EQ(symlink(strcmp(kind, "link") == 0 ? aside : "/nowhere/at/all", path), 0);
+}
+
+TEST(an_index_that_is_no_folder_is_put_aside)
+{
+    static const char *const kinds[] = {"file", "dangling"};
+    for (size_t i = 0; i < 2; i++) {
+        struct weir__store_report report;
+        char path[HELP_PATH + 32];
+        struct stat st;
+        make();
+        make_index(kinds[i]);
+        struct weir__store *store = help_open(folder, &report);
+        CHECK(report.index_was_rebuilt && strstr(report.index_why, "index.bad"));
+        look_at_all(store);
+        weir__store_close(store);
+        snprintf(path, sizeof(path), "%s/index.bad", folder);
+        CHECK_EQ(lstat(path, &st), 0);
+        CHECK(i == 0 ? S_ISREG(st.st_mode) && st.st_size == 4 : S_ISLNK(st.st_mode));
+        store = help_open(folder, &report);
+        CHECK(report.was_clean && !report.index_was_rebuilt);
+        look_at_all(store);
+        weir__store_close(store);
+        help_remove(folder);
+    }
+}
+
+/* Somebody may have wanted it there: it is refused before it is used, and not when it is to be made
+ * anew. */
+TEST(an_index_that_is_a_link_to_a_folder)
+{
+    char path[HELP_PATH + 32];
+    struct weir__store *store;
+    make();
+    make_index("link");
+    CHECK_EQ(help_try_open(&store, folder, NULL), -WEIR_E_INVALID);
+    CHECK(strstr(weir__store_why(), "link to a folder"));
+    snprintf(path, sizeof(path), "%s/index", folder);
+    CHECK_EQ(unlink(path), 0);
+    store = help_open(folder, NULL);
+    look_at_all(store);
+    weir__store_close(store);
+    help_remove(folder);
+}
+
 /* No descriptor is to be had: what needs one fails, nothing is lost, and it goes on when there are
  * some again. */
 TEST(there_are_no_descriptors)
