@@ -188,6 +188,11 @@ static void sample_store(struct pass *pass)
           NULL, NULL, !stats.index_is_broken);
     counter(pass, "store_reindexed_total", "Times that the index broke and was made anew.", NULL,
             NULL, stats.reindexed);
+    counter(pass, "store_index_checks_total",
+            "Walks that looked whether the index has what was put into it.", NULL, NULL,
+            stats.index_checks);
+    counter(pass, "store_index_wrong_total", "Times that it had not, and was made anew.", NULL,
+            NULL, stats.index_wrong);
     counter(pass, "store_puts_total", "Chunks stored.", NULL, NULL, stats.puts);
     counter(pass, "store_puts_present_total", "Chunks that were there already.", NULL, NULL,
             stats.puts_present);

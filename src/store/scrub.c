@@ -3,6 +3,9 @@
  * Segment by segment, in the order of their ids, those that are in the index: what is written while
  * it walks comes with the next walk. A walk begins when it is asked for, or when the last one ended
  * long enough ago, by the wall clock, which is kept in the file `scrub`.
+ *
+ * All of the index is looked at before such a walk, and a piece of it each second, or after each
+ * segment, all the time: what it hides is not there for who asks.
  */
 #include <string.h>
 
@@ -15,6 +18,9 @@
 static const char file_name[] = "scrub";
 
 #define REST_NS (1 * WEIR_NS_PER_S)
+#define SOON_NS (10 * WEIR_NS_PER_MS)
+/* What a piece of the index costs of the pace. */
+#define INDEX_PIECE (512u << 10)
 
 static int look_at(struct weir__store *store, struct weir__segment *segment,
                    const struct weir__entry *record, struct weir__store_reader *reader,
@@ -43,6 +49,32 @@ static int look_at(struct weir__store *store, struct weir__segment *segment,
     return 0;
 }
 
+/* The next piece of the index, whatever comes of it. */
+static void look_at_some(struct weir__store *store, uint32_t *at)
+{
+    if (weir_rate_try(&store->scrub_rate, INDEX_PIECE, WEIR_RATE_LOW) == 0)
+        (void)!weir__store_check_index(store, at);
+}
+
+/* From its beginning to its end. */
+static int look_at_index(struct weir__store *store, const struct weir_deadline *deadline)
+{
+    uint32_t at = 0;
+    int error;
+    do {
+        error = weir_rate_acquire(&store->scrub_rate, INDEX_PIECE, WEIR_RATE_LOW, deadline);
+        if (!error)
+            error = weir__store_check_index(store, &at);
+        if (error != -WEIR_E_BUSY)
+            continue;
+        /* It is changed at this moment, or made anew. */
+        struct weir_deadline soon = weir_deadline_in(SOON_NS, deadline->cancel);
+        weir_deadline_sleep(&soon);
+        error = weir_deadline_check(deadline);
+    } while (!error && at > 0);
+    return error;
+}
+
 static int walk_segment(struct weir__store *store, uint32_t id, struct weir__store_reader *reader,
                         const struct weir_deadline *deadline)
 {
@@ -62,11 +94,11 @@ static int walk_segment(struct weir__store *store, uint32_t id, struct weir__sto
     return error ? error : weir_deadline_check(deadline);
 }
 
-static int walk_all(struct weir__store *store, struct weir__store_reader *reader,
+static int walk_all(struct weir__store *store, struct weir__store_reader *reader, uint32_t *at,
                     const struct weir_deadline *deadline)
 {
     struct weir__segment_facts facts;
-    int error = 0;
+    int error = look_at_index(store, deadline);
     for (uint32_t id = 0; !error && weir__segments_next(&store->segments, id, &facts);
          id = facts.id) {
         weir_lock_acquire(&store->lock);
@@ -74,6 +106,8 @@ static int walk_all(struct weir__store *store, struct weir__store_reader *reader
         weir_lock_release(&store->lock);
         if (facts.bytes > 0)
             error = walk_segment(store, facts.id, reader, deadline);
+        if (!error)
+            look_at_some(store, at);
     }
     return error;
 }
@@ -91,16 +125,16 @@ static void remember(struct weir__store *store)
         (void)!weir__disk_replace(store->folder, file_name, &now, sizeof(now));
 }
 
-static bool is_due(struct weir__store *store, uint64_t *walked)
+/* walked: how often that was asked for and done; then also what is asked for now. */
+static bool is_due(struct weir__store *store, uint64_t walked, uint64_t *ret_wanted)
 {
     int64_t now = weir_wall_s();
     weir_lock_acquire(&store->lock);
     /* An end that is yet to come is one of a clock that was wrong, or of a damaged file. */
-    bool is_wanted = store->scrub_wanted > *walked;
+    bool is_wanted = store->scrub_wanted > walked;
     bool is_time = store->scrub_ended_s > now || store->scrub_ended_s < 0 ||
                    (uint64_t)(now - store->scrub_ended_s) >= store->scrub_interval_s;
-    if (is_wanted || is_time)
-        *walked = store->scrub_wanted;
+    *ret_wanted = store->scrub_wanted;
     weir_lock_release(&store->lock);
     return is_wanted || is_time;
 }
@@ -110,7 +144,8 @@ int weir__store_scrub_main(struct weir_crew_self *self, void *arg)
     struct weir__store *store = arg;
     struct weir__store_reader reader;
     struct weir_deadline until_stop = weir_deadline_until(self->stop);
-    uint64_t walked = 0;
+    uint64_t walked = 0, wanted;
+    uint32_t at = 0; /* in the index */
     size_t length;
     int64_t ended = 0;
     int error = weir__store_reader_init(&reader);
@@ -124,8 +159,11 @@ int weir__store_scrub_main(struct weir_crew_self *self, void *arg)
         weir_lock_release(&store->lock);
     }
     while (!weir_cancel_is_fired(self->stop)) {
-        if (is_due(store, &walked) && walk_all(store, &reader, &until_stop) == 0)
+        look_at_some(store, &at);
+        if (is_due(store, walked, &wanted) && walk_all(store, &reader, &at, &until_stop) == 0) {
+            walked = wanted;
             remember(store);
+        }
         struct weir_deadline rest = weir_deadline_in(REST_NS, self->stop);
         weir_deadline_sleep(&rest);
     }

@@ -21,6 +21,9 @@
 /* What waits is written before the store is closed: a disk that takes longer than this for 64 MiB
  * is not going to. */
 #define CLOSE_NS (60 * WEIR_NS_PER_S)
+/* To look at the index once more; some ten million entries. What takes longer costs making it anew
+ * when the store is opened. */
+#define CHECK_NS (5 * WEIR_NS_PER_S)
 
 /* --- options --- */
 
@@ -271,6 +274,15 @@ static void note_newest(struct weir__store *store, struct weir__store_mark *mark
         mark->newest_size = (uint64_t)st.st_size;
 }
 
+/* Whether the index is what it should be, and lasts. The digest comes first: what turned before it
+ * is seen by the walk, and what turns behind it by who opens the store. */
+static bool is_index_right(struct weir__store *store, unsigned char digest[WEIR__HASH_SIZE])
+{
+    struct weir_deadline deadline = weir_deadline_in(CHECK_NS, NULL);
+    return weir__index_sync(store->index) == 0 && weir__store_index_digest(store, digest) == 0 &&
+           weir__store_check_index_all(store, &deadline) == 0;
+}
+
 /* The next open may use the index as it is. */
 static void mark_clean(struct weir__store *store)
 {
@@ -281,7 +293,7 @@ static void mark_clean(struct weir__store *store)
         .next_id = store->writer.next_id,
     };
     note_newest(store, &mark);
-    if (weir__store_index_digest(store, mark.index_digest) == 0)
+    if (is_index_right(store, mark.index_digest))
         (void)!weir__store_mark_write(store, &mark);
 }
 
@@ -312,14 +324,11 @@ int weir__store_close(struct weir__store *store)
     if (store->waiting_count > 0 || store->writer.doubtful.fd >= 0)
         store->is_unclean = true;
     free_tails(store);
-    /* Synced before the mark says that it can be trusted. */
-    if (store->index && !store->is_unclean && weir__index_sync(store->index))
-        store->is_unclean = true;
+    if (store->index && store->folder >= 0 && !store->is_read_only && !store->is_unclean)
+        mark_clean(store);
     weir__index_free(store->index);
     for (size_t i = 0; i < WEIR__STORE_RETIRED; i++)
         weir__index_free(store->retired[i].index);
-    if (store->folder >= 0 && !store->is_read_only && !store->is_unclean)
-        mark_clean(store);
     free_store(store);
     return 0;
 }
@@ -421,6 +430,8 @@ static void read_counts(const struct weir__store_counts *counts, struct weir__st
     READ(scrubbed_bytes);
     READ(scrub_walks);
     READ(reindexed);
+    READ(index_checks);
+    READ(index_wrong);
 #undef READ
 }
 

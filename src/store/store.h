@@ -262,6 +262,8 @@ struct weir__store_stats {
     uint64_t compacted_segments, compacted_bytes, moved_bytes;
     uint64_t scrubbed_bytes, scrub_walks;
     uint64_t reindexed;    /* times that the index broke and was made anew */
+    uint64_t index_checks; /* walks that looked whether it has what was put into it */
+    uint64_t index_wrong;  /* of these, and of those when a store was closed, that it had not */
     int64_t scrub_ended_s; /* by the wall clock; 0: never */
     bool is_read_only, is_full, is_failing, index_is_broken;
     bool keeps_deletions; /* a segment is missing or not whole, so no deletion is let go of */

@@ -12,6 +12,7 @@
  *   quarantine.c  what becomes of damaged ones
  *   compact.c     the thread that moves the living out of segments with many dead
  *   scrub.c       the thread that walks through all
+ *   index_check.c whether the index has what was put into it
  *   store_check.c a walk by hand, which trusts nothing
  *   upkeep.c      counting and compacting by hand
  *
@@ -79,7 +80,9 @@ struct weir__store_counts {
     struct weir_counter compacted_segments, compacted_bytes, moved_bytes;
     struct weir_counter scrubbed_bytes, scrub_walks;
     struct weir_counter reindexed;
-    struct weir_counter shrunk; /* records that were gone when the index was made anew */
+    struct weir_counter index_checks; /* walks over all of it */
+    struct weir_counter index_wrong;  /* times that it had not what was put into it */
+    struct weir_counter shrunk;       /* records that were gone when the index was made anew */
 };
 
 struct weir__store {
@@ -152,13 +155,13 @@ WEIR_MUST_USE int weir__store_folder_open(struct weir__store *store,
                                           struct weir__store_report *report);
 void weir__store_folder_close(struct weir__store *store);
 
-/* What the folder says of its last user. */
-struct weir__store_mark {
-    bool is_clean;
 /* What has the name of the index and is no folder is put aside. Invalid: it is a link to one, which
  * somebody may have wanted. */
 WEIR_MUST_USE int weir__store_index_make_way(struct weir__store *store, bool *ret_is_aside);
 
+/* What the folder says of its last user. */
+struct weir__store_mark {
+    bool is_clean;
     bool keeps_deletions;
     uint64_t next_sequence;
     uint32_t next_id;
@@ -229,6 +232,14 @@ void weir__store_index_discard(struct weir__store *store, struct weir__index *in
 void weir__store_doubt_index(struct weir__store *store);
 /* The same of one that can be asked meanwhile: it knows of something that is gone. */
 void weir__store_renew_index(struct weir__store *store);
+
+/* --- index_check.c --- */
+/* A piece of a walk over the index (weir__index_check). An index that is wrong is told and counted,
+ * and doubted. Corrupt, Io: it is; Busy: it is changed, or made anew: later; NoMemory. */
+WEIR_MUST_USE int weir__store_check_index(struct weir__store *store, uint32_t *at);
+/* All of it at once, with no thread running. Timeout. */
+WEIR_MUST_USE int weir__store_check_index_all(struct weir__store *store,
+                                              const struct weir_deadline *deadline);
 
 /* --- reindex.c --- */
 /* Makes the index anew, from the segments, by the thread `index`; what waits for it is left out.

@@ -11,7 +11,7 @@
 #include <weir/error.h>
 
 #include "atomic.h"
-#include "store.h"
+#include "store_part.h"
 
 #define OWNERS     4
 #define THREADS    (OWNERS + 3)
@@ -144,6 +144,13 @@ static void look(struct shared *shared)
     weir__store_read(shared->store, &stats);
     CHECK_EQ(stats.damaged + stats.writes_failed + stats.syncs_failed + stats.index_is_broken, 0);
     CHECK(stats.dead_bytes <= stats.bytes);
+    /* The index is what was put into it, at any moment that has an end. */
+    uint32_t at = 0;
+    int error;
+    do {
+        error = weir__store_check_index(shared->store, &at);
+        CHECK(error == 0 || error == -WEIR_E_BUSY);
+    } while (error || at > 0);
 }
 
 static void keep(struct stress_thread *thread)

@@ -325,6 +325,167 @@ static void lost_record(void)
     weir__store_reader_fini(&reader);
 }
 
+/* --- bits that turn in an index --- */
+
+#define SMALL 1500u
+
+static struct weir__address smalls[SMALL];
+
+/* So many that their table has more than one page. */
+static void fill_small(void)
+{
+    struct weir__store *store = rig_open(NULL);
+    for (uint32_t n = 0; n < SMALL; n++)
+        CHECK_EQ(rig_put(store, 8, n, &smalls[n]), 0);
+    rig_seal(store);
+    weir__store_close(store);
+}
+
+static unsigned count_missing(struct weir__store *store)
+{
+    unsigned count = 0;
+    for (uint32_t n = 0; n < SMALL; n++)
+        count += rig_read(store, &smalls[n], 8, n) != 0;
+    return count;
+}
+
+/* Wherever the index has the address, a bit so many bytes behind its beginning. */
+static unsigned turn_at(const struct weir__address *address, size_t behind)
+{
+    char path[128];
+    unsigned char page[4096];
+    unsigned count = 0;
+    snprintf(path, sizeof(path), "%s/index/data.mdb", rig_folder);
+    int fd = open(path, O_RDONLY);
+    CHECK(fd >= 0);
+    for (off_t at = 0; pread(fd, page, sizeof(page), at) == (ssize_t)sizeof(page); at += 4096)
+        for (size_t i = 0; i + behind < sizeof(page); i++)
+            if (i + 32 <= sizeof(page) && memcmp(page + i, address->bytes, 32) == 0) {
+                unsigned char turned = page[i + behind] ^ 1;
+                write_index(&turned, 1, at + (off_t)(i + behind));
+                count++;
+            }
+    close(fd);
+    return count;
+}
+
+static void turn_key(void)
+{
+    CHECK(turn_at(&smalls[7], 31) > 0);
+}
+
+static void turn_value(void)
+{
+    CHECK(turn_at(&smalls[7], 32 + 24) > 0); /* what kind of record it is */
+}
+
+/* In each page above the leaves, as LMDB writes them: what its middle node begins with. */
+static void turn_branch(void)
+{
+    char path[128];
+    unsigned char page[4096];
+    unsigned count = 0;
+    snprintf(path, sizeof(path), "%s/index/data.mdb", rig_folder);
+    int fd = open(path, O_RDONLY);
+    CHECK(fd >= 0);
+    for (off_t at = 8192; pread(fd, page, sizeof(page), at) == (ssize_t)sizeof(page); at += 4096) {
+        unsigned nodes = (unsigned)(page[12] | page[13] << 8) / 2 - 8;
+        unsigned where = 16 + nodes / 2 * 2;
+        if (page[10] != 1 || page[11] != 0 || nodes < 3)
+            continue;
+        off_t node = page[where] | page[where + 1] << 8;
+        unsigned char turned = page[node + 8] ^ 0x10;
+        write_index(&turned, 1, at + node + 8);
+        count++;
+    }
+    close(fd);
+    CHECK(count > 0);
+}
+
+static void (*const turns[])(void) = {turn_key, turn_value, turn_branch};
+
+/* While it runs: the scrubber sees it. */
+static void turned_and_found(void (*turn)(void))
+{
+    struct weir__store_report report;
+    fill_small();
+    struct weir__store *store =
+        rig_open_with((struct weir__store_options){.folder = rig_folder,
+                                                   .segment_bytes = WEIR__STORE_SEGMENT_LEAST,
+                                                   .verify = WEIR__STORE_VERIFY_ALWAYS},
+                      &report);
+    CHECK(report.was_clean && !report.index_was_rebuilt);
+    turn();
+    weir__store_scrub_now(store);
+    await_healed(store, 1);
+    CHECK_EQ(count_missing(store), 0);
+    CHECK_EQ(stats_of(store).index_wrong, 1);
+    CHECK(stats_of(store).damaged > 0);
+    /* The one that was made is right. */
+    uint64_t walks = stats_of(store).scrub_walks;
+    weir__store_scrub_now(store);
+    struct weir_deadline deadline = rig_soon();
+    while (stats_of(store).scrub_walks == walks) {
+        struct weir_deadline moment = weir_deadline_in(WEIR_NS_PER_MS, NULL);
+        weir_deadline_sleep(&moment);
+        CHECK_EQ(weir_deadline_check(&deadline), 0);
+    }
+    CHECK_EQ(stats_of(store).index_wrong, 1);
+    CHECK(stats_of(store).index_checks > 0);
+    weir__store_close(store);
+}
+
+/* Nobody looks before the store is closed: it is not said to be right, and the next one makes it
+ * anew. */
+static void turned_and_closed(void (*turn)(void))
+{
+    struct weir__store_report report;
+    fill_small();
+    struct weir__store *store = rig_open(&report);
+    CHECK(report.was_clean && !report.index_was_rebuilt);
+    turn();
+    CHECK(count_missing(store) > 0);
+    weir__store_close(store);
+    CHECK(!exists("mark"));
+    store = rig_open(&report);
+    CHECK(report.index_was_rebuilt);
+    CHECK_EQ(count_missing(store), 0);
+    weir__store_close(store);
+    store = rig_open(&report);
+    CHECK(report.was_clean && !report.index_was_rebuilt);
+    weir__store_close(store);
+}
+
+static void found_by_the_scrubber(void)
+{
+    for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
+        turned_and_found(turns[i]);
+        rig_remove_folder();
+        rig_make_folder();
+    }
+}
+
+static void found_at_the_end(void)
+{
+    for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
+        turned_and_closed(turns[i]);
+        rig_remove_folder();
+        rig_make_folder();
+    }
+}
+
+TEST(a_bit_that_turns_in_the_index_is_found)
+{
+    apart(found_by_the_scrubber);
+}
+
+TEST(a_bit_that_turned_in_the_index_is_not_blessed)
+{
+    apart(found_at_the_end);
+}
+
+/* --- what it costs --- */
+
 TEST(a_record_that_is_lost_costs_itself)
 {
     apart(lost_record);
