@@ -111,6 +111,18 @@ static void delete (struct writer *writer, uint64_t n)
         say('D', n);
 }
 
+/* Nothing is said of it: what is there, is there after it as well. */
+static void touch(struct writer *writer, uint64_t n)
+{
+    struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, NULL);
+    struct weir__address address;
+    fill(writer->bytes, length_of(n), n);
+    weir__address_of(writer->bytes, length_of(n), &address);
+    int error = weir__store_touch(writer->store, &address, &deadline);
+    if (error && error != -WEIR_E_NOT_FOUND && !is_ended)
+        errx(2, "touch %llu: %s", (unsigned long long)n, weir_error_name(error));
+}
+
 static void *write_on(void *arg)
 {
     struct writer *writer = arg;
@@ -125,6 +137,8 @@ static void *write_on(void *arg)
         }
         if (dice < 90)
             put(writer, *own);
+        else
+            touch(writer, *own);
     }
     return NULL;
 }
