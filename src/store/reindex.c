@@ -10,7 +10,7 @@
  *
  * A segment that the disk does not give ends it: what is in it would be said not to be there. One
  * that is given and is not what it was counts with the records that it has, as when a store is
- * opened.
+ * opened; one that somebody has removed counts with none.
  */
 #include <errno.h>
 #include <limits.h>
@@ -31,37 +31,38 @@ static void ignore(void *arg, const struct weir__segment_facts *facts)
 }
 
 /* So many records are gone that were there: they cost what lay there, and no more. As when a store
- * is opened, what is not found is absent; no deletion is let go of from here on. */
+ * is opened, what is not found is absent; no deletion is let go of from here on. Told when all is
+ * done, and only then: what fails is tried again. */
 static void note_shrunk(struct weir__store *store, uint64_t records)
 {
+    if (records == 0)
+        return;
     weir_counter_add(&store->counts.shrunk, records);
     weir_counter_add(&store->counts.damaged, records);
     weir__store_tell(store, NULL, "records of a segment are gone");
 }
 
+/* A segment of which nothing is left is known with nothing, so that it is not missed again. */
 static int apply_segment(struct weir__store *store, struct weir__index *fresh,
-                         const struct weir__segment_facts *known)
+                         const struct weir__segment_facts *known, uint64_t *shrunk)
 {
-    struct weir__segment_content content;
+    struct weir__segment_content content = {.records = NULL};
     struct weir__segment *segment;
     int error = weir__segments_pin(&store->segments, known->id, &segment);
-    if (error)
-        return error;
-    error = weir__segment_load(&content, segment->fd, known->id, &store->identity.key);
-    weir__segments_unpin(&store->segments, segment);
-    if (error == -WEIR_E_CORRUPT) {
-        note_shrunk(store, known->records);
-        return 0;
+    if (!error) {
+        error = weir__segment_load(&content, segment->fd, known->id, &store->identity.key);
+        weir__segments_unpin(&store->segments, segment);
     }
-    if (error)
+    /* Nothing of it is a segment, or somebody has removed it: none goes meanwhile by our hand. */
+    if (error && error != -WEIR_E_CORRUPT && error != -WEIR_E_NOT_FOUND)
         return error;
-    struct weir__segment_facts facts = {
-        .id = known->id, .size = content.end, .is_sealed = content.is_sealed};
-    if (content.hidden_bytes > 0)
-        error = -WEIR_E_IO;
-    else if (content.count < known->records)
-        note_shrunk(store, known->records - content.count);
-    if (!error && content.end > 0)
+    struct weir__segment_facts facts = {.id = known->id,
+                                        .size = content.end ? content.end : known->size,
+                                        .is_sealed = content.is_sealed};
+    error = content.hidden_bytes > 0 ? -WEIR_E_IO : 0;
+    if (!error && content.count < known->records)
+        *shrunk += known->records - content.count;
+    if (!error)
         error = weir__index_apply(fresh, &facts, content.records, content.count, ignore, NULL);
     weir__segment_forget(&content);
     return error;
@@ -69,7 +70,7 @@ static int apply_segment(struct weir__store *store, struct weir__index *fresh,
 
 /* Those that the index had: the others wait for it, or have nothing. */
 static int apply_all(struct weir__store *store, struct weir__index *fresh,
-                     struct weir_crew_self *self)
+                     struct weir_crew_self *self, uint64_t *shrunk)
 {
     struct weir__segment_facts facts;
     int error = 0;
@@ -78,7 +79,7 @@ static int apply_all(struct weir__store *store, struct weir__index *fresh,
         if (weir_cancel_is_fired(self->stop))
             return -WEIR_E_CANCELED;
         if (facts.bytes > 0)
-            error = apply_segment(store, fresh, &facts);
+            error = apply_segment(store, fresh, &facts, shrunk);
     }
     return error;
 }
@@ -95,13 +96,14 @@ static int open_in_folder(struct weir__store *store, struct weir__index **ret_fr
 }
 
 static int make(struct weir__store *store, struct weir_crew_self *self, bool is_in_memory,
-                struct weir__index **ret_fresh)
+                struct weir__index **ret_fresh, uint64_t *ret_shrunk)
 {
     struct weir__index *fresh = NULL;
+    *ret_shrunk = 0;
     int error =
         is_in_memory ? weir__index_new(&fresh, SIZE_MAX / 256) : open_in_folder(store, &fresh);
     if (!error)
-        error = apply_all(store, fresh, self);
+        error = apply_all(store, fresh, self, ret_shrunk);
     if (error)
         weir__store_index_discard(store, fresh);
     else
@@ -137,10 +139,15 @@ int weir__store_reindex(struct weir__store *store, struct weir_crew_self *self)
     struct weir__index *fresh = NULL;
     if (!begin(store))
         return -WEIR_E_BUSY;
-    int error = make(store, self, store->folder < 0, &fresh);
-    /* Whatever is wrong with its file: segments that cannot be read end this one, too. */
-    if (error && error != -WEIR_E_CANCELED)
-        error = make(store, self, true, &fresh);
+    uint64_t shrunk;
+    int error = make(store, self, store->folder < 0, &fresh, &shrunk);
+    /* Whatever is wrong with its file: segments that cannot be read end this one, too. What was
+     * made of it gives its room back. */
+    if (error && error != -WEIR_E_CANCELED) {
+        if (store->folder >= 0)
+            (void)!weir__index_remove(store->folder, index_name);
+        error = make(store, self, true, &fresh, &shrunk);
+    }
     if (!error && (error = weir__store_index_replace(store, fresh)))
         weir__store_index_discard(store, fresh);
     if (!error) {
@@ -149,6 +156,7 @@ int weir__store_reindex(struct weir__store *store, struct weir_crew_self *self)
         (void)!weir__index_segments(store->index, note_facts, store);
         weir__store_note_index(store);
         weir_counter_add(&store->counts.reindexed, 1);
+        note_shrunk(store, shrunk);
     }
     end(store);
     return error;

@@ -297,7 +297,7 @@ static void zeroed(void)
 }
 
 /* A head and the footer: nobody knows that record any more, and all others are served. */
-static void lost_record(void)
+static struct weir__store *lose_record(void)
 {
     struct weir__store_reader reader;
     struct weir__chunk chunk;
@@ -309,10 +309,17 @@ static void lost_record(void)
     char name[64];
     snprintf(name, sizeof(name), "segments/%08x.seg", chunk._segment->id);
     weir__chunk_release(store, &chunk);
+    weir__store_reader_fini(&reader);
     weir__store_close(store);
     store = rig_open(NULL); /* which has not read it yet */
     flip(name, -10);
     flip(name, head + 20);
+    return store;
+}
+
+static void lost_record(void)
+{
+    struct weir__store *store = lose_record();
     CHECK_EQ(rig_read(store, &numbers[1], 3000, 1), -WEIR_E_TRANSIENT);
     await_healed(store, 1);
     CHECK_EQ(rig_read(store, &numbers[1], 3000, 1), -WEIR_E_NOT_FOUND);
@@ -322,7 +329,6 @@ static void lost_record(void)
     CHECK_EQ(rig_put(store, 3000, 1, &numbers[1]), 0);
     all_are_right(store);
     weir__store_close(store);
-    weir__store_reader_fini(&reader);
 }
 
 /* --- bits that turn in an index --- */
@@ -512,6 +518,58 @@ static void name_of(char path[128], uint32_t segment)
     snprintf(path, 128, "%s/segments/%08x.seg", rig_folder, segment);
 }
 
+/* What is gone is told once, however often the index could not be made anew, and after it was. */
+static void counted_once(void)
+{
+    char path[128], aside[140];
+    struct weir__store *store = lose_record();
+    name_of(path, 10);
+    snprintf(aside, sizeof(aside), "%s.aside", path);
+    CHECK_EQ(rename(path, aside), 0);
+    CHECK_EQ(symlink("/proc/self/none", path), 0);
+    CHECK_EQ(rig_read(store, &numbers[1], 3000, 1), -WEIR_E_TRANSIENT);
+    struct weir_deadline a_while = weir_deadline_in(200 * WEIR_NS_PER_MS, NULL);
+    weir_deadline_sleep(
+        &a_while); /* so that it has been tried; if it was not, this is less of a test */
+    CHECK_EQ(rename(aside, path), 0);
+    await_healed(store, 1);
+    CHECK_EQ(stats_of(store).damaged, 2); /* the record, and that something is wrong */
+    cut_index(0);
+    (void)!rig_find(store, &numbers[2]);
+    await_healed(store, 2);
+    CHECK_EQ(stats_of(store).damaged, 2);
+    weir__store_close(store);
+}
+
+/* A segment that somebody removes costs what was in it. */
+static void gone_segment(void)
+{
+    char path[128];
+    weir__store_close(fill());
+    struct weir__store *store = rig_open(NULL);
+    name_of(path, 9);
+    CHECK_EQ(unlink(path), 0);
+    CHECK_EQ(rig_read(store, &numbers[1], 3000, 1), -WEIR_E_TRANSIENT);
+    for (uint64_t times = 1; times <= 2; times++) {
+        await_healed(store, times);
+        for (uint32_t n = 0; n < NUMBERS; n++)
+            CHECK_EQ(rig_read(store, &numbers[n], 3000, n),
+                     n <= NUMBERS / 2 || is_deleted(n) ? -WEIR_E_NOT_FOUND : 0);
+        CHECK(!stats_of(store).is_whole && stats_of(store).keeps_deletions);
+        CHECK_EQ(stats_of(store).damaged, NUMBERS / 2 + 2);
+        cut_index(0);
+        (void)!rig_find(store, &numbers[NUMBERS - 1]);
+    }
+    await_healed(store, 3);
+    weir__store_close(store);
+}
+
+TEST(what_is_gone_is_told_once)
+{
+    apart(counted_once);
+    apart(gone_segment);
+}
+
 /* While it cannot be made anew: what is known is told, what can be written is, and the rest is said
  * to come back. */
 static void broken_for_long(void)
@@ -524,6 +582,7 @@ static void broken_for_long(void)
     name_of(path, 9);
     snprintf(aside, sizeof(aside), "%s.aside", path);
     CHECK_EQ(rename(path, aside), 0);
+    CHECK_EQ(symlink("/proc/self/none", path), 0); /* it is there, and cannot be opened */
     cut_index(0);
     CHECK_EQ(rig_find(store, &numbers[1]), -WEIR_E_TRANSIENT);
     CHECK(stats_of(store).index_is_broken);
