@@ -19,8 +19,8 @@
  * sync that failed is not repeated: what it was to make last may be gone from memory already, and a
  * second one would say that all is well.
  *
- * Where a run finds no room, its deletions are judged and written once more, alone, in the room
- * that was kept for them (reserve.c).
+ * Where a run finds no room, its deletions and moves are judged and written once more, alone, in
+ * the room that was kept for them (reserve.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -157,6 +157,7 @@ int weir__store_begin_segment(struct weir__store *store)
     writer->file = file;
     writer->id = id;
     writer->end = end;
+    weir__store_reserve_measure(store);
     return 0;
 }
 
@@ -432,6 +433,27 @@ static bool is_deletion(const struct weir__store_write *write)
     return write->_kind == WEIR__WRITE_PLAIN && write->action == WEIR__STORE_DELETE;
 }
 
+static bool is_move(const struct weir__store_write *write)
+{
+    return write->_kind == WEIR__WRITE_MOVE;
+}
+
+static bool makes_room(const struct weir__store_write *write)
+{
+    return is_deletion(write) || is_move(write);
+}
+
+/* What is kept for others is kept: of that for moves deletions write nothing, and of that for both
+ * nothing else does. */
+static int keep_reserve(struct weir__store *store, const struct weir__store_write *write)
+{
+    if (is_move(write))
+        return 0;
+    int error = is_deletion(write) ? weir__store_reserve_take_for_moves(store)
+                                   : weir__store_reserve_take(store);
+    return error == -WEIR_E_NO_SPACE ? error : 0;
+}
+
 /* Whether the write rests on one that the run has written. */
 static bool is_in_batch(struct weir__store *store, const struct weir__store_write *write)
 {
@@ -439,14 +461,14 @@ static bool is_in_batch(struct weir__store *store, const struct weir__store_writ
     return weir__map_get(&store->writer.batch, &write->address, &entry);
 }
 
-/* Leaves of a run for which there is no room its deletions, and what rests on nothing that is
+/* Leaves of a run for which there is no room what makes room, and what rests on nothing that is
  * refused. */
-static void refuse_all_but_deletions(struct weir__store *store, struct weir__store_run *run)
+static void refuse_what_fills(struct weir__store *store, struct weir__store_run *run)
 {
     struct weir__store_write *again[WEIR__STORE_BATCH];
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < run->count; i++) {
-        if (is_deletion(run->planned[i].write))
+        if (makes_room(run->planned[i].write))
             again[count++] = run->planned[i].write;
         else
             finish(run->planned[i].write, -WEIR_E_NO_SPACE);
@@ -454,7 +476,7 @@ static void refuse_all_but_deletions(struct weir__store *store, struct weir__sto
     for (size_t i = 0; i < run->idle_count; i++) {
         if (!is_in_batch(store, run->idle[i]))
             run->idle[kept++] = run->idle[i];
-        else if (is_deletion(run->idle[i]))
+        else if (makes_room(run->idle[i]))
             again[count++] = run->idle[i];
         else
             finish(run->idle[i], -WEIR_E_NO_SPACE);
@@ -477,21 +499,22 @@ static void refuse_all_but_deletions(struct weir__store *store, struct weir__sto
 static int write_with_reserve(struct weir__store *store, struct weir_crew_self *self,
                               struct weir__store_run *run)
 {
-    bool has_deletion = false, has_other = false;
+    bool has_move = false, has_some = false, has_other = false;
     int error = write_run(store, self, run);
     if (error)
         note_failure(store, error);
     for (size_t i = 0; i < run->count; i++) {
-        has_deletion = has_deletion || is_deletion(run->planned[i].write);
-        has_other = has_other || !is_deletion(run->planned[i].write);
+        has_move = has_move || is_move(run->planned[i].write);
+        has_some = has_some || makes_room(run->planned[i].write);
+        has_other = has_other || !makes_room(run->planned[i].write);
     }
     /* The segment may have been abandoned. */
-    if (error != -WEIR_E_NO_SPACE || !has_deletion || store->writer.file.fd < 0)
+    if (error != -WEIR_E_NO_SPACE || !has_some || store->writer.file.fd < 0)
         return error;
     /* If the reserve is given away already, there may still be room for less. */
-    if (!weir__store_reserve_give(store) && !has_other)
+    if (!weir__store_reserve_give(store, has_move) && !has_other)
         return error;
-    refuse_all_but_deletions(store, run);
+    refuse_what_fills(store, run);
     error = run->count > 0 ? write_run(store, self, run) : 0;
     if (error)
         note_failure(store, error);
@@ -556,8 +579,7 @@ static int find_room(struct weir__store *store, struct weir_crew_self *self,
     struct weir__writer *writer = &store->writer;
     if (writer->file.fd < 0 && store->active)
         return -WEIR_E_CANCELED; /* it was to be abandoned when the store was closed */
-    /* Of what is kept for deletions nothing else is written. */
-    if (!is_deletion(write) && weir__store_reserve_take(store) == -WEIR_E_NO_SPACE)
+    if (keep_reserve(store, write))
         return -WEIR_E_NO_SPACE;
     bool is_full = writer->file.fd < 0 || !has_room(store, run, WEIR__RECORD_HEAD + write->length);
     int error = is_full && !has_memory(store, write) ? -WEIR_E_NO_SPACE : 0;
@@ -569,7 +591,8 @@ static int find_room(struct weir__store *store, struct weir_crew_self *self,
         error = settle(writer);
         if (!error)
             error = weir__store_begin_segment(store);
-        if (error == -WEIR_E_NO_SPACE && is_deletion(write) && weir__store_reserve_give(store))
+        if (error == -WEIR_E_NO_SPACE && makes_room(write) &&
+            weir__store_reserve_give(store, is_move(write)))
             error = weir__store_begin_segment(store);
         run->end = writer->end;
     }
@@ -578,14 +601,29 @@ static int find_room(struct weir__store *store, struct weir_crew_self *self,
     return error;
 }
 
-/* A disk that was full may have room again, and nobody who writes. */
+/* A disk that was full may have room again, and nobody who writes. An index that has none is given
+ * what deletions would have: without it nobody knows what is dead. If that does not do, it is made
+ * anew, in memory if it must be, and gives its own room back. */
 static void look_for_room(struct weir__store *store)
 {
     struct weir__store_write put = {.action = WEIR__STORE_PUT};
-    bool has = store->segments_folder >= 0 ? weir__store_has_room(store) : has_memory(store, &put);
     weir_lock_acquire(&store->lock);
-    /* A line for the index that stands still has nothing to do with it. */
-    store->is_full = store->is_full && (!has || store->index_error == -WEIR_E_NO_SPACE);
+    bool index_waits = store->index_error == -WEIR_E_NO_SPACE;
+    weir_lock_release(&store->lock);
+    bool is_second = index_waits && store->writer.has_helped;
+    store->writer.has_helped = index_waits;
+    if (is_second)
+        weir__store_renew_index(store);
+    else if (index_waits)
+        (void)weir__store_reserve_give(store, false);
+    if (index_waits)
+        return;
+    bool is_on_disk = store->segments_folder >= 0;
+    bool has = is_on_disk ? weir__store_has_room(store) : has_memory(store, &put);
+    weir_lock_acquire(&store->lock);
+    store->is_full = store->is_full && !has;
+    store->is_short =
+        store->is_full && is_on_disk && store->writer.reserve_held <= store->writer.reserve_moves;
     weir_lock_release(&store->lock);
 }
 

@@ -10,6 +10,10 @@
  * chunk that is found damaged is not moved but put into quarantine. So nothing that the index calls
  * dead or spent is moved, and what is compacted becomes smaller each time.
  *
+ * On a full disk that needs the room that is kept for it (reserve.c). Then what is least to be
+ * moved goes first, if there is room for it, and less of a segment has to be dead: what moves half
+ * a segment would leave nothing for the others.
+ *
  * Where a segment was found missing or cannot be read whole, nobody knows what it has: deletions
  * are not called spent then, and are all moved.
  */
@@ -23,9 +27,16 @@
 
 #include "banned.h"
 
-#define MOVES_MAX  64u        /* under way at once */
-#define MOVES_ROOM (4u << 20) /* bytes of these */
-#define REST_NS    (2 * WEIR_NS_PER_S)
+#define MOVES_MAX   64u        /* under way at once */
+#define MOVES_ROOM  (4u << 20) /* bytes of these */
+#define MOVES_SLACK (256u << 10)
+#define REST_NS     (2 * WEIR_NS_PER_S)
+
+/* Percent of a segment that are dead, from which on it is compacted on a full disk, and on one that
+ * has no room for deletions. Ten times what is made free is moved for it at most, and a hundred
+ * times, until there is some room. */
+#define FULL_PERCENT  10u
+#define SHORT_PERCENT 1u
 
 struct moves;
 
@@ -236,9 +247,10 @@ static int remove_with_index(struct weir__store *store, uint32_t id,
         error = weir__disk_sync_names(store->segments_folder);
     }
     struct weir__index *index = weir__store_index_use(store);
-    if (!error)
-        error = weir__index_drop(index, id, content->records, content->count,
-                                 weir__store_facts_changed, store);
+    /* What it cannot do, on a full disk perhaps, says nothing of the segment. */
+    if (!error && weir__index_drop(index, id, content->records, content->count,
+                                   weir__store_facts_changed, store))
+        error = -WEIR_E_TRANSIENT;
     weir__store_index_leave(store, index);
     /* It knows a segment that is not there, or may come back. */
     if (error)
@@ -376,41 +388,106 @@ bool weir__store_is_due(const struct weir__store *store, const struct weir__segm
     return facts->bytes > 0 && dead > 0 && dead * 100 >= facts->bytes * percent;
 }
 
-/* The one with the largest part of dead bytes, of those that the index has. */
-static bool choose(struct weir__store *store, uint32_t percent,
+static uint64_t living(const struct weir__store *store, const struct weir__segment_facts *facts)
+{
+    return facts->bytes - weir__store_dead(store, facts);
+}
+
+/* Whether a is the one to be compacted before b. */
+static bool is_better(const struct weir__store *store, const struct weir__segment_facts *a,
+                      const struct weir__segment_facts *b, bool is_full)
+{
+    if (is_full)
+        return living(store, a) < living(store, b);
+    return weir__store_dead(store, a) * b->bytes > weir__store_dead(store, b) * a->bytes;
+}
+
+/* The one with the largest part of dead bytes, of those that the index has; on a full disk the one
+ * with the fewest others. */
+static bool choose(struct weir__store *store, uint32_t percent, bool is_full,
                    struct weir__segment_facts *ret_facts)
 {
-    struct weir__segment_facts facts, best = {.id = 0, .bytes = 1};
-    uint64_t best_dead = 0;
-    for (uint32_t id = 0; weir__segments_next(&store->segments, id, &facts); id = facts.id) {
-        uint64_t dead = weir__store_dead(store, &facts);
-        if (!weir__store_is_due(store, &facts, percent) ||
-            dead * best.bytes <= best_dead * facts.bytes || has_failed(store, facts.id))
-            continue;
-        best = facts;
-        best_dead = dead;
-    }
+    struct weir__segment_facts facts, best = {.id = 0};
+    for (uint32_t id = 0; weir__segments_next(&store->segments, id, &facts); id = facts.id)
+        if (weir__store_is_due(store, &facts, percent) &&
+            (best.id == 0 || is_better(store, &facts, &best, is_full)) &&
+            !has_failed(store, facts.id))
+            best = facts;
     *ret_facts = best;
     return best.id != 0;
 }
 
-int weir__store_compact(struct weir__store *store, uint32_t percent,
-                        const struct weir_deadline *deadline)
+/* What is begun and not ended has used up the room for nothing. With footers and what is left free
+ * before large content; where more is needed, a segment has no footer. */
+static bool fits(struct weir__store *store, const struct weir__segment_facts *facts)
+{
+    uint64_t bytes = living(store, facts);
+    return store->segments_folder < 0 ||
+           bytes + bytes / 16 + MOVES_SLACK <= weir__store_room_for_moves(store);
+}
+
+static int compact_one(struct weir__store *store, uint32_t percent, bool is_full,
+                       const struct weir_deadline *deadline)
 {
     struct weir__segment_facts facts;
-    if (store->is_read_only)
-        return -WEIR_E_READ_ONLY;
-    if (!choose(store, percent, &facts))
+    if (!choose(store, percent, is_full, &facts))
         return -WEIR_E_NOT_FOUND;
     struct weir_permit permit = WEIR_PERMIT_NONE;
     int error = weir_budget_acquire(&store->compacting, 1, &permit, deadline);
     if (error)
         return error;
-    error = choose(store, percent, &facts) ? compact_segment(store, &facts, deadline) : 0;
+    if (choose(store, percent, is_full, &facts))
+        error = is_full && !fits(store, &facts) ? -WEIR_E_NO_SPACE
+                                                : compact_segment(store, &facts, deadline);
     if (error == -WEIR_E_CORRUPT || error == -WEIR_E_IO)
         leave(store, facts.id);
     weir_permit_release(&permit);
     return error;
+}
+
+static bool is_full_now(struct weir__store *store)
+{
+    weir_lock_acquire(&store->lock);
+    bool is = store->is_full || store->index_error == -WEIR_E_NO_SPACE;
+    weir_lock_release(&store->lock);
+    return is;
+}
+
+void weir__store_look_for_room(struct weir__store *store, const struct weir_deadline *deadline)
+{
+    struct weir__store_write look = {._kind = WEIR__WRITE_ROOM};
+    if (is_full_now(store))
+        (void)!weir__store_write_and_wait(store, &look, deadline);
+}
+
+int weir__store_compact(struct weir__store *store, uint32_t percent,
+                        const struct weir_deadline *deadline)
+{
+    if (store->is_read_only)
+        return -WEIR_E_READ_ONLY;
+    bool is_full = is_full_now(store);
+    int error = compact_one(store, percent, is_full, deadline);
+    /* Another one may fit. */
+    if (error == -WEIR_E_NO_SPACE && !is_full)
+        error = compact_one(store, percent, true, deadline);
+    /* What was made free is kept, before somebody else has it. */
+    if (!error || error == -WEIR_E_NO_SPACE)
+        weir__store_look_for_room(store, deadline);
+    return error;
+}
+
+/* --- by itself --- */
+
+static uint32_t percent_now(struct weir__store *store)
+{
+    weir_lock_acquire(&store->lock);
+    uint32_t percent = store->compact_percent;
+    if (store->is_full && percent > FULL_PERCENT)
+        percent = FULL_PERCENT;
+    if (store->is_short && percent > SHORT_PERCENT)
+        percent = SHORT_PERCENT;
+    weir_lock_release(&store->lock);
+    return percent;
 }
 
 /* What deletions have left dead counts when the index has them, which is when their segment ends. A
@@ -419,26 +496,18 @@ static void hand_in_deletions(struct weir__store *store, uint64_t *handed_in,
                               const struct weir_deadline *deadline)
 {
     uint64_t deletes = weir_counter_value(&store->counts.deletes);
-    weir_lock_acquire(&store->lock);
-    bool is_full = store->is_full;
-    weir_lock_release(&store->lock);
-    if (is_full && deletes != *handed_in && weir__store_seal(store, deadline) == 0)
+    if (is_full_now(store) && deletes != *handed_in && weir__store_seal(store, deadline) == 0)
         *handed_in = deletes;
-    struct weir__store_write look = {._kind = WEIR__WRITE_ROOM};
-    if (is_full)
-        (void)!weir__store_write_and_wait(store, &look, deadline);
+    weir__store_look_for_room(store, deadline);
 }
 
 int weir__store_compact_main(struct weir_crew_self *self, void *arg)
 {
     struct weir__store *store = arg;
-    uint64_t handed_in = 0;
+    uint64_t handed_in = UINT64_MAX; /* some may have been made before it was opened */
     struct weir_deadline until_stop = weir_deadline_until(self->stop);
     while (!weir_cancel_is_fired(self->stop)) {
-        weir_lock_acquire(&store->lock);
-        uint32_t percent = store->compact_percent;
-        weir_lock_release(&store->lock);
-        if (weir__store_compact(store, percent, &until_stop) == 0)
+        if (weir__store_compact(store, percent_now(store), &until_stop) == 0)
             continue;
         hand_in_deletions(store, &handed_in, &until_stop);
         struct weir_deadline rest = weir_deadline_in(REST_NS, self->stop);

@@ -1,11 +1,23 @@
-/* reserve.c - room on the disk that is kept for deletions.
+/* reserve.c - room on the disk that is kept for what makes room.
  *
- * A disk that is full refuses what makes it fuller. Deletions are records as well, and are what
- * makes room: so a file of 1 MiB lies in the folder, which is removed when a deletion finds no
- * room. Until it can be made again, nothing but deletions is written: 1 MiB is 16,000 of them, and
- * of the segments that they free the room is taken back first.
+ * A disk that is full refuses what makes it fuller. Deletions are records as well, and what counts
+ * of a segment is written elsewhere before the segment goes: so the file `reserve` takes some of
+ * the disk, holds nothing, and is cut when one of these finds no room.
  *
- *     kept --a deletion finds no room--> given --there is room again--> kept
+ *     | for what compaction moves       | for deletions           |
+ *     0                               _moves                    _held
+ *
+ * For deletions: a thousandth of what the store has, 1 MiB at least and 256 at most; each takes 64
+ * bytes, and 56 in a footer. For moves: half of what the store has, at most a segment and an eighth
+ * (its footer), so that any segment can be moved. Who may write:
+ *
+ *     puts, touches   while all of it is kept
+ *     deletions       while the part for moves is; the other is given to them
+ *     moves           always; all of it is given to them
+ *
+ * What is made free goes to the reserve first. When a move is over and there is less than there
+ * was, what can be had is kept, and of that the deletions have their part first: without them there
+ * would be nothing to move.
  *
  * What the file holds does not matter, nor whether its name lasts: it is made anew, if it must be,
  * when the store is opened. A file system that cannot keep room (Unsupported and the like) has none
@@ -14,6 +26,7 @@
  * Ownership: of the thread that writes.
  */
 #include <errno.h>
+#include <sys/statfs.h>
 
 #include <weir/error.h>
 
@@ -24,8 +37,11 @@
 
 static const char name[] = "reserve";
 
-#define RESERVE (1u << 20)
-#define PIECE   (16u << 10)
+#define MIB           (UINT64_C(1) << 20)
+#define DELETIONS_MAX (256 * MIB)
+#define PIECE         (16u << 10)
+/* Of a disk: a segment has so much of it at most, or the reserve would have too much. */
+#define DISK_PART 16u
 
 static bool is_concerned(const struct weir__store *store)
 {
@@ -33,57 +49,171 @@ static bool is_concerned(const struct weir__store *store)
 }
 
 /* Where room cannot be kept by a call, something is written. */
-static int write_zeros(int fd, uint64_t size)
+static int write_zeros(int fd, uint64_t from, uint64_t to)
 {
     static const unsigned char zeros[PIECE];
-    for (uint64_t at = 0; at < size;) {
-        ssize_t written = weir__sys_pwrite(fd, zeros, sizeof(zeros), (off_t)at);
+    while (from < to) {
+        size_t some = to - from < PIECE ? (size_t)(to - from) : PIECE;
+        ssize_t written = weir__sys_pwrite(fd, zeros, some, (off_t)from);
         if (written <= 0)
             return weir_error_from_errno(written == 0 ? EIO : errno);
-        at += (uint64_t)written;
+        from += (uint64_t)written;
     }
     return 0;
 }
 
-/* So many bytes for a moment, and RESERVE of them for longer, if there are. */
-static int take(struct weir__store *store, uint64_t size)
+/* Bytes that this user could write. UINT64_MAX: nobody knows. */
+static uint64_t free_bytes(struct weir__store *store)
 {
+    struct statfs fs;
+    if (weir__sys_fstatfs(store->folder, &fs) < 0 || fs.f_blocks == 0)
+        return UINT64_MAX;
+    return (uint64_t)(geteuid() == 0 ? fs.f_bfree : fs.f_bavail) * (uint64_t)fs.f_bsize;
+}
+
+/* Makes the file so large, and after that as large as kept; or leaves it as it was. */
+static int resize(struct weir__store *store, uint64_t size, uint64_t kept)
+{
+    uint64_t held = store->writer.reserve_held;
+    /* What cannot be is not tried: trying takes all there is for a moment, also from the index. */
+    uint64_t room = size > held ? free_bytes(store) : UINT64_MAX;
+    if (size > held && room < size - held)
+        return -WEIR_E_NO_SPACE;
     int fd = weir__sys_openat(store->folder, name, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
     if (fd < 0)
         return weir_error_from_errno(errno);
     int error = 0;
-    if (weir__sys_fallocate(fd, 0, 0, (off_t)size) < 0)
-        error = errno == EOPNOTSUPP ? write_zeros(fd, size) : weir_error_from_errno(errno);
-    if (weir__sys_ftruncate(fd, RESERVE) < 0 && !error)
+    if (size > held && weir__sys_fallocate(fd, 0, 0, (off_t)size) < 0)
+        error = errno == EOPNOTSUPP ? write_zeros(fd, held, size) : weir_error_from_errno(errno);
+    if (weir__sys_ftruncate(fd, (off_t)(error ? held : kept)) < 0 && !error)
         error = weir_error_from_errno(errno);
     weir__sys_close(fd);
+    if (!error)
+        store->writer.reserve_held = kept;
     return error;
+}
+
+/* --- how much --- */
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* In whole MiB, so that it seldom grows. */
+static uint64_t wanted(const struct weir__store *store, uint64_t *ret_moves)
+{
+    uint64_t bytes = store->writer.stored + store->writer.end;
+    uint64_t deletions = least(bytes / 1024, DELETIONS_MAX) / MIB * MIB;
+    uint64_t segment = store->options.segment_bytes;
+    *ret_moves = least(bytes / 2, segment + segment / 8) / MIB * MIB;
+    return *ret_moves + (deletions > MIB ? deletions : MIB);
+}
+
+void weir__store_reserve_measure(struct weir__store *store)
+{
+    struct weir__segments_stats stats;
+    weir__segments_read(&store->segments, &stats);
+    uint64_t bytes = stats.bytes;
+    weir_lock_acquire(&store->lock);
+    for (size_t i = 0; i < store->waiting_count; i++)
+        bytes += store->waiting[i]->end;
+    weir_lock_release(&store->lock);
+    store->writer.stored = bytes;
+}
+
+void weir__store_fit_segments(struct weir__store *store)
+{
+    struct statfs fs;
+    if (!is_concerned(store) || weir__sys_fstatfs(store->folder, &fs) < 0 || fs.f_blocks == 0)
+        return;
+    uint64_t part = (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize / DISK_PART;
+    if (part < WEIR__STORE_SEGMENT_LEAST)
+        part = WEIR__STORE_SEGMENT_LEAST;
+    if (part < store->options.segment_bytes)
+        store->options.segment_bytes = (uint32_t)part;
+}
+
+/* --- keeping and giving --- */
+
+static int keep(struct weir__store *store, uint64_t size)
+{
+    return store->writer.reserve_held >= size ? 0 : resize(store, size, size);
 }
 
 int weir__store_reserve_take(struct weir__store *store)
 {
-    if (!is_concerned(store) || store->writer.has_reserve)
+    struct weir__writer *writer = &store->writer;
+    uint64_t moves, all = wanted(store, &moves);
+    if (!is_concerned(store) || (writer->reserve_held >= all && writer->reserve_moves >= moves))
         return 0;
-    int error = take(store, RESERVE);
-    if (error)
-        (void)!weir__sys_unlinkat(store->folder, name, 0);
-    store->writer.has_reserve = error == 0;
+    int error = keep(store, all);
+    if (!error)
+        writer->reserve_moves = moves;
     return error;
 }
 
-bool weir__store_reserve_give(struct weir__store *store)
+int weir__store_reserve_settle(struct weir__store *store)
 {
-    if (!is_concerned(store) || !store->writer.has_reserve)
-        return false;
-    store->writer.has_reserve = false;
-    return weir__sys_unlinkat(store->folder, name, 0) == 0;
+    struct weir__writer *writer = &store->writer;
+    uint64_t moves, all = wanted(store, &moves), deletions = all - moves;
+    if (!is_concerned(store))
+        return 0;
+    int error = weir__store_reserve_take(store);
+    if (error != -WEIR_E_NO_SPACE) {
+        writer->reserve_moves = error ? 0 : moves;
+        return error;
+    }
+    /* All that moves may use is there: what deletions have used is not given to them again. */
+    if (writer->reserve_held >= writer->reserve_moves)
+        return error;
+    for (uint64_t size = all / 2; size > writer->reserve_held && size >= MIB / 4; size /= 2)
+        if (keep(store, size) != -WEIR_E_NO_SPACE)
+            break;
+    uint64_t rest = writer->reserve_held > deletions ? writer->reserve_held - deletions : 0;
+    writer->reserve_moves = least(rest, moves);
+    return error;
+}
+
+int weir__store_reserve_open(struct weir__store *store)
+{
+    struct stat st;
+    weir__store_reserve_measure(store);
+    store->writer.reserve_moves = UINT64_MAX; /* nobody knows what it was */
+    if (is_concerned(store) &&
+        weir__sys_fstatat(store->folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        store->writer.reserve_held = least((uint64_t)st.st_size, (uint64_t)st.st_blocks * 512);
+    return weir__store_reserve_settle(store);
+}
+
+int weir__store_reserve_take_for_moves(struct weir__store *store)
+{
+    return is_concerned(store) ? keep(store, store->writer.reserve_moves) : 0;
+}
+
+static bool give(struct weir__store *store, uint64_t kept)
+{
+    return is_concerned(store) && store->writer.reserve_held > kept &&
+           resize(store, kept, kept) == 0;
+}
+
+bool weir__store_reserve_give(struct weir__store *store, bool to_move)
+{
+    return give(store, to_move ? 0 : store->writer.reserve_moves);
 }
 
 bool weir__store_has_room(struct weir__store *store)
 {
-    if (!is_concerned(store))
-        return false;
-    if (!store->writer.has_reserve)
-        return weir__store_reserve_take(store) == 0;
-    return take(store, 2 * (uint64_t)RESERVE) == 0;
+    uint64_t moves, all = wanted(store, &moves);
+    return is_concerned(store) && weir__store_reserve_settle(store) == 0 &&
+           resize(store, all + MIB, all) == 0;
+}
+
+uint64_t weir__store_room_for_moves(struct weir__store *store)
+{
+    struct stat st;
+    uint64_t room = free_bytes(store);
+    if (room == UINT64_MAX || weir__sys_fstatat(store->folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return room;
+    return room + (uint64_t)st.st_blocks * 512;
 }

@@ -182,10 +182,12 @@ int weir__store_open(struct weir__store **ret_store, const struct weir__store_op
         error = weir__store_folder_open(store, &report);
     weir__segments_init(&store->segments, store->segments_folder, store->options.descriptors_max);
     if (!error)
-        error = weir__store_recover(store, &report);
-    /* Nothing but deletions is written until it can be had. */
+        weir__store_fit_segments(store);
     if (!error)
-        store->is_full = weir__store_reserve_take(store) == -WEIR_E_NO_SPACE;
+        error = weir__store_recover(store, &report);
+    /* Nothing but what makes room is written until it can be had. */
+    if (!error)
+        store->is_full = weir__store_reserve_open(store) == -WEIR_E_NO_SPACE;
     if (!error)
         error = start_threads(store);
     if (error) {

@@ -17,7 +17,8 @@
  *   leads to, and the bytes against their address as the policy says. What is found damaged is told
  *   (Corrupt), copied to the folder `quarantine`, and gone until it is put again.
  * - A disk that is full refuses writes (NoSpace) and nothing else; the next write tries again.
- *   Deletions are taken further, as far as the room goes that is kept for them (1 MiB).
+ *   Deletions are taken further, and what they leave is compacted, as far as the room goes that is
+ *   kept for that (reserve.c).
  * - A folder that cannot be written is opened for reading (ReadOnly for writes). A second process
  *   is refused (Busy).
  * - A chunk that is being read stays readable while it is deleted or moved.
@@ -71,7 +72,7 @@ struct weir__store_options {
                              * these is for deletions and compaction */
     bool is_read_only;      /* asked for; otherwise as the folder allows */
     bool is_offline;        /* for tools: no thread but the one that writes */
-    uint32_t segment_bytes; /* when a segment is sealed */
+    uint32_t segment_bytes; /* when a segment is sealed; less on a small disk */
     uint64_t pending_bytes;
     uint32_t hot_entries;
     uint32_t descriptors_max;

@@ -4,7 +4,7 @@
  *   folder.c      the folder: lock, identity, clean mark
  *   recover.c     what the folder holds: segments and the index over them
  *   commit.c      the thread that writes
- *   reserve.c     room that is kept for deletions
+ *   reserve.c     room that is kept for deletions and moves
  *   write_wait.c  writes that are waited for
  *   indexer.c     the thread that brings the index up to date
  *   reindex.c     an index that broke, made anew
@@ -70,7 +70,10 @@ struct weir__writer {
     struct weir__disk_file doubtful;
     uint32_t doubtful_end;
     struct weir__map batch; /* what this batch has written, by address */
-    bool has_reserve;
+    /* Room that is kept (reserve.c), and of this what only moves may use. */
+    uint64_t reserve_held, reserve_moves;
+    uint64_t stored; /* bytes of the other segments when this one was begun */
+    bool has_helped; /* the index was given some of it, since it had no room */
 };
 
 struct weir__store_counts {
@@ -126,6 +129,7 @@ struct weir__store {
     } retired[WEIR__STORE_RETIRED];
     struct weir__index_stats index_stats; /* as of the last change */
     bool is_full, is_failing;
+    bool is_short;        /* not even deletions have room */
     int index_error;      /* of the last that was to be applied; 0: none */
     bool index_is_stale;  /* it is to be made anew */
     bool index_is_broken; /* and is not asked before that, since it fails or has told nonsense */
@@ -205,14 +209,26 @@ WEIR_MUST_USE int weir__store_write_and_wait(struct weir__store *store,
                                              struct weir__store_write *write,
                                              const struct weir_deadline *deadline);
 
-/* --- reserve.c --- */
-/* Sees to it that the room for deletions is kept; by the thread that writes, or before it is
- * there. NoSpace: there is none. */
+/* --- reserve.c --- By the thread that writes, or before it is there, but for what is said. */
+/* On a small disk segments are smaller than was asked for. */
+void weir__store_fit_segments(struct weir__store *store);
+/* Finds what was kept. NoSpace: it is less than it should be. */
+WEIR_MUST_USE int weir__store_reserve_open(struct weir__store *store);
+/* How much is to be kept goes by what is stored now. */
+void weir__store_reserve_measure(struct weir__store *store);
+/* Sees to it that all of it is kept. NoSpace: there is too little. */
 WEIR_MUST_USE int weir__store_reserve_take(struct weir__store *store);
-/* Gives it to a deletion. False: it is given away already. */
-bool weir__store_reserve_give(struct weir__store *store);
-/* Whether the disk has as much room once more. */
+/* The same of the part for moves. */
+WEIR_MUST_USE int weir__store_reserve_take_for_moves(struct weir__store *store);
+/* Gives all that there is to a move, or the part that is not for moves to something else. False: it
+ * is given away already. */
+bool weir__store_reserve_give(struct weir__store *store, bool to_move);
+/* Keeps what can be had. NoSpace: it is less than it should be. */
+WEIR_MUST_USE int weir__store_reserve_settle(struct weir__store *store);
+/* Whether the disk has room for more than that. */
 bool weir__store_has_room(struct weir__store *store);
+/* What a move could write, by any thread: an estimate. UINT64_MAX: nobody knows. */
+uint64_t weir__store_room_for_moves(struct weir__store *store);
 
 /* --- indexer.c --- */
 int weir__store_index_main(struct weir_crew_self *self, void *arg);
@@ -289,6 +305,8 @@ void weir__store_put_aside(struct weir__store *store, int fd, const char *name, 
 
 /* --- compact.c, scrub.c --- */
 int weir__store_compact_main(struct weir_crew_self *self, void *arg);
+/* Has the thread that writes look whether a full disk has room again, and keep some. */
+void weir__store_look_for_room(struct weir__store *store, const struct weir_deadline *deadline);
 /* Bytes of the segment that compaction would free. */
 uint64_t weir__store_dead(const struct weir__store *store, const struct weir__segment_facts *facts);
 /* Whether these are so many of a hundred; 0: any. */

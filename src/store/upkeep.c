@@ -14,6 +14,11 @@
 static const char quarantine_name[] = "quarantine";
 static const char scrub_name[] = "scrub";
 
+/* For the index: of what waits for it, and on a full disk for another one. */
+#define SETTLE_NS    (5 * WEIR_NS_PER_S)
+#define SETTLE_TRIES 120
+#define AGAIN_NS     (200 * WEIR_NS_PER_MS)
+
 /* --- counting --- */
 
 struct sum {
@@ -123,14 +128,40 @@ static uint64_t count_candidates(struct weir__store *store, uint32_t percent)
     return count;
 }
 
-/* The newest segment says what is dead in the others: only sealed ones are in the index. */
+/* The newest segment says what is dead in the others: only sealed ones are in the index. On a full
+ * disk that may need room, too. */
 static int settle(struct weir__store *store, const struct weir_deadline *deadline)
 {
     struct weir_permit all = WEIR_PERMIT_NONE;
-    int error = weir__store_seal(store, deadline);
-    if (!error)
-        error = weir_budget_acquire(&store->unindexed, WEIR__STORE_TAILS, &all, deadline);
-    weir_permit_release(&all);
+    int error = -WEIR_E_TIMEOUT;
+    for (int i = 0; i < SETTLE_TRIES && (error == -WEIR_E_TIMEOUT || error == -WEIR_E_NO_SPACE);
+         i++) {
+        struct weir_deadline soon = weir_deadline_in(SETTLE_NS, deadline->cancel);
+        error = weir_deadline_check(deadline);
+        if (error)
+            return error;
+        error = weir__store_seal(store, deadline);
+        if (!error)
+            error = weir_budget_acquire(&store->unindexed, WEIR__STORE_TAILS, &all, &soon);
+        weir_permit_release(&all);
+        if (error)
+            weir__store_look_for_room(store, deadline);
+    }
+    return error;
+}
+
+/* One step; while the index is made anew nobody knows what to move. */
+static int compact_patiently(struct weir__store *store, uint32_t percent,
+                             const struct weir_deadline *deadline)
+{
+    int error = -WEIR_E_TRANSIENT;
+    for (int i = 0; i < SETTLE_TRIES && error == -WEIR_E_TRANSIENT; i++) {
+        struct weir_deadline soon = weir_deadline_in(AGAIN_NS, deadline->cancel);
+        error = weir__store_compact(store, percent, deadline);
+        if (error == -WEIR_E_TRANSIENT &&
+            (weir_deadline_sleep(&soon) == -WEIR_E_CANCELED || weir_deadline_check(deadline)))
+            return weir_deadline_check(deadline);
+    }
     return error;
 }
 
@@ -150,7 +181,7 @@ int weir__store_compact_all(struct weir__store *store, uint32_t percent,
         if (hooks->progress)
             error = hooks->progress(hooks->arg, compacted.segments, total);
         if (!error)
-            error = weir__store_compact(store, percent, deadline);
+            error = compact_patiently(store, percent, deadline);
         compacted.segments += error == 0;
     }
     if (error == -WEIR_E_NOT_FOUND)
