@@ -19,12 +19,16 @@ WEIR_BEGIN_DECLS
 
 /* X(number, CONSTANT, name, text, HTTP status, retryable, exit status)
  *
- * Retryable means that the same call may succeed later without the caller changing anything. */
+ * Retryable means that the same call may succeed later without the caller changing anything.
+ *
+ * The status is what a service tells its client. TimeoutRead is the client's own slowness there:
+ * its request did not come in time (408). What the service itself waits for in vain, a disk or
+ * another service, is Timeout (504). */
 #define WEIR_ERRORS(X)                                                                             \
     /* admission and pacing */                                                                     \
     X(1, BUSY, "Busy", "at capacity; try again later", 429, 1, 3)                                  \
     X(2, TIMEOUT, "Timeout", "the deadline passed", 504, 1, 3)                                     \
-    X(3, TIMEOUT_READ, "TimeoutRead", "a read took longer than allowed", 504, 1, 3)                \
+    X(3, TIMEOUT_READ, "TimeoutRead", "a read took longer than allowed", 408, 1, 3)                \
     X(4, TIMEOUT_WRITE, "TimeoutWrite", "a write took longer than allowed", 504, 1, 3)             \
     X(5, CANCELED, "Canceled", "canceled before it was done", 503, 0, 3)                           \
     X(6, LAGGING, "Lagging", "the subscriber fell behind and lost messages", 500, 0, 3)            \

@@ -233,7 +233,8 @@ static enum weir__step wait_readable(struct weir__conn *conn)
     if (weir__conn_is_fast(conn))
         return WEIR__STEP_WAIT;
     loop->stats.timeouts[WEIR__OP_READ]++;
-    return stop(conn, 408, -WEIR_E_TIMEOUT_READ, "the body comes too slowly");
+    return stop(conn, (unsigned)weir_error_http(WEIR_E_TIMEOUT_READ), -WEIR_E_TIMEOUT_READ,
+                "the body comes too slowly");
 }
 
 enum weir__step weir__body_run(struct weir__conn *conn)

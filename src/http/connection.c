@@ -584,9 +584,11 @@ void weir__conn_timeout(struct weir__conn *conn)
         loop->stats.timeouts[WEIR__OP_READ]++;
         conn->exchange->takes_body = false;
         if (loop->now_ns >= conn->exchange->end_ns)
-            (void)refuse(conn, 504, -WEIR_E_TIMEOUT, "the request took longer than its deadline");
+            (void)refuse(conn, (unsigned)weir_error_http(WEIR_E_TIMEOUT), -WEIR_E_TIMEOUT,
+                         "the request took longer than its deadline");
         else
-            (void)refuse(conn, 408, -WEIR_E_TIMEOUT_READ, "the request did not come in time");
+            (void)refuse(conn, (unsigned)weir_error_http(WEIR_E_TIMEOUT_READ), -WEIR_E_TIMEOUT_READ,
+                         "the request did not come in time");
         weir__conn_run(conn);
         return;
     case WEIR__CONN_REST:

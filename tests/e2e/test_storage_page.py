@@ -4,6 +4,7 @@ alerts and the names of metrics.
 
 WEIR is the program, ROOT the source tree.
 """
+import json
 import os
 import pathlib
 import re
@@ -168,6 +169,17 @@ def try_nginx(tap, folder, own):
     tap.tell(service.end() == 0, "and the service ends well")
 
 
+def try_errors(tap, folder):
+    """Names and statuses of the page are those of the table that the program has."""
+    answer = shell(f"{WEIR} errors --json", folder)
+    table = {error["name"]: error["http"] for error in json.loads(answer.stdout)}
+    rows = re.findall(r"^\| ([0-9, ]+) \| ([^|]*) \|", PAGE, re.M)
+    pairs = [(name, status) for status, names in rows for name in re.findall(r"`(\w+)`", names)]
+    wrong = [(name, status, table.get(name)) for name, status in pairs
+             if str(table.get(name)) not in status.split(", ")]
+    tap.tell(len(pairs) > 10 and not wrong, "errors have the status that 'weir errors' tells", f"{pairs} {wrong}")
+
+
 def main():
     tap = Tap()
     folder = tempfile.mkdtemp()
@@ -176,6 +188,7 @@ def main():
         service = Service(folder, *default_folder(folder))
         try_quick_start(tap, folder, service.port)
         try_metrics(tap, folder, service.port)
+        try_errors(tap, folder)
         tap.tell(service.end() == 0, "it drains and ends")
         try_alerts(tap, folder)
         try_nginx(tap, folder, blocks("toml")[0])

@@ -17,7 +17,7 @@ TEST(every_error_of_the_seeds_is_there)
     } wanted[] = {
         {WEIR_E_BUSY, "Busy", 429, true, 3},
         {WEIR_E_TIMEOUT, "Timeout", 504, true, 3},
-        {WEIR_E_TIMEOUT_READ, "TimeoutRead", 504, true, 3},
+        {WEIR_E_TIMEOUT_READ, "TimeoutRead", 408, true, 3},
         {WEIR_E_TIMEOUT_WRITE, "TimeoutWrite", 504, true, 3},
         {WEIR_E_CANCELED, "Canceled", 503, false, 3},
         {WEIR_E_LAGGING, "Lagging", 500, false, 3},
@@ -56,7 +56,7 @@ TEST(the_whole_table_is_as_published)
     } wanted[] = {
         {1, "Busy", 429, true, 3},
         {2, "Timeout", 504, true, 3},
-        {3, "TimeoutRead", 504, true, 3},
+        {3, "TimeoutRead", 408, true, 3},
         {4, "TimeoutWrite", 504, true, 3},
         {5, "Canceled", 503, false, 3},
         {6, "Lagging", 500, false, 3},
