@@ -146,17 +146,53 @@ void weir__config_tell(struct weir__config_judge *judge, bool is_warning, const 
     va_end(args);
 }
 
-void weir__config_object(struct weir__config_judge *judge, const char *key, const char *format, ...)
+static size_t index_of(const struct weir__config_judge *judge, const char *key)
 {
     size_t index = weir__config_find(judge->config->schema, key);
     WEIR__REQUIRE(index != SIZE_MAX, "key", key, "a check names a key that is not there");
-    char where[WEIR__CONFIG_LINE_MAX / 2], objection[WEIR__CONFIG_LINE_MAX / 2];
-    weir__config_where(&judge->config->origins[index], where, sizeof(where));
+    return index;
+}
+
+__attribute__((format(printf, 4, 0))) static void tell_of_key(struct weir__config_judge *judge,
+                                                              bool is_warning, const char *key,
+                                                              const char *format, va_list args)
+{
+    char where[WEIR__CONFIG_LINE_MAX / 2], text[WEIR__CONFIG_LINE_MAX / 2];
+    weir__config_where(&judge->config->origins[index_of(judge, key)], where, sizeof(where));
+    vsnprintf(text, sizeof(text), format, args);
+    weir__config_tell(judge, is_warning, where, "%s: %s", key, text);
+}
+
+void weir__config_object(struct weir__config_judge *judge, const char *key, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(objection, sizeof(objection), format, args);
+    tell_of_key(judge, false, key, format, args);
     va_end(args);
-    weir__config_tell(judge, false, where, "%s: %s", key, objection);
+}
+
+/* Whoever gave it. Without memory nobody knows, and it is taken for one. */
+static bool is_default(const struct weir__config *config, size_t index)
+{
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer value;
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer preset;
+    weir__buffer_init(&value, WEIR__CONFIG_PRINTED_MAX);
+    weir__buffer_init(&preset, WEIR__CONFIG_PRINTED_MAX);
+    return weir__config_put_value(&value, config, index) < 0 ||
+           weir__config_put_default(&preset, weir__config_key(config->schema, index)) < 0 ||
+           strcmp(weir__buffer_text(&value), weir__buffer_text(&preset)) == 0;
+}
+
+void weir__config_warn(struct weir__config_judge *judge, const char *key, const char *format, ...)
+{
+    va_list args;
+    if (is_default(judge->config, index_of(judge, key)))
+        return;
+    va_start(args, format);
+    tell_of_key(judge, true, key, format, args);
+    va_end(args);
 }
 
 static void tell_rest(const struct weir__config_judge *judge, bool is_warning, size_t count)

@@ -204,6 +204,10 @@ WEIR_MUST_USE int weir__config_reload(struct weir__config **ret_config,
 /* For a table's check: what is wrong with the key. The line says where its value came from. */
 __attribute__((format(printf, 3, 4))) void
 weir__config_object(struct weir__config_judge *judge, const char *key, const char *format, ...);
+/* The same of a value that can be had and does not do what whoever gave it may think. Nothing is
+ * said of one that is the default. */
+__attribute__((format(printf, 3, 4))) void
+weir__config_warn(struct weir__config_judge *judge, const char *key, const char *format, ...);
 
 /* --- a configuration --- */
 

@@ -186,6 +186,46 @@ static void check_reach(const struct weir__service_config *config, struct weir__
             weir__config_object(judge, "listen", WEIR__SERVICE_REACHED, config->listen.items[i]);
 }
 
+/* A limit that another one keeps from ever being reached. */
+static void check_reached(struct weir__config_judge *judge, const char *key, uint64_t value,
+                          const char *other, uint64_t least)
+{
+    if (value > least)
+        weir__config_warn(judge, key, "%llu is never reached, since %s is %llu",
+                          (unsigned long long)value, other, (unsigned long long)least);
+}
+
+static void check_limits(const struct weir__service_config *config,
+                         struct weir__config_judge *judge)
+{
+    static const char inflight[] = "server.max_inflight";
+    uint64_t most = config->server.max_inflight;
+    check_reached(judge, "server.connection_limit_per_ip", config->server.conns_per_ip,
+                  "server.max_conns", config->server.max_conns);
+    check_reached(judge, "queues.work", config->queues.work, inflight, most);
+    check_reached(judge, "server.get_workers", config->server.get_workers, inflight, most);
+    check_reached(judge, "server.put_workers", config->server.put_workers, inflight, most);
+    if (config->server.max_rps > 0)
+        check_reached(judge, "ratelimit.rps_per_ip", config->ratelimit.rps_per_ip, "server.max_rps",
+                      config->server.max_rps);
+}
+
+static void check_idle(const struct weir__service_config *config, struct weir__config_judge *judge)
+{
+    static const char no_rate[] = "it changes nothing without ratelimit.rps_per_ip";
+    static const char no_token[] =
+        "it holds for who shows a token, and none is asked for: see tokens.required";
+    bool asks = weir__service_wants_tokens(config);
+    if (config->ratelimit.rps_per_ip == 0) {
+        weir__config_warn(judge, "ratelimit.burst_per_ip", "%s", no_rate);
+        weir__config_warn(judge, "ratelimit.table", "%s", no_rate);
+    }
+    if (!asks && config->quotas.bytes_per_token > 0)
+        weir__config_warn(judge, "quotas.bytes_per_token", "%s", no_token);
+    if (!asks && config->quotas.objects_per_token > 0)
+        weir__config_warn(judge, "quotas.objects_per_token", "%s", no_token);
+}
+
 static void check_together(const void *values, struct weir__config_judge *judge)
 {
     const struct weir__service_config *config = values;
@@ -196,6 +236,8 @@ static void check_together(const void *values, struct weir__config_judge *judge)
     if (!config->audit.is_enabled && config->audit.file[0] != '\0')
         weir__config_object(judge, "audit.file", "nothing is written there without audit.enabled");
     check_reach(config, judge);
+    check_limits(config, judge);
+    check_idle(config, judge);
 }
 
 const struct weir__config_table weir__service_table = {

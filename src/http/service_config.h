@@ -4,7 +4,8 @@
  * are nanoseconds, rates are bytes a second, and 0 means what the key says in its help.
  *
  * Promises: what fits together was checked: TLS has both of its files, and a service that others
- * can reach asks for tokens and has TLS unless it is said to be open.
+ * can reach asks for tokens and has TLS unless it is said to be open. Limits that were given and
+ * can never be reached, or change nothing, are warned of.
  *
  * Ownership: the struct belongs to its configuration, and lives as long as that.
  */

@@ -63,10 +63,19 @@ static const struct weir__config_key keys[] = {
     WEIR__CONFIG_END,
 };
 
+static void check_together(const void *values, struct weir__config_judge *judge)
+{
+    const struct weir__storage_config *config = values;
+    if (!config->amnesia.is_enabled)
+        weir__config_warn(judge, "amnesia.max_bytes",
+                          "it changes nothing without amnesia.enabled (--amnesia)");
+}
+
 const struct weir__config_table weir__storage_table = {
     .name = "storage",
     .keys = keys,
     .values_size = sizeof(struct weir__storage_config),
+    .check = check_together,
 };
 
 static const struct weir__config_table *const tables[] = {&weir__service_table,

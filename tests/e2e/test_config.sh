@@ -59,6 +59,14 @@ expect 'a flag without a value' 2 '' "*'server.max_inflight' is not a key with i
 
 run "$WEIR" config check good.toml
 expect 'a good file' 0 'good.toml: no problems' ''
+cat >odd.toml <<'END'
+[server]
+max_conns = 10
+connection_limit_per_ip = 20
+END
+run "$WEIR" config check odd.toml
+expect 'a limit that is never reached' 0 'odd.toml: no problems' \
+    'weir config: warning: odd.toml:3: server.connection_limit_per_ip: 20 is never reached, since server.max_conns is 10'
 cat >bad.toml <<'END'
 read_timeout = 5
 listen = ["localhost:80"]

@@ -34,11 +34,22 @@ static void refused(const char *text, const char *part)
     CHECK_HAS(told, part);
 }
 
+/* It can be had, and something is said about it. */
+static void doubted(const char *text, const char *part)
+{
+    struct weir__config *config = NULL;
+    CHECK_EQ(load(&config, text), 0);
+    CHECK_HAS(told, part);
+    weir__config_unref(config);
+}
+
+/* Without a word. */
 static void accepted(const char *text)
 {
     struct weir__config *config = NULL;
     if (load(&config, text) != 0)
         tap_fail(__FILE__, __LINE__, "%s: %s", text, told);
+    CHECK_STR(told, "");
     weir__config_unref(config);
 }
 
@@ -143,6 +154,41 @@ TEST(limits_that_hold_each_other)
     refused("amnesia.max_bytes = '7MiB'\n", "expected 8MiB to 1TiB");
     refused("server.unix_mode = '1777'\n", "expected an octal mode, as 0660");
     refused("server.unix_mode = '68'\n", "expected an octal mode, as 0660");
+}
+
+/* Defaults give way without a word; what somebody has asked for does not. */
+TEST(limits_that_are_never_reached)
+{
+    doubted("server.connection_limit_per_ip = 101\nserver.max_conns = 100\n",
+            "f:1: server.connection_limit_per_ip: 101 is never reached, since server.max_conns is "
+            "100");
+    doubted("server.connection_limit_per_ip = 10241\n", "since server.max_conns is 10240");
+    accepted("server.connection_limit_per_ip = 100\nserver.max_conns = 100\n");
+    accepted("server.max_conns = 100\n");
+    accepted("server.max_conns = 100\nserver.connection_limit_per_ip = 256\n");
+    doubted("queues.work = 11\nserver.max_inflight = 10\n",
+            "f:1: queues.work: 11 is never reached, since server.max_inflight is 10");
+    accepted("queues.work = 10\nserver.max_inflight = 10\n");
+    accepted("server.max_inflight = 10\n");
+    doubted("server.get_workers = 3\nserver.max_inflight = 2\n", "server.get_workers: 3 is never");
+    doubted("server.put_workers = 3\nserver.max_inflight = 2\n", "server.put_workers: 3 is never");
+    accepted("server.get_workers = 2\nserver.put_workers = 2\nserver.max_inflight = 2\n");
+    doubted("ratelimit.rps_per_ip = 6\nserver.max_rps = 5\n", "ratelimit.rps_per_ip: 6 is never");
+    accepted("ratelimit.rps_per_ip = 5\nserver.max_rps = 5\n");
+    accepted("ratelimit.rps_per_ip = 6\n");
+}
+
+TEST(keys_that_change_nothing)
+{
+    doubted("ratelimit.burst_per_ip = 9\n", "ratelimit.burst_per_ip: it changes nothing");
+    doubted("ratelimit.table = 300\n", "ratelimit.table: it changes nothing without");
+    accepted("ratelimit.burst_per_ip = 9\nratelimit.table = 300\nratelimit.rps_per_ip = 1\n");
+    doubted("amnesia.max_bytes = '9MiB'\n", "amnesia.max_bytes: it changes nothing without");
+    accepted("amnesia.max_bytes = '9MiB'\namnesia.enabled = true\n");
+    doubted("quotas.bytes_per_token = 9\n", "quotas.bytes_per_token: it holds for who shows");
+    doubted("quotas.objects_per_token = 9\ntokens.keys = 'k'\ntokens.required = 'never'\n",
+            "quotas.objects_per_token: it holds for who shows");
+    accepted("quotas.bytes_per_token = 9\nquotas.objects_per_token = 9\ntokens.keys = 'k'\n");
 }
 
 static void each(const char *(*check)(const char *), const char *const *texts, bool is_good)
