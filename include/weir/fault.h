@@ -16,10 +16,12 @@
 WEIR_BEGIN_DECLS
 
 enum weir_fault {
-    WEIR_FAULT_ALLOC, /* every allocation */
-    WEIR_FAULT_IO,    /* every wrapped system call */
-    WEIR_FAULT_THREAD /* starting a thread */
+    WEIR_FAULT_ALLOC,  /* every allocation */
+    WEIR_FAULT_IO,     /* every wrapped system call */
+    WEIR_FAULT_THREAD, /* starting a thread */
+    WEIR_FAULT_MEMBER  /* a worker goes on with what it is at; else it ends there */
 };
+#define WEIR_FAULT_KINDS 4
 
 #ifdef WEIR_FAULTS
 /* True when this call is the one that shall fail. */

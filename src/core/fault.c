@@ -6,8 +6,8 @@
 #ifdef WEIR_FAULTS
 
 /* Calls left until the failing one; 0 when disarmed or done. */
-static uint64_t armed[3];
-static uint64_t hits[3];
+static uint64_t armed[WEIR_FAULT_KINDS];
+static uint64_t hits[WEIR_FAULT_KINDS];
 
 bool weir_fault_hit(enum weir_fault kind)
 {

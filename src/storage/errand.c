@@ -7,9 +7,12 @@
  *            the request is answered (504), or its answer cut if that has begun;
  *            the job goes on alone and is freed at its end
  *
+ * A worker that ends in the middle of a job gives the job up: its request is answered (500), or its
+ * answer cut, and what the job held is given back by the worker.
+ *
  * While a job READS it looks at the request, which therefore cannot be answered; that is computing,
  * never waiting. Who takes the request from the job, under the lock, is who answers it: the worker
- * that is done, or the clock. So it is answered once.
+ * that is done or ends, or the clock. So it is answered once.
  */
 #include <weir/error.h>
 
@@ -197,16 +200,51 @@ void weir__errand_leave(struct weir__errand *job)
 }
 
 /* On the loop's thread. The job is on its own. */
-static void answer_late(struct weir__exchange *exchange, void *arg)
+static void answer_without(struct weir__exchange *exchange, int error)
 {
     struct weir__ask *ask = weir__exchange_private(exchange);
-    (void)arg;
     if (!WEIR__ERRAND_MUTANT(ERRAND_LATE_KEEPS_JOB))
         ask->job = NULL;
-    if (weir__exchange_is_answered(exchange))
+    if (weir__exchange_is_answered(exchange)) {
+        weir__storage_tell_failure(exchange, error, NULL);
         weir__exchange_cut(exchange);
-    else
-        weir__storage_refuse(exchange, -WEIR_E_TIMEOUT, NULL);
+    } else
+        weir__storage_refuse(exchange, error, NULL);
+}
+
+static void answer_late(struct weir__exchange *exchange, void *arg)
+{
+    (void)arg;
+    answer_without(exchange, -WEIR_E_TIMEOUT);
+}
+
+static void answer_given_up(struct weir__exchange *exchange, void *arg)
+{
+    (void)arg;
+    answer_without(exchange, -WEIR_E_INTERNAL);
+}
+
+/* Under the lock: the request is the caller's to answer, if the job has it still. */
+static struct weir__exchange *take_exchange(struct weir__errand *job)
+{
+    struct weir__exchange *exchange = job->exchange;
+    if (exchange)
+        unlink_job(job->storage, job);
+    job->exchange = NULL;
+    job->is_late = true;
+    return exchange;
+}
+
+void weir__errand_give_up(struct weir__errand *job)
+{
+    struct weir__storage *storage = job->storage;
+    weir_lock_acquire(&storage->jobs_lock);
+    struct weir__exchange *exchange =
+        WEIR__ERRAND_MUTANT(ERRAND_GIVEN_UP_SHARED) ? job->exchange : take_exchange(job);
+    weir_lock_release(&storage->jobs_lock);
+    if (exchange)
+        weir__exchange_call(exchange, answer_given_up, NULL);
+    weir__errand_finish(job, -WEIR_E_INTERNAL, NULL);
 }
 
 static size_t take_late(struct weir__storage *storage, uint64_t now_ns,
@@ -220,10 +258,7 @@ static size_t take_late(struct weir__storage *storage, uint64_t now_ns,
         if (job->deadline_ns > now_ns ||
             (is_read && !WEIR__ERRAND_MUTANT(ERRAND_CLOCK_TAKES_READING)))
             continue;
-        unlink_job(storage, job);
-        late[count++] = job->exchange;
-        job->exchange = NULL;
-        job->is_late = true;
+        late[count++] = take_exchange(job);
     }
     weir_lock_release(&storage->jobs_lock);
     return count;

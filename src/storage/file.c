@@ -142,6 +142,8 @@ static void work_step(struct weir__errand *job, struct weir__worker *worker)
     file->worker = worker;
     int result = 1;
     while (result > 0 && found < wanted && file->count < SPANS_MAX && !file->has_bytes) {
+        if (weir__worker_must_end(worker))
+            return;
         result = find_span(file, worker, is_always);
         found += result > 0 ? file->spans[file->count - 1].length : 0;
     }

@@ -2,9 +2,9 @@
  *
  * These routes go to a thread of their own, past capabilities, limits and lines, so that they
  * answer when nothing else does. Being alive is answering at all. Being ready is: not draining, the
- * index sound, the disk without errors. A disk that is full, or cannot be written, is told beside
- * that, since everything can still be read; so is a folder that misses something, since the rest
- * can.
+ * index sound, the disk without errors, and somebody in each pool. A disk that is full, or cannot
+ * be written, is told beside that, since everything can still be read; so is a folder that misses
+ * something, since the rest can, and a pool that misses a member, until there is another one.
  */
 #include <string.h>
 
@@ -23,8 +23,11 @@ static void add_condition(struct weir__errand *job, const char *name, bool holds
 static int write_readiness(struct weir__errand *job, bool is_draining)
 {
     struct weir__store_stats stats;
+    struct weir__staff staff;
     weir__store_read(job->storage->store, &stats);
-    bool is_ready = !is_draining && !stats.index_is_broken && !stats.is_failing;
+    weir__storage_staff(job->storage, &staff);
+    bool is_ready =
+        !is_draining && !stats.index_is_broken && !stats.is_failing && staff.has_all_kinds;
     int error = weir__buffer_printf(&job->bytes, "{\"ready\": %s", is_ready ? "true" : "false");
     add_condition(job, "accepting", !is_draining, &error);
     add_condition(job, "index", !stats.index_is_broken, &error);
@@ -32,6 +35,7 @@ static int write_readiness(struct weir__errand *job, bool is_draining)
     add_condition(job, "room", !stats.is_full, &error);
     add_condition(job, "writable", !stats.is_read_only, &error);
     add_condition(job, "whole", stats.is_whole, &error);
+    add_condition(job, "workers", staff.missing == 0, &error);
     if (!error)
         error = weir__buffer_puts(&job->bytes, "}\n");
     return error ? error : is_ready ? 0 : -WEIR_E_DRAINING;

@@ -58,10 +58,11 @@ enum weir__endpoint weir__endpoint_of(const struct weir__exchange *exchange)
 }
 
 /* What failed here, and is not the client's doing. A loop must not wait for who reads the log. */
-static void tell_failure(struct weir__storage *storage, const struct weir__exchange *exchange,
-                         int error)
+void weir__storage_tell_failure(const struct weir__exchange *exchange, int error,
+                                const struct weir__address *chunk)
 {
-    char text[WEIR__LOG_LINE_MAX];
+    struct weir__storage *storage = storage_of(exchange);
+    char text[WEIR__LOG_LINE_MAX], address[WEIR__ADDRESS_TEXT] = "";
     if (error != -WEIR_E_IO && error != -WEIR_E_CORRUPT && error != -WEIR_E_NO_SPACE &&
         error != -WEIR_E_NO_MEMORY && error != -WEIR_E_INTERNAL)
         return;
@@ -70,10 +71,14 @@ static void tell_failure(struct weir__storage *storage, const struct weir__excha
         return;
     }
     uint64_t untold = weir_counter_value(&storage->counts.untold);
+    if (chunk)
+        weir__address_print(chunk, address);
     size_t length = weir__log_format(
-        text, WEIR__LOG_WARNING, "%s %s failed: %s (request %s; %llu others were not told so far)",
+        text, WEIR__LOG_WARNING,
+        "%s %s failed%s%s: %s (request %s; %llu others were not told so far)",
         weir__http_method_name(weir__exchange_method(exchange)), weir__exchange_path(exchange),
-        weir_error_text(error), weir__exchange_corr_id(exchange), (unsigned long long)untold);
+        chunk ? " at " : "", address, weir_error_text(error), weir__exchange_corr_id(exchange),
+        (unsigned long long)untold);
     weir__log_courtesy(text, length);
 }
 
@@ -81,7 +86,7 @@ void weir__storage_refuse(struct weir__exchange *exchange, int error, const char
 {
     struct weir__storage *storage = storage_of(exchange);
     unsigned retry_s = weir_error_is_retryable(error) ? 1 : 0;
-    tell_failure(storage, exchange, error);
+    weir__storage_tell_failure(exchange, error, NULL);
     if (error == -WEIR_E_BUSY)
         weir_counter_add(&storage->counts.busy[weir__endpoint_of(exchange)], 1);
     if (error == -WEIR_E_UNAUTHORIZED) {

@@ -140,6 +140,10 @@ struct weir__worker {
     bool must_end; /* it cannot go on; another one takes its place */
 };
 
+/* Asked by a worker in the middle of a job: it is to end. It returns then and leaves the job as it
+ * is. */
+bool weir__worker_must_end(struct weir__worker *worker);
+
 /* Members of one kind that are to be there. */
 struct weir__post {
     const char *kind;
@@ -248,6 +252,10 @@ void weir__storage_rules_give(struct weir__rules *rules);
 extern const struct weir__handler weir__storage_handler;
 /* The answer of an error, with Retry-After where that helps. */
 void weir__storage_refuse(struct weir__exchange *exchange, int error, const char *message);
+/* A line of the log about what failed here, if it is no fault of the client's. chunk: of which,
+ * where the path does not say it; or NULL. */
+void weir__storage_tell_failure(const struct weir__exchange *exchange, int error,
+                                const struct weir__address *chunk);
 enum weir__endpoint weir__endpoint_of(const struct weir__exchange *exchange);
 
 /* --- access.c --- */
@@ -292,6 +300,9 @@ struct weir__exchange *weir__errand_begin_reading(struct weir__errand *job);
 void weir__errand_end_reading(struct weir__errand *job);
 /* The work is done: the request is answered by its loop, or the job freed. */
 void weir__errand_finish(struct weir__errand *job, int result, const char *message);
+/* By a worker that ends in the middle of it: the request is answered, or its answer cut, and the
+ * job freed with all that it has. */
+void weir__errand_give_up(struct weir__errand *job);
 /* The request has ended. */
 void weir__errand_leave(struct weir__errand *job);
 /* Answers what is too late. */
@@ -339,6 +350,12 @@ void weir__content_headers(struct weir__exchange *exchange, const char *etag, bo
 /* --- threads.c --- */
 WEIR_MUST_USE int weir__storage_start_threads(struct weir__storage *storage,
                                               const struct weir__rules *rules);
+/* Of the pools: how many members are missing, and whether one has nobody at all. */
+struct weir__staff {
+    uint64_t missing;
+    bool has_all_kinds;
+};
+void weir__storage_staff(struct weir__storage *storage, struct weir__staff *ret_staff);
 
 /* --- health.c --- */
 /* By the thread of health: the text of the answer. */

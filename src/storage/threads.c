@@ -1,12 +1,17 @@
 /* threads.c - the members of the service's crew, and what each does.
  *
  * Readers, writers, streams and health are pools over a line each: take a job, do it, take the
- * next, until the line is closed and empty. A member that a job brings down with it would bring
- * down the process; there is nothing here that could end one alone. What ends is what returns.
+ * next, until the line is closed and empty.
+ *
+ * What ends is what returns: threads are not killed, and a fault in one is the end of the process.
+ * A member returns when its line is closed, and in the middle of a job when it is aborted (or a
+ * test says so). Then it leaves the job as it is, and gives it up here: its client is told, or its
+ * answer cut, and nothing stays held. The supervisor starts another one in its place.
  */
 #include <string.h>
 
 #include <weir/error.h>
+#include <weir/fault.h>
 
 #include "resources.h"
 #include "storage_part.h"
@@ -17,6 +22,26 @@
 #define WRITERS_LEAST 2u
 #define STREAMS       2u
 #define TEND_NS       (1 * WEIR_NS_PER_S) /* between two replacements */
+
+bool weir__worker_must_end(struct weir__worker *worker)
+{
+    worker->must_end = worker->must_end || weir_fault_hit(WEIR_FAULT_MEMBER) ||
+                       weir_cancel_is_fired(worker->self->abort);
+    return worker->must_end;
+}
+
+/* A job that it leaves in the middle is not anybody's but ours. */
+static void work_on(struct weir__worker *worker, struct weir__errand *job)
+{
+    if (!weir__errand_is_wanted(job)) {
+        weir__errand_finish(job, -WEIR_E_CANCELED, NULL);
+        return;
+    }
+    if (!weir__worker_must_end(worker))
+        job->work(job, worker);
+    if (worker->must_end)
+        weir__errand_give_up(job);
+}
 
 static int work_off(struct weir_crew_self *self, struct weir__storage *storage,
                     struct weir_queue *line)
@@ -29,10 +54,7 @@ static int work_off(struct weir_crew_self *self, struct weir__storage *storage,
         return error;
     weir__decoder_init(&worker.decoder);
     while (!worker.must_end && (error = weir_queue_recv(line, &job, &until_abort)) == 0)
-        if (weir__errand_is_wanted(job))
-            job->work(job, &worker);
-        else
-            weir__errand_finish(job, -WEIR_E_CANCELED, NULL);
+        work_on(&worker, job);
     weir__decoder_fini(&worker.decoder);
     weir__store_reader_fini(&worker.reader);
     return error == -WEIR_E_CANCELED ? error : 0;
@@ -147,6 +169,20 @@ static uint64_t alive(const struct weir_crew_report *report, const char *kind)
             return counts->spawned - counts->ended - counts->abandoned - counts->unstarted;
     }
     return 0;
+}
+
+void weir__storage_staff(struct weir__storage *storage, struct weir__staff *ret_staff)
+{
+    struct weir_crew_report report;
+    struct weir__staff staff = {.has_all_kinds = true};
+    weir_crew_read(storage->crew, &report);
+    for (size_t i = 0; i < storage->posts_count; i++) {
+        const struct weir__post *post = &storage->posts[i];
+        uint64_t there = alive(&report, post->kind);
+        staff.missing += there < post->count ? post->count - there : 0;
+        staff.has_all_kinds = staff.has_all_kinds && there > 0;
+    }
+    *ret_staff = staff;
 }
 
 void weir__storage_tend(struct weir__storage *storage)

@@ -80,6 +80,13 @@ void weir__storage_refuse(struct weir__exchange *exchange, int error, const char
     answer(exchange, error);
 }
 
+void weir__storage_tell_failure(const struct weir__exchange *exchange, int error,
+                                const struct weir__address *chunk)
+{
+    (void)error, (void)chunk;
+    XP_ASSERT(!exchange->is_gone, "what is gone is told of");
+}
+
 uint64_t weir__exchange_end_ns(const struct weir__exchange *exchange)
 {
     (void)exchange;
@@ -161,6 +168,22 @@ static void works(void)
             weir__errand_finish(job, -WEIR_E_CANCELED, NULL);
     }
     XP_ASSERT(error == -WEIR_E_CLOSED || weir_cancel_is_fired(&s.abort), "a worker ends early");
+    s.is_over = true;
+}
+
+/* A worker that takes one job and ends in the middle of it. */
+static void ends_in_the_middle(void)
+{
+    struct weir_deadline until_abort = weir_deadline_until(&s.abort);
+    struct weir__errand *job;
+    XP_ASSERT_EQ(weir_queue_recv(&s.storage.reads, &job, &until_abort), 0);
+    if (weir__errand_is_wanted(job)) {
+        XP_ASSERT(!job->file->is_freed, "a file that was freed is used");
+        xp_point();
+        XP_ASSERT(!job->file->is_freed, "a file is freed while it is used");
+        weir__errand_give_up(job);
+    } else
+        weir__errand_finish(job, -WEIR_E_CANCELED, NULL);
     s.is_over = true;
 }
 
@@ -339,6 +362,12 @@ static void check_step(void)
     check(1);
 }
 
+static void check_given_up(void)
+{
+    XP_ASSERT_EQ(s.exchanges[0].cut, 1);
+    check_step();
+}
+
 static void check_full(void)
 {
     unsigned refused = 0;
@@ -367,6 +396,11 @@ XP_SCENARIO(storage_step_cut,
             .about = "a step of an answer: what is sent is used by one, and freed once",
             XP_STATE(s), .setup = begin_one, .threads = {streams, works, is_late},
             .check = check_step, .bound = 3)
+
+XP_SCENARIO(storage_worker_ends,
+            .about = "a worker ends in the middle of a step: the answer is cut, once", XP_STATE(s),
+            .setup = begin_one, .threads = {streams, ends_in_the_middle, is_late},
+            .check = check_given_up, .bound = 3)
 
 /* Nobody takes what is in line before both were begun, or it is taken in between. */
 XP_SCENARIO(storage_line_full, .about = "a full line refuses, once, though the clock was faster",

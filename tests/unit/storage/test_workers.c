@@ -1,17 +1,21 @@
-/* Members of the pools that end before their time are replaced, and what was under way goes on. */
+/* Members of the pools that end before their time are replaced: between two jobs what was under way
+ * goes on, and in the middle of one its client sees that it failed. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <weir/fault.h>
+
+#include "log.h"
 #include "running.h"
 #include "stream_in.h"
 
 static void die(struct weir__errand *errand, struct weir__worker *worker)
 {
+    (void)errand;
     worker->must_end = true;
-    weir__errand_finish(errand, -WEIR_E_INTERNAL, NULL);
 }
 
 /* A member of the line ends. */
@@ -72,16 +76,16 @@ static int put_chunk(void *arg, const void *bytes, size_t length,
 
 #define FILE_SIZE (8u << 20)
 
-TEST(a_stream_goes_on_with_those_who_take_their_place)
+static unsigned char content[FILE_SIZE];
+
+/* The address of a file of that content, in a store that has it. */
+static void put_file(char text[WEIR__ADDRESS_TEXT])
 {
-    static unsigned char content[FILE_SIZE], got[FILE_SIZE + 4096];
     struct weir__stream_in stream;
     struct weir__stream_in_options options = {.fixed_size = 64u << 10};
     struct weir__chunk_sink sink = {put_chunk, NULL};
     struct weir__address root;
     uint64_t length;
-    char text[WEIR__ADDRESS_TEXT], request[256];
-    start(in_memory);
     for (size_t i = 0; i < FILE_SIZE; i++)
         content[i] = (unsigned char)(i * 2654435761u >> 24);
     CHECK(weir__stream_in_init(&stream, &options, &sink) == 0);
@@ -89,28 +93,151 @@ TEST(a_stream_goes_on_with_those_who_take_their_place)
     CHECK(weir__stream_in_finish(&stream, &root, &length) == 0);
     weir__stream_in_fini(&stream);
     weir__address_print(&root, text);
-    int fd = dial();
-    int size = snprintf(request, sizeof(request),
-                        "GET /f/%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", text);
-    CHECK_EQ(write(fd, request, (size_t)size), size);
-    size_t have = 0;
-    ssize_t count = read(fd, got, sizeof(got));
-    CHECK(count > 0);
-    have = count > 0 ? (size_t)count : 0;
+}
+
+struct heard {
+    int fd;
+    unsigned char got[FILE_SIZE + 4096];
+    size_t have;
+};
+
+static void hear(struct heard *heard)
+{
+    ssize_t count = read(heard->fd, heard->got + heard->have, sizeof(heard->got) - heard->have);
+    heard->have += count > 0 ? (size_t)count : 0;
+    if (count <= 0) {
+        close(heard->fd);
+        heard->fd = -1;
+    }
+}
+
+/* A request, and the first bytes of its answer. */
+static void ask(struct heard *heard, const char *place, const char *name)
+{
+    char request[256];
+    int size =
+        snprintf(request, sizeof(request),
+                 "GET %s%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", place, name);
+    heard->fd = dial();
+    heard->have = 0;
+    CHECK_EQ(write(heard->fd, request, (size_t)size), size);
+    hear(heard);
+    CHECK(heard->fd >= 0);
+}
+
+static void hear_all(struct heard *heard)
+{
+    while (heard->fd >= 0)
+        hear(heard);
+    heard->got[heard->have < sizeof(heard->got) ? heard->have : sizeof(heard->got) - 1] = '\0';
+}
+
+/* How much of the content has come, all of it right. */
+static size_t body_of(const struct heard *heard)
+{
+    const char *body = strstr((const char *)heard->got, "\r\n\r\n");
+    CHECK(strncmp((const char *)heard->got, "HTTP/1.1 200 ", 13) == 0 && body);
+    size_t length = (size_t)(heard->got + heard->have - (const unsigned char *)body - 4);
+    CHECK(length <= FILE_SIZE && memcmp(body + 4, content, length) == 0);
+    return length;
+}
+
+static struct heard first;
+
+TEST(a_stream_goes_on_with_those_who_take_their_place)
+{
+    char text[WEIR__ADDRESS_TEXT];
+    start(in_memory);
+    put_file(text);
+    ask(&first, "/f/", text);
     uint64_t there = kind_of("stream").spawned;
     for (uint64_t i = 0; i < there; i++)
         end_one(&storage->streams);
     AWAIT(kind_of("stream").ended == there);
     weir__storage_tend(storage);
     CHECK_EQ(kind_of("stream").spawned, 2 * there);
-    while ((count = read(fd, got + have, sizeof(got) - have)) > 0)
-        have += (size_t)count;
-    close(fd);
-    char *body = strstr((char *)got, "\r\n\r\n");
-    CHECK(body);
-    CHECK_EQ((size_t)(got + have - (unsigned char *)body - 4), FILE_SIZE);
-    CHECK(body && memcmp(body + 4, content, FILE_SIZE) == 0);
+    hear_all(&first);
+    CHECK_EQ(body_of(&first), FILE_SIZE);
     end();
 }
+
+#ifdef WEIR_FAULTS
+
+static struct heard second, third;
+
+static bool is_ready(const char *workers)
+{
+    static struct heard heard;
+    char wanted[32];
+    ask(&heard, "/readyz", "");
+    hear_all(&heard);
+    snprintf(wanted, sizeof(wanted), "\"workers\": %s}", workers);
+    CHECK_HAS((const char *)heard.got, wanted);
+    return strncmp((const char *)heard.got, "HTTP/1.1 200 ", 13) == 0;
+}
+
+/* Members look whether they may go on before each job and before each chunk that a step finds: once
+ * for the manifest, and for each step of four chunks five times. This one ends in the middle of its
+ * eleventh step, when it has found three chunks and holds them. */
+#define MIDDLE (1 + 10 * 5 + 5)
+static void cut_stream(struct heard *heard, const char *text)
+{
+    uint64_t ended = kind_of("stream").ended;
+    weir_fault_arm(WEIR_FAULT_MEMBER, MIDDLE);
+    ask(heard, "/f/", text);
+    hear_all(heard);
+    CHECK(weir_fault_was_hit(WEIR_FAULT_MEMBER));
+    CHECK_HAS((const char *)heard->got, "Content-Length: 8388608\r\n");
+    size_t length = body_of(heard);
+    CHECK(length > 0 && length <= 10 * (256u << 10));
+    AWAIT(kind_of("stream").ended == ended + 1);
+}
+
+TEST(a_stream_whose_worker_ends_is_cut)
+{
+    char text[WEIR__ADDRESS_TEXT];
+    weir__log_threshold(WEIR__LOG_ERROR);
+    start(in_memory);
+    put_file(text);
+    CHECK(is_ready("true"));
+    uint64_t free_before = weir_budget_available(&storage->inflight);
+    cut_stream(&first, text);
+    CHECK(is_ready("false"));
+    cut_stream(&second, text);
+    CHECK_EQ(kind_of("stream").ended, 2);
+    /* Nobody is left to stream: what comes is not lost, and waits. */
+    CHECK(!is_ready("false"));
+    ask(&third, "/f/", text);
+    weir__storage_tend(storage);
+    CHECK_EQ(kind_of("stream").spawned, 4);
+    CHECK_EQ(weir_counter_value(&storage->counts.replaced), 2);
+    CHECK(is_ready("true"));
+    hear_all(&third);
+    CHECK_EQ(body_of(&third), FILE_SIZE);
+    AWAIT(weir_budget_available(&storage->inflight) == free_before);
+    CHECK_EQ(storage->jobs_count, 0);
+    end(); /* which asserts that no chunk is pinned */
+}
+
+/* What has not begun is told. */
+TEST(a_request_whose_worker_ends_is_told)
+{
+    char text[WEIR__ADDRESS_TEXT];
+    weir__log_threshold(WEIR__LOG_ERROR);
+    start(in_memory);
+    put_file(text);
+    weir_fault_arm(WEIR_FAULT_MEMBER, 1);
+    ask(&first, "/f/", text);
+    hear_all(&first);
+    CHECK(strncmp((const char *)first.got, "HTTP/1.1 500 ", 13) == 0);
+    CHECK_HAS((const char *)first.got, "\"Internal\"");
+    AWAIT(kind_of("get").ended == 1);
+    CHECK(is_ready("false"));
+    weir__storage_tend(storage);
+    CHECK(is_ready("true"));
+    end();
+}
+
+#endif
 
 TAP_MAIN()
