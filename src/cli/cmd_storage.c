@@ -236,18 +236,24 @@ static void supervise(struct supervisor *self)
 
 static int drain(struct supervisor *self)
 {
-    struct weir_crew_report report;
-    uint64_t began_ns = weir_now_ns(), aborted = 0;
+    struct weir__storage_end end;
+    uint64_t began_ns = weir_now_ns();
     weir__service_notify("STOPPING=1");
-    int result = weir__storage_drain(self->storage, &report);
-    for (uint64_t i = 0; i < report.kind_count; i++)
-        aborted += report.kinds[i].aborted;
+    int result = weir__storage_drain(self->storage, &end);
     double seconds = (double)(weir_now_ns() - began_ns) / (double)WEIR_NS_PER_S;
+    if (end.unrepaired > 0)
+        weir__log(
+            WEIR__LOG_WARNING,
+            "%llu damaged chunks were not repaired, and the next start does not know of them: "
+            "see the lines above, and put them again",
+            (unsigned long long)end.unrepaired);
     if (result)
         weir__log(WEIR__LOG_WARNING,
-                  "not all was done in time: %llu connections cut, %llu threads aborted",
-                  (unsigned long long)weir__storage_cut(self->storage),
-                  (unsigned long long)aborted);
+                  "not all was done in time: %llu connections cut, %llu requests stopped at work, "
+                  "%llu in line never begun, %llu threads aborted, %llu of them left behind",
+                  (unsigned long long)end.cut, (unsigned long long)end.stopped,
+                  (unsigned long long)end.dropped, (unsigned long long)end.aborted,
+                  (unsigned long long)end.abandoned);
     else
         weir__log(WEIR__LOG_INFO, "drained in %.2f s", seconds);
     return result;

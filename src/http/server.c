@@ -229,12 +229,17 @@ static bool is_over(const void *value, void *arg)
     return progress->running == 0;
 }
 
-int weir__server_drain(struct weir__server *server, const struct weir_deadline *deadline)
+int weir__server_quiesce(struct weir__server *server, const struct weir_deadline *deadline)
+{
+    struct weir__progress room;
+    begin_phase(server, WEIR__PHASE_DRAINING);
+    return weir_watch_wait_until(&server->progress, is_quiet, NULL, &room, NULL, deadline);
+}
+
+int weir__server_end(struct weir__server *server)
 {
     struct weir__progress room;
     struct weir__server_stats stats;
-    begin_phase(server, WEIR__PHASE_DRAINING);
-    (void)!weir_watch_wait_until(&server->progress, is_quiet, NULL, &room, NULL, deadline);
     begin_phase(server, WEIR__PHASE_ENDING);
     weir__listeners_refuse(server);
     const struct weir_deadline grace = weir_deadline_in(WEIR__SERVER_GRACE_NS, NULL);
@@ -243,6 +248,12 @@ int weir__server_drain(struct weir__server *server, const struct weir_deadline *
     weir__listeners_close(server);
     weir__server_read(server, &stats);
     return stats.cut > 0 ? -WEIR_E_TIMEOUT : 0;
+}
+
+int weir__server_drain(struct weir__server *server, const struct weir_deadline *deadline)
+{
+    (void)weir__server_quiesce(server, deadline);
+    return weir__server_end(server);
 }
 
 void weir__server_free(struct weir__server *server)

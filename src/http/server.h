@@ -179,6 +179,10 @@ WEIR_MUST_USE int weir__server_update(struct weir__server *server,
  * were cut. Busy: handlers have exchanges still, WEIR__SERVER_GRACE_NS after the cut, and the
  * server must not be freed. Waits. */
 int weir__server_drain(struct weir__server *server, const struct weir_deadline *deadline);
+/* Its two halves, for who has something to do before the rest is cut: until nothing is at work (0)
+ * or the deadline has passed (Timeout); and the cut, with the result of all. */
+int weir__server_quiesce(struct weir__server *server, const struct weir_deadline *deadline);
+int weir__server_end(struct weir__server *server);
 
 /* Accepts NULL. Asserts that the loops have ended. The crew has been drained before: a thread that
  * is about to return may be in the server still. */

@@ -116,13 +116,35 @@ void weir__errand_take_back(struct weir__ask *ask)
     job->is_step = false;
 }
 
-bool weir__errand_is_wanted(struct weir__errand *job)
+bool weir__errand_begin(struct weir__errand *job)
 {
     struct weir__storage *storage = job->storage;
     weir_lock_acquire(&storage->jobs_lock);
-    bool is_wanted = !job->is_late;
+    bool begins = !job->is_late && !storage->is_ending;
+    if (begins)
+        job->state = WEIR__ERRAND_WORKS;
     weir_lock_release(&storage->jobs_lock);
-    return is_wanted;
+    return begins;
+}
+
+void weir__errand_drop(struct weir__errand *job)
+{
+    struct weir__storage *storage = job->storage;
+    weir_lock_acquire(&storage->jobs_lock);
+    storage->jobs_dropped += storage->is_ending;
+    weir_lock_release(&storage->jobs_lock);
+    weir__errand_finish(job, -WEIR_E_CANCELED, NULL);
+}
+
+uint64_t weir__errands_end(struct weir__storage *storage)
+{
+    uint64_t begun = 0;
+    weir_lock_acquire(&storage->jobs_lock);
+    storage->is_ending = true;
+    for (const struct weir__errand *job = storage->jobs; job; job = job->_next)
+        begun += job->state != WEIR__ERRAND_WAITS;
+    weir_lock_release(&storage->jobs_lock);
+    return begun;
 }
 
 void weir__errand_send(struct weir__errand *job, struct weir_queue *line)

@@ -6,6 +6,9 @@
  * again. Where there is none, and what was skipped, is remembered, WEIR__STORAGE_DAMAGED at most,
  * so that an administrator can ask for another try. Nobody else finds it again: what is known to be
  * bad is not read, and not scrubbed. So there is a line in the log for each damage, once.
+ *
+ * None of this outlives the process. A drain drops what waits, cancels what is under way, and says
+ * of how many chunks nobody will think any more: who puts them again heals them.
  */
 #include <stdio.h>
 
@@ -73,6 +76,38 @@ void weir__repair_again(struct weir__storage *storage)
         has_room = enqueue(storage, &address);
 }
 
+/* The end has come before its turn. */
+static void leave(struct weir__storage *storage)
+{
+    weir_lock_acquire(&storage->damage_lock);
+    storage->repairs_left++;
+    weir_lock_release(&storage->damage_lock);
+}
+
+static void drop(void *arg, void *item)
+{
+    struct weir__storage *storage = arg;
+    struct weir__event event = {.kind = WEIR__EVENT_REPAIRED,
+                                .address = *(const struct weir__address *)item,
+                                .has_address = true,
+                                .result = -WEIR_E_CANCELED};
+    leave(storage);
+    weir__storage_event(storage, &event);
+}
+
+void weir__repair_end(struct weir__storage *storage)
+{
+    weir_queue_drain(&storage->repairs, drop, storage);
+}
+
+uint64_t weir__repair_left(struct weir__storage *storage)
+{
+    weir_lock_acquire(&storage->damage_lock);
+    uint64_t left = storage->repairs_left + storage->damaged_count;
+    weir_lock_release(&storage->damage_lock);
+    return left;
+}
+
 static void repair(struct weir__storage *storage, struct weir__store_reader *reader,
                    const struct weir__address *address, const struct weir_deadline *deadline)
 {
@@ -84,7 +119,9 @@ static void repair(struct weir__storage *storage, struct weir__store_reader *rea
     weir_histogram_observe(&storage->counts.repair_wait, weir_now_ns() - before);
     if (!error)
         error = weir__store_salvage(storage->store, reader, address, deadline);
-    if (error && error != -WEIR_E_CANCELED)
+    if (error == -WEIR_E_CANCELED)
+        leave(storage);
+    else if (error)
         remember(storage, address);
     weir_counter_add(error ? &storage->counts.repairs_failed : &storage->counts.repairs, 1);
     event.result = error;

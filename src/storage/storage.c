@@ -621,53 +621,6 @@ int weir__storage_wait(struct weir__storage *storage, uint64_t ns)
     return weir_deadline_sleep(&deadline);
 }
 
-/* What is in line and was not begun: its request was cut, and nobody waits. */
-static void drop_job(void *arg, void *item)
-{
-    (void)arg;
-    struct weir__errand *job = *(struct weir__errand **)item;
-    weir__errand_finish(job, -WEIR_E_CANCELED, NULL);
-}
-
-int weir__storage_drain(struct weir__storage *storage, struct weir_crew_report *ret_report)
-{
-    struct weir__rules *rules = weir__storage_rules(storage);
-    struct weir_deadline deadline = weir_deadline_in(rules->service->drain_ns, NULL);
-    struct weir__event event = {.kind = WEIR__EVENT_STOP};
-    bool is_draining = true;
-    weir__storage_rules_give(rules);
-    (void)!weir_watch_set(&storage->shutdown, &is_draining);
-    weir__storage_event(storage, &event);
-    int served = storage->is_started ? weir__server_drain(storage->server, &deadline) : 0;
-    weir_queue_close(&storage->reads);
-    weir_queue_close(&storage->writes);
-    weir_queue_close(&storage->streams);
-    weir_queue_close(&storage->health);
-    weir_queue_drain(&storage->repairs, NULL, NULL);
-    weir_cancel_fire(&storage->clock_stop);
-    weir_bus_close(&storage->events);
-    int ended = weir_crew_drain(storage->crew, ret_report);
-    weir_queue_drain(&storage->reads, drop_job, NULL);
-    weir_queue_drain(&storage->writes, drop_job, NULL);
-    weir_queue_drain(&storage->streams, drop_job, NULL);
-    weir_queue_drain(&storage->health, drop_job, NULL);
-    (void)!weir__quota_save(storage->quota);
-    struct weir_crew_report report;
-    weir_crew_read(storage->crew, &report);
-    uint64_t abandoned = 0;
-    for (uint64_t i = 0; i < report.kind_count; i++)
-        abandoned += report.kinds[i].abandoned;
-    storage->is_stuck = served == -WEIR_E_BUSY || abandoned > 0;
-    return served || ended ? -WEIR_E_TIMEOUT : 0;
-}
-
-uint64_t weir__storage_cut(const struct weir__storage *storage)
-{
-    struct weir__server_stats stats;
-    weir__server_read(storage->server, &stats);
-    return stats.cut;
-}
-
 const char *weir__storage_address(const struct weir__storage *storage, unsigned listener)
 {
     const char *address = weir__server_address(storage->server, listener);

@@ -4,7 +4,7 @@
  *     weir__storage_new(&storage, config, &why)      opens the store and the sockets
  *     weir__storage_start(storage)                   and serves from here on
  *     weir__storage_reload(storage, config)          another snapshot of the configuration
- *     weir__storage_drain(storage, &report)          stops taking in, finishes, then aborts
+ *     weir__storage_drain(storage, &end)             stops taking in, finishes, then aborts
  *     weir__storage_free(storage)
  *
  * Who does what: loops (of the server) read requests, judge them, and answer by themselves what was
@@ -56,11 +56,19 @@ WEIR_MUST_USE int weir__storage_start(struct weir__storage *storage,
 /* Takes over what can change, reads keys and certificates anew. On failure all stays as it was. */
 WEIR_MUST_USE int weir__storage_reload(struct weir__storage *storage, struct weir__config *config,
                                        char why[WEIR__STORAGE_WHY_MAX]);
-/* 0, or Timeout when something had to be aborted. Waits for drain_deadline and some seconds at
- * most. */
-int weir__storage_drain(struct weir__storage *storage, struct weir_crew_report *ret_report);
-/* After a drain: connections that it had to cut. */
-uint64_t weir__storage_cut(const struct weir__storage *storage);
+/* What a drain did not bring to its end. A request may have been cut with its connection and be one
+ * of the next two as well. */
+struct weir__storage_end {
+    uint64_t cut;        /* connections with a request under way */
+    uint64_t stopped;    /* requests that a worker was at when the time was up */
+    uint64_t dropped;    /* requests that were in line and never begun */
+    uint64_t aborted;    /* threads that were told to give up */
+    uint64_t abandoned;  /* of these: that did not, and are left behind */
+    uint64_t unrepaired; /* damaged chunks that the next start does not know of */
+};
+/* 0, or Timeout when something had to be aborted; repairs that are left are no such thing. ret_end
+ * may be NULL. Waits for drain_deadline and some seconds at most. */
+int weir__storage_drain(struct weir__storage *storage, struct weir__storage_end *ret_end);
 /* The same as a signal: the supervisor is told to drain. By any thread. */
 void weir__storage_ask_to_stop(struct weir__storage *storage);
 /* Replaces members that have ended before their time. To be called now and then by one thread. */

@@ -1,6 +1,7 @@
 /* storage_part.h - what the files of the service share; nobody else includes this.
  *
  *   storage.c    life cycle
+ *   drain.c      its end
  *   threads.c    the pools, and what their members do
  *   route.c      a request: who may, which way
  *   access.c     host, origin, capability, limits: whether it is let in
@@ -237,10 +238,13 @@ struct weir__storage {
     struct weir_lock damage_lock; /* guards what follows */
     struct weir__address damaged[WEIR__STORAGE_DAMAGED];
     size_t damaged_count;
+    uint64_t repairs_left; /* that a drain has dropped or canceled */
 
     struct weir_lock jobs_lock; /* guards what follows, and what jobs share with requests */
     struct weir__errand *jobs;
     uint64_t jobs_count;
+    bool is_ending;        /* no job is begun any more */
+    uint64_t jobs_dropped; /* since then */
 };
 
 /* --- storage.c --- */
@@ -291,8 +295,12 @@ weir__errand_new_step(struct weir__storage *storage, struct weir__exchange *exch
                       void (*work)(struct weir__errand *job, struct weir__worker *worker));
 /* The step is done, and what is being sent is the request's again. */
 void weir__errand_take_back(struct weir__ask *ask);
-/* Whether anybody waits still; asked by a worker before it begins. */
-bool weir__errand_is_wanted(struct weir__errand *job);
+/* By a worker that has taken it out of its line: whether it is to be done. False: nobody waits any
+ * more, or it is too late for all, and it is to be dropped. */
+bool weir__errand_begin(struct weir__errand *job);
+void weir__errand_drop(struct weir__errand *job);
+/* The time of a drain is up: no job is begun any more. How many are under way. */
+uint64_t weir__errands_end(struct weir__storage *storage);
 /* Into the line. When that is full the job is freed and the request refused, or its answer cut. */
 void weir__errand_send(struct weir__errand *job, struct weir_queue *line);
 /* By a worker: the request is looked at from here on; NULL: nobody waits any more. */
@@ -366,6 +374,10 @@ void weir__repair_damage(void *arg, const struct weir__address *address, const c
 int weir__repair_main(struct weir_crew_self *self, void *arg);
 /* What could not be repaired is tried once more. */
 void weir__repair_again(struct weir__storage *storage);
+/* At the end: nothing waits in line from here on. */
+void weir__repair_end(struct weir__storage *storage);
+/* When the repairers have ended too: chunks that are damaged, and that nobody will think of. */
+uint64_t weir__repair_left(struct weir__storage *storage);
 
 /* --- audit.c --- */
 void weir__storage_event(struct weir__storage *storage, const struct weir__event *event);

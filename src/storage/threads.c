@@ -33,8 +33,8 @@ bool weir__worker_must_end(struct weir__worker *worker)
 /* A job that it leaves in the middle is not anybody's but ours. */
 static void work_on(struct weir__worker *worker, struct weir__errand *job)
 {
-    if (!weir__errand_is_wanted(job)) {
-        weir__errand_finish(job, -WEIR_E_CANCELED, NULL);
+    if (!weir__errand_begin(job)) {
+        weir__errand_drop(job);
         return;
     }
     if (!weir__worker_must_end(worker))

@@ -32,8 +32,9 @@ static struct {
     struct weir__file_answer file;
     struct weir_cancel abort;
     size_t pieces;
-    unsigned made, freed, worked, workers;
-    bool is_over; /* the worker has ended */
+    unsigned made, freed, worked;
+    uint64_t begun; /* and not done when the time was up */
+    bool is_over;   /* the worker has ended */
 } s;
 
 static const struct weir_lock_class jobs_class = {"jobs", 320};
@@ -162,10 +163,10 @@ static void works(void)
     struct weir__errand *job;
     int error;
     while ((error = weir_queue_recv(&s.storage.reads, &job, &until_abort)) == 0) {
-        if (weir__errand_is_wanted(job))
+        if (weir__errand_begin(job))
             job->work(job, NULL);
         else
-            weir__errand_finish(job, -WEIR_E_CANCELED, NULL);
+            weir__errand_drop(job);
     }
     XP_ASSERT(error == -WEIR_E_CLOSED || weir_cancel_is_fired(&s.abort), "a worker ends early");
     s.is_over = true;
@@ -177,13 +178,13 @@ static void ends_in_the_middle(void)
     struct weir_deadline until_abort = weir_deadline_until(&s.abort);
     struct weir__errand *job;
     XP_ASSERT_EQ(weir_queue_recv(&s.storage.reads, &job, &until_abort), 0);
-    if (weir__errand_is_wanted(job)) {
+    if (weir__errand_begin(job)) {
         XP_ASSERT(!job->file->is_freed, "a file that was freed is used");
         xp_point();
         XP_ASSERT(!job->file->is_freed, "a file is freed while it is used");
         weir__errand_give_up(job);
     } else
-        weir__errand_finish(job, -WEIR_E_CANCELED, NULL);
+        weir__errand_drop(job);
     s.is_over = true;
 }
 
@@ -291,7 +292,7 @@ static void is_late(void)
 static void drop(void *arg, void *item)
 {
     (void)arg;
-    weir__errand_finish(*(struct weir__errand **)item, -WEIR_E_CANCELED, NULL);
+    weir__errand_drop(*(struct weir__errand **)item);
 }
 
 static bool is_over(void *arg)
@@ -303,6 +304,7 @@ static bool is_over(void *arg)
 /* As a drain whose deadline has passed: what is in line is dropped, each job once. */
 static void shuts_down(void)
 {
+    s.begun = weir__errands_end(&s.storage);
     weir_queue_close(&s.storage.reads);
     weir_cancel_fire(&s.abort);
     xp_await(is_over, NULL);
@@ -384,6 +386,12 @@ static void check_shutdown(void)
         XP_ASSERT(error == 0 || error == -WEIR_E_CANCELED || error == -WEIR_E_DRAINING,
                   "neither done nor told of the shutdown");
     }
+    /* Each that was taken into the line was worked off or is counted as dropped. */
+    unsigned refused = 0;
+    for (unsigned i = 0; i < REQUESTS; i++)
+        refused += s.exchanges[i].error == -WEIR_E_DRAINING;
+    XP_ASSERT_EQ(s.worked + s.storage.jobs_dropped + refused, REQUESTS);
+    XP_ASSERT(s.begun <= s.worked, "what was begun is not done");
     check(REQUESTS);
 }
 

@@ -56,6 +56,34 @@ TEST(what_is_skipped_is_remembered)
     end();
 }
 
+static void damage(unsigned first, unsigned end)
+{
+    for (unsigned i = first; i < end; i++) {
+        struct weir__address address;
+        weir__address_of(&i, sizeof(i), &address);
+        weir__repair_damage(storage, &address, "a test says so");
+    }
+}
+
+/* Tried in vain, under way, in line, or without room there: the next start knows of none of them,
+ * and the end says so. */
+TEST(what_is_left_at_the_end_is_counted)
+{
+    struct weir__storage_end counts;
+    weir__log_threshold(WEIR__LOG_ERROR);
+    start(narrow);
+    for (unsigned i = 0; i < 4; i++) {
+        damage(i, i + 1);
+        AWAIT(weir_queue_depth(&storage->repairs) == 0);
+    }
+    damage(4, CHUNKS);
+    AWAIT(remembered() + under_way() == CHUNKS);
+    CHECK_EQ(weir__storage_drain(storage, &counts), 0);
+    CHECK_EQ(counts.unrepaired, CHUNKS);
+    weir__storage_free(storage);
+    weir__config_unref(config);
+}
+
 /* One that is damaged again and again is remembered once, and there is an end to it. */
 TEST(memory_for_them_is_bounded)
 {

@@ -1,19 +1,98 @@
-/* The end of the service that its own program asks for, without a signal. */
-#include "running.h"
+/* The end of the service that its own program asks for, without a signal, and what it counts. */
+#include "dial.h"
 
 TEST(whoever_has_it_can_end_it)
 {
+    struct weir__storage_end counts;
     start(in_memory);
     CHECK_EQ(weir__storage_wait(storage, WEIR_NS_PER_MS), -WEIR_E_TIMEOUT);
     weir__storage_ask_to_stop(storage);
     CHECK_EQ(weir__storage_wait(storage, 60 * WEIR_NS_PER_S), -WEIR_E_CANCELED);
     struct weir_crew *crew = storage->crew;
     CHECK_EQ(weir_crew_state(crew), WEIR_CREW_RUNNING);
-    CHECK_EQ(weir__storage_drain(storage, NULL), 0);
+    CHECK_EQ(weir__storage_drain(storage, &counts), 0);
+    CHECK_EQ(counts.cut + counts.stopped + counts.dropped, 0);
+    CHECK_EQ(counts.aborted + counts.abandoned + counts.unrepaired, 0);
     CHECK_EQ(weir_crew_state(crew), WEIR_CREW_STOPPED);
     CHECK_EQ(kind_of("get").ended, kind_of("get").spawned);
     weir__storage_free(storage);
     weir__config_unref(config);
+}
+
+/* --- what does not end --- */
+
+static const char one_reader[] = "listen = [\"127.0.0.1:0\"]\ndrain_deadline = \"1s\"\n"
+                                 "[server]\nmax_conns = 64\nget_workers = 1\nput_workers = 1\n"
+                                 "[amnesia]\nenabled = true\nmax_bytes = \"64MiB\"\n";
+static const char absent[] = "b3:0000000000000000000000000000000000000000000000000000000000000001";
+
+static struct weir_cancel let_go;
+
+/* A job of nobody's, with which the reader is busy until it is let go. */
+static void keep_busy(struct weir__errand *job, struct weir__worker *worker)
+{
+    struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, &let_go);
+    (void)worker;
+    CHECK_EQ(weir_deadline_sleep(&deadline), -WEIR_E_CANCELED);
+    weir__errand_finish(job, 0, NULL);
+}
+
+/* A job that goes on as long as its client is there. */
+static void keep_on(struct weir__errand *job, struct weir__worker *worker)
+{
+    struct weir_deadline deadline = weir_deadline_until(job->write.arg);
+    (void)worker;
+    CHECK_EQ(weir_deadline_sleep(&deadline), -WEIR_E_CANCELED);
+    weir__errand_finish(job, -WEIR_E_CANCELED, NULL);
+}
+
+static void send_job(void (*work)(struct weir__errand *job, struct weir__worker *worker))
+{
+    struct weir__errand *job = weir__base_alloc(1, sizeof(*job));
+    CHECK(job);
+    job->storage = storage;
+    job->work = work;
+    job->chunk.fd = -1;
+    weir__buffer_init(&job->bytes, 16);
+    CHECK_EQ(weir_queue_try_send(&storage->reads, &job), 0);
+}
+
+/* The request that waits in line will not end by itself. Its worker cannot have begun. */
+static void make_endless(void)
+{
+    weir_lock_acquire(&storage->jobs_lock);
+    struct weir__errand *job = storage->jobs;
+    job->work = keep_on;
+    job->write.arg = weir__exchange_deadline(job->exchange).cancel;
+    job->deadline_ns = WEIR_NEVER;
+    weir_lock_release(&storage->jobs_lock);
+}
+
+TEST(what_does_not_end_is_counted)
+{
+    struct weir__storage_end counts;
+    start(one_reader);
+    weir_cancel_init(&let_go, NULL);
+    send_job(keep_busy);
+    AWAIT(weir_queue_depth(&storage->reads) == 0);
+    int at_work = dial_for("/o/", absent);
+    AWAIT(weir_queue_depth(&storage->reads) == 1);
+    make_endless();
+    weir_cancel_fire(&let_go);
+    AWAIT(weir_queue_depth(&storage->reads) == 0);
+    int in_line[2] = {dial_for("/o/", absent), dial_for("/o/", absent)};
+    AWAIT(weir_queue_depth(&storage->reads) == 2);
+    CHECK_EQ(weir__storage_drain(storage, &counts), -WEIR_E_TIMEOUT);
+    CHECK_EQ(counts.cut, 3);
+    CHECK_EQ(counts.stopped, 1);
+    CHECK_EQ(counts.dropped, 2);
+    CHECK_EQ(counts.aborted, 0);
+    CHECK_EQ(weir__storage_free(storage), 0);
+    weir__config_unref(config);
+    weir_cancel_fini(&let_go);
+    close(at_work);
+    close(in_line[0]);
+    close(in_line[1]);
 }
 
 TAP_MAIN()

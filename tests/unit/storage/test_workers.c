@@ -1,15 +1,9 @@
 /* Members of the pools that end before their time are replaced: between two jobs what was under way
  * goes on, and in the middle of one its client sees that it failed. */
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <weir/fault.h>
 
+#include "dial.h"
 #include "log.h"
-#include "running.h"
 #include "stream_in.h"
 
 static void die(struct weir__errand *errand, struct weir__worker *worker)
@@ -52,18 +46,6 @@ TEST(who_ends_is_replaced)
 }
 
 /* --- a stream --- */
-
-static int dial(void)
-{
-    const char *text = weir__storage_address(storage, 0);
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)atoi(strrchr(text, ':') + 1)),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0), small = 4096;
-    CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)) == 0);
-    CHECK(connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0);
-    return fd;
-}
 
 static int put_chunk(void *arg, const void *bytes, size_t length,
                      const struct weir__address *address)
@@ -114,13 +96,8 @@ static void hear(struct heard *heard)
 /* A request, and the first bytes of its answer. */
 static void ask(struct heard *heard, const char *place, const char *name)
 {
-    char request[256];
-    int size =
-        snprintf(request, sizeof(request),
-                 "GET %s%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", place, name);
-    heard->fd = dial();
+    heard->fd = dial_for(place, name);
     heard->have = 0;
-    CHECK_EQ(write(heard->fd, request, (size_t)size), size);
     hear(heard);
     CHECK(heard->fd >= 0);
 }
