@@ -8,6 +8,7 @@
 
 #include <weir/error.h>
 
+#include "cannot_start.h"
 #include "commands.h"
 #include "copy_check.h"
 #include "copy_report.h"
@@ -403,13 +404,6 @@ static void watch(struct weir__copy *run, struct weir__report *report)
     }
 }
 
-static int cannot_start(int error, uint64_t errors_told)
-{
-    if (errors_told == 0)
-        weir__log(WEIR__LOG_ERROR, "cannot start: %s", weir_error_text(error));
-    return error;
-}
-
 /* Between the run and the report, whose hooks arg is: a directory that was named and is left out
  * does not pass without a word, while whatever else is left out was asked to be. */
 static void hear(void *arg, const struct weir__copy_event *event)
@@ -426,7 +420,8 @@ static void hear(void *arg, const struct weir__copy_event *event)
     report->event(report->arg, &note);
 }
 
-static int run_copy(const struct weir__copy_options *copy, const struct weir__report_options *how)
+static int run_copy(const struct weir__copy_options *copy, const struct weir__report_options *how,
+                    uint64_t threads)
 {
     struct weir__report *report;
     struct weir__copy_hooks told;
@@ -434,7 +429,7 @@ static int run_copy(const struct weir__copy_options *copy, const struct weir__re
     uint64_t errors;
     int result = weir__report_start(&report, how, &told);
     if (result)
-        return cannot_start(result, 0);
+        return weir__cannot_start(result, "--threads", threads);
     struct weir__copy_hooks hooks = {
         .event = hear, .arg = &told, .wanted = told.wanted | 1u << WEIR__EVENT_SKIPPED};
     /* To hear of all that is left out has a price, and here nothing is for want of -r. */
@@ -444,7 +439,7 @@ static int run_copy(const struct weir__copy_options *copy, const struct weir__re
     result = weir__copy_start(&run, copy, &hooks);
     if (result) {
         result = weir__report_finish(report, NULL, result, &errors);
-        return cannot_start(result, errors);
+        return errors ? result : weir__cannot_start(result, "--threads", threads);
     }
     watch(run, report);
     struct weir__copy_stats stats;
@@ -464,7 +459,7 @@ int cmd_copy(const struct weir__call *call)
     int result = weir__copy_plan_init(&plan, values, call->operands, call->operands_count);
     plan.options.count = how.progress != WEIR__PROGRESS_QUIET;
     if (result == 0)
-        result = run_copy(&plan.options, &how);
+        result = run_copy(&plan.options, &how, values->threads);
     weir__copy_plan_fini(&plan);
     return result;
 }

@@ -5,6 +5,7 @@
 
 #include <weir/error.h>
 
+#include "cannot_start.h"
 #include "commands.h"
 #include "cover.h"
 #include "get_run.h"
@@ -195,7 +196,7 @@ static int run(const struct weir__call *call, const struct weir__get_options *wi
     struct weir__get *get;
     int error = weir__get_start(&get, wish);
     if (error)
-        return weir__storage_client_cannot_start(error, wish->parallel);
+        return weir__cannot_start(error, "--parallel", wish->parallel);
     watch(get, values->quiet, result);
     *ret_is_over = weir__get_free(get);
     if (weir__program_signal() != 0)

@@ -4,6 +4,7 @@
 
 #include <weir/error.h>
 
+#include "cannot_start.h"
 #include "chunker.h"
 #include "commands.h"
 #include "cover.h"
@@ -244,7 +245,7 @@ static int run(const struct weir__call *call, struct weir__storage_client *clien
     weir__program_catch_signals();
     int result = weir__put_start(&watch.put, &put);
     if (result)
-        return weir__storage_client_cannot_start(result, put.parallel);
+        return weir__cannot_start(result, "--parallel", put.parallel);
     enum weir__progress_mode mode =
         weir__progress_mode(STDERR_FILENO, values->quiet || !weir__term_is_terminal(STDERR_FILENO));
     weir__progress_init(&watch.progress, mode, WEIR__UNIT_SIZE, weir_now_ns());

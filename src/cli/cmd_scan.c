@@ -8,6 +8,7 @@
 
 #include "alloc.h"
 #include "brought.h"
+#include "cannot_start.h"
 #include "commands.h"
 #include "log.h"
 #include "progress.h"
@@ -383,10 +384,8 @@ static int run_scan(struct job *job, struct weir__scan_stats *ret_stats)
     weir__progress_init(&job->progress, mode, WEIR__UNIT_SIZE, job->start_ns);
     weir__log_over_progress(mode == WEIR__PROGRESS_LINE);
     int result = weir__scan_start(&run, &job->options, &hooks);
-    if (result < 0) {
-        weir__log(WEIR__LOG_ERROR, "cannot start: %s", weir_error_text(result));
-        return result;
-    }
+    if (result < 0)
+        return weir__cannot_start(result, "--threads", job->values->threads);
     if (job->metrics && !job->values->quiet)
         weir__log(WEIR__LOG_INFO, "metrics: http://%s/metrics",
                   weir__scan_metrics_name(job->metrics));

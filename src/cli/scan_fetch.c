@@ -370,7 +370,9 @@ static int open_fetch(void *arg, const char *path, struct weir_cancel *stop,
         weir_cancel_fire(&f->cancel);
     if (!fetch_end(f))
         return explain(fetch, -WEIR_E_TIMEOUT, "its thread does not end", "");
-    result = result < 0 ? explain(fetch, result, weir_error_text(result), "") : judge(f, fetch);
+    const char *why = result == -WEIR_E_BUSY ? "no thread can be had (ulimit -u, pids.max)"
+                                             : weir_error_text(result);
+    result = result < 0 ? explain(fetch, result, why, "") : judge(f, fetch);
     fetch_free(f);
     return result;
 }

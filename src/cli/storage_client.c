@@ -393,15 +393,3 @@ int weir__storage_client_have(struct weir__storage_client *client,
                  "what the server says about what it has cannot be understood");
     return result;
 }
-
-int weir__storage_client_cannot_start(int error, uint32_t parallel)
-{
-    if (error == -WEIR_E_BUSY)
-        weir__log(WEIR__LOG_ERROR,
-                  "cannot start: the threads for --parallel=%u cannot be had: there is too little "
-                  "memory (ulimit -v), or there are too many threads (ulimit -u); %s",
-                  parallel, parallel > 1 ? "--parallel=1 needs fewest" : "raise the limit");
-    else
-        weir__log(WEIR__LOG_ERROR, "cannot start: %s", weir_error_text(error));
-    return error;
-}

@@ -86,8 +86,4 @@ WEIR_MUST_USE int weir__storage_client_have(struct weir__storage_client *client,
                                             bool *ret_have, struct weir_cancel *cancel,
                                             char problem[WEIR__STORAGE_PROBLEM_MAX]);
 
-/* Says why a run with so many connections could not be started: NoMemory, or Busy when its threads
- * cannot be had. Returns the error. */
-int weir__storage_client_cannot_start(int error, uint32_t parallel);
-
 #endif

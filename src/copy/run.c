@@ -603,10 +603,12 @@ int weir__copy_wait(struct weir__copy *run, const struct weir_deadline *deadline
         result = start_pass(run);
         if (result < 0) {
             /* What was laid out is let go of and not finished. */
+            const char *why = result == -WEIR_E_BUSY ? "no thread can be had (ulimit -u, pids.max)"
+                                                     : weir_error_text(result);
             struct weir__copy_event event = {.kind = WEIR__EVENT_ERROR,
                                              .path = run->options->destination,
                                              .what = "cannot go on with",
-                                             .detail = weir_error_text(result)};
+                                             .detail = why};
             if (run->hooks.event)
                 run->hooks.event(run->hooks.arg, &event);
             run->counts.errors++;

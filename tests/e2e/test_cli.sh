@@ -417,4 +417,37 @@ for command in $commands; do
 done
 drift "$TOY" toy move "$dir/toy-move.1"
 
+# --- a system that gives no threads ---
+
+plain=()
+if [[ $(id -u) -eq 0 ]]; then
+    plain=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+fi
+if [[ $SANITIZED != none ]]; then
+    skip 'without threads copy and scan say what they have not got' 'the sanitizer needs threads'
+elif ((${#plain[@]} > 0)) && ! command -v setpriv >/dev/null; then
+    skip 'without threads copy and scan say what they have not got' 'setpriv is not installed'
+else
+    mkdir "$dir/few" "$dir/few/from" "$dir/few/to"
+    echo text >"$dir/few/from/file"
+    cp "$WEIR" "$dir/few/weir"
+    chmod 711 "$dir"
+    chmod 777 "$dir/few/to"
+    # shellcheck disable=SC2016
+    alone=("${plain[@]}" bash -c 'cd "$1" && shift && ulimit -u 1 && exec ./weir "$@"' - "$dir/few")
+    limits='there are too many threads (ulimit -u, or pids.max of the cgroup), or *'
+    run "${alone[@]}" copy -r from to/copy
+    expect 'without threads copy says what it has not got' 3 '' \
+        "weir copy: cannot start: its threads cannot be had: $limits; --threads=1 needs fewest"
+    run "${alone[@]}" copy --threads=3 -r from to/copy
+    expect 'and how many it wanted' 3 '' \
+        "weir copy: cannot start: the threads for --threads=3 cannot be had: $limits; --threads=1 needs fewest"
+    run "${alone[@]}" scan from
+    expect 'so does scan' 3 '' \
+        "weir scan: cannot start: its threads cannot be had: $limits; --threads=1 needs fewest"
+    run "${alone[@]}" scan --threads=1 from
+    expect 'where there are none to save' 3 '' \
+        "weir scan: cannot start: the threads for --threads=1 cannot be had: $limits; raise the limit"
+fi
+
 finish
