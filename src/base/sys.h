@@ -40,8 +40,8 @@
 void weir__sys_fault_errno(int errno_value);
 /* True when this call shall fail; errno is set. */
 bool weir__sys_fault(void);
-/* These bytes of the file cannot be read (EIO), whoever has it open, as on a disk with bad sectors;
- * none: 0 and 0. One stretch at a time, set while nobody reads. */
+/* These bytes of the file cannot be read (EIO) nor sent from it, whoever has it open, as on a disk
+ * with bad sectors; none: 0 and 0. One stretch at a time, set while nobody reads. */
 void weir__sys_fault_stretch(int fd, off_t from, off_t to);
 /* How many reads have failed there since it was set. */
 unsigned weir__sys_fault_stretch_hits(void);
@@ -169,7 +169,9 @@ static inline ssize_t weir__sys_pread(int fd, void *bytes, size_t count, off_t a
 /* Only what is in memory; EAGAIN for what would have to be waited for. */
 static inline ssize_t weir__sys_pread_now(int fd, void *bytes, size_t count, off_t at)
 {
-    struct iovec part = {bytes, count};
+    struct iovec part = {bytes, weir__sys_fault_readable(fd, count, at)};
+    if (part.iov_len == 0 && count > 0)
+        return -1;
     return WEIR__SYS(ssize_t, preadv2(fd, &part, 1, at, RWF_NOWAIT));
 }
 
@@ -340,7 +342,10 @@ static inline ssize_t weir__sys_sendmsg(int fd, const struct msghdr *message, in
 
 static inline ssize_t weir__sys_sendfile(int out, int in, off_t *at, size_t count)
 {
-    return WEIR__SYS(ssize_t, sendfile(out, in, at, count));
+    size_t readable = weir__sys_fault_readable(in, count, *at);
+    if (readable == 0 && count > 0)
+        return -1;
+    return WEIR__SYS(ssize_t, sendfile(out, in, at, readable));
 }
 
 static inline int weir__sys_flock(int fd, int operation)

@@ -23,7 +23,9 @@ struct batch {
     size_t scratch; /* bytes of the loop's that are used */
     bool has_all;   /* nothing of the unit is left behind it */
     bool is_cold;   /* the next bytes of a file are not in memory */
-    bool is_short;  /* a file has ended too early */
+    bool is_short;  /* a file has ended too early, or cannot be read */
+    int error;      /* then: why not, a code; 0: it has ended */
+    const struct weir__piece *bad;
 };
 
 void weir__send_release(struct weir__exchange *x)
@@ -69,6 +71,8 @@ static bool add_file(const struct weir__conn *conn, struct batch *batch,
     if (got <= 0) {
         batch->is_cold = got < 0 && errno == EAGAIN;
         batch->is_short = !batch->is_cold;
+        batch->error = got < 0 ? weir_error_from_errno(errno) : 0;
+        batch->bad = piece;
         return false;
     }
     add(batch, to, (size_t)got);
@@ -193,10 +197,35 @@ static enum weir__step wait_writable(struct weir__conn *conn)
     return weir__conn_is_fast(conn) ? WEIR__STEP_WAIT : too_late(conn);
 }
 
-static enum weir__step truncated(struct weir__conn *conn)
+/* It is not the client who makes the answer end early. piece: the file that does, or NULL. */
+static enum weir__step broken(struct weir__conn *conn, int error, const struct weir__piece *piece)
 {
-    conn->loop->stats.truncated++;
+    struct weir__exchange *x = conn->exchange;
+    const struct weir__handler *handler = x->server->options.handler;
+    conn->loop->stats.truncated += piece != NULL;
+    if (x->is_begun && handler->broke)
+        handler->broke(x, error, piece ? piece->fd : -1, piece ? piece->offset : 0);
     return WEIR__STEP_CUT;
+}
+
+/* What a socket says of the other end, or of the way there. */
+static bool is_clients(int error)
+{
+    switch (error) {
+    case EPIPE:
+    case ECONNRESET:
+    case ECONNABORTED:
+    case ETIMEDOUT:
+    case ENOTCONN:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case ENETRESET:
+    case ENETUNREACH:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* One call. ON: something went. */
@@ -208,7 +237,7 @@ static enum weir__step send_some(struct weir__conn *conn)
     ssize_t sent;
     gather(conn, &batch);
     if (batch.is_short)
-        return truncated(conn);
+        return broken(conn, batch.error ? batch.error : -WEIR_E_CORRUPT, batch.bad);
     if (batch.count == 0 && (batch.is_cold || is_cold(x, piece)))
         return warm(x, piece);
     if (batch.count > 0)
@@ -218,9 +247,12 @@ static enum weir__step send_some(struct weir__conn *conn)
     if (sent == -EAGAIN)
         return wait_writable(conn);
     if (sent == 0)
-        return truncated(conn);
-    if (sent < 0)
+        return broken(conn, -WEIR_E_CORRUPT, piece);
+    /* What OpenSSL says no to is what the other end has sent. */
+    if (sent < 0 && (conn->tls || is_clients((int)-sent)))
         return WEIR__STEP_CUT;
+    if (sent < 0)
+        return broken(conn, weir_error_from_errno((int)-sent), batch.count > 0 ? NULL : piece);
     consume(x, (uint64_t)sent);
     return WEIR__STEP_ON;
 }

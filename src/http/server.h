@@ -116,6 +116,10 @@ struct weir__handler {
     /* A part of a file is to be sent and is not in memory: the handler has the exchange, brings it
      * there on another thread, and posts. NULL: the loop waits for the disk. */
     void (*warm)(struct weir__exchange *exchange, int fd, uint64_t offset, uint64_t length);
+    /* An answer that has begun cannot go on, and that is not the client's doing: a file cannot be
+     * read (fd and offset say where) or is too short (Corrupt), or nothing can be sent (fd is -1).
+     * The connection is cut and gone() follows. Must not wait. May be NULL. */
+    void (*broke)(struct weir__exchange *exchange, int error, int fd, uint64_t offset);
     /* The end. Nothing of the exchange may be touched after this has returned. May be NULL. */
     void (*gone)(struct weir__exchange *exchange, const struct weir__exchange_end *end);
     /* The server itself has answered a request that was not begun, which it did not understand or
@@ -346,7 +350,7 @@ struct weir__server_stats {
     uint64_t timeouts[WEIR__OP_COUNT];
     uint64_t malformed; /* requests that were refused before the handler saw them */
     uint64_t aborted;   /* answers that did not leave whole */
-    uint64_t truncated; /* of these: since a file was too short */
+    uint64_t truncated; /* of these: since a file was too short, or could not be read */
     uint64_t handshakes, handshakes_failed;
     uint64_t drained, cut; /* connections that ended in a drain: by themselves, and not */
     uint64_t accept_errors;

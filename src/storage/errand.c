@@ -228,7 +228,7 @@ static void answer_without(struct weir__exchange *exchange, int error)
     if (!WEIR__ERRAND_MUTANT(ERRAND_LATE_KEEPS_JOB))
         ask->job = NULL;
     if (weir__exchange_is_answered(exchange)) {
-        weir__storage_tell_failure(exchange, error, NULL);
+        (void)weir__storage_tell_failure(exchange, error, NULL);
         weir__exchange_cut(exchange);
     } else
         weir__storage_refuse(exchange, error, NULL);

@@ -26,7 +26,8 @@
 #define HOLE_STEP 64u /* pieces of a hole that are given at once */
 
 struct span {
-    struct weir__chunk chunk; /* not of a hole */
+    struct weir__address address; /* not of a hole, as the chunk */
+    struct weir__chunk chunk;
     uint64_t skip, length;
     bool is_hole;
 };
@@ -48,6 +49,7 @@ struct weir__file_answer {
     bool has_bytes;     /* there is one span, and these are all bytes of its chunk */
     struct weir__buffer bytes;
     int error;
+    struct weir__address wanted; /* the chunk that was asked for last, a node of the manifest too */
 };
 
 static const unsigned char zeros[ZEROS];
@@ -58,6 +60,7 @@ static int get_chunk(void *arg, const struct weir__address *address, void *bytes
     struct weir__file_answer *file = arg;
     const unsigned char *found;
     uint32_t length;
+    file->wanted = *address;
     int error = weir__store_read_chunk(file->storage->store, &file->worker->reader, address, &found,
                                        &length);
     if (error)
@@ -116,8 +119,13 @@ static int find_span(struct weir__file_answer *file, struct weir__worker *worker
         file->is_at_end = result == 0;
         return result;
     }
-    *span = (struct span){
-        .chunk = {.fd = -1}, .skip = found.skip, .length = found.length, .is_hole = found.is_hole};
+    *span = (struct span){.address = found.address,
+                          .chunk = {.fd = -1},
+                          .skip = found.skip,
+                          .length = found.length,
+                          .is_hole = found.is_hole};
+    if (!found.is_hole)
+        file->wanted = found.address;
     if (!found.is_hole && is_always)
         result = read_span(file, worker, &found.address, &span->chunk);
     else if (!found.is_hole)
@@ -177,6 +185,17 @@ void weir__file_gone(struct weir__ask *ask)
 {
     weir__file_answer_free(ask->file);
     ask->file = NULL;
+}
+
+const struct weir__address *weir__file_chunk_at(const struct weir__file_answer *file, int fd,
+                                                uint64_t offset)
+{
+    for (size_t i = 0; file && i < file->count; i++) {
+        const struct weir__chunk *chunk = &file->spans[i].chunk;
+        if (chunk->fd == fd && offset >= chunk->offset && offset - chunk->offset < chunk->length)
+            return &file->spans[i].address;
+    }
+    return NULL;
 }
 
 void weir__file_begin(struct weir__exchange *exchange, struct weir__ask *ask)
@@ -300,8 +319,10 @@ int weir__file_more(struct weir__exchange *exchange, struct weir__ask *ask)
 {
     struct weir__file_answer *file = ask->file;
     int result = 0;
-    if (file->error)
+    if (file->error) {
+        (void)weir__storage_tell_failure(exchange, file->error, &file->wanted);
         return file->error;
+    }
     if (file->is_closed)
         return WEIR__MORE_END;
     if (file->hole > 0)

@@ -1,11 +1,13 @@
 /* repair.c - what becomes of chunks that were found damaged.
  *
  * Whoever finds one (a reader, the scrubber, compaction) has it quarantined by the store and tells
- * it here. It waits in the line `repair` (256; skipped and counted beyond). The repairers look for
- * another good record of it in this store, at the pace of durability.repair_pacing, and put it
- * again. Where there is none, and what was skipped, is remembered, WEIR__STORAGE_DAMAGED at most,
- * so that an administrator can ask for another try. Nobody else finds it again: what is known to be
- * bad is not read, and not scrubbed. So there is a line in the log for each damage, once.
+ * it here. A loop that cannot send one does not know what is wrong: such a suspect waits in the
+ * same line and is read as a reader would; if it is damaged, that is when it is found. It waits in
+ * the line `repair` (256; skipped and counted beyond). The repairers look for another good record
+ * of it in this store, at the pace of durability.repair_pacing, and put it again. Where there is
+ * none, and what was skipped, is remembered, WEIR__STORAGE_DAMAGED at most, so that an
+ * administrator can ask for another try. Nobody else finds it again: what is known to be bad is not
+ * read, and not scrubbed. So there is a line in the log for each damage, once.
  *
  * None of this outlives the process. A drain drops what waits, cancels what is under way, and says
  * of how many chunks nobody will think any more: who puts them again heals them.
@@ -33,7 +35,8 @@ static void remember(struct weir__storage *storage, const struct weir__address *
 /* False: there is no room in line. */
 static bool enqueue(struct weir__storage *storage, const struct weir__address *address)
 {
-    if (weir_queue_try_send(&storage->repairs, address) == 0)
+    const struct weir__repair item = {.address = *address};
+    if (weir_queue_try_send(&storage->repairs, &item) == 0)
         return true;
     weir_counter_add(&storage->counts.skipped_full, 1);
     remember(storage, address);
@@ -55,6 +58,14 @@ void weir__repair_damage(void *arg, const struct weir__address *address, const c
     weir__log(WEIR__LOG_WARNING, "%s: %s", text, what);
     if (address)
         (void)enqueue(storage, address);
+}
+
+/* Without room in line the next who asks for it brings it here again. */
+void weir__repair_suspect(struct weir__storage *storage, const struct weir__address *address)
+{
+    const struct weir__repair item = {.address = *address, .is_suspect = true};
+    if (weir_queue_try_send(&storage->repairs, &item))
+        weir_counter_add(&storage->counts.skipped_full, 1);
 }
 
 static bool take_damaged(struct weir__storage *storage, struct weir__address *ret_address)
@@ -87,10 +98,13 @@ static void leave(struct weir__storage *storage)
 static void drop(void *arg, void *item)
 {
     struct weir__storage *storage = arg;
+    const struct weir__repair *repair = item;
     struct weir__event event = {.kind = WEIR__EVENT_REPAIRED,
-                                .address = *(const struct weir__address *)item,
+                                .address = repair->address,
                                 .has_address = true,
                                 .result = -WEIR_E_CANCELED};
+    if (repair->is_suspect)
+        return; /* not known to be damaged: the next start serves it, or finds out */
     leave(storage);
     weir__storage_event(storage, &event);
 }
@@ -136,15 +150,36 @@ static void repair(struct weir__storage *storage, struct weir__store_reader *rea
                                              : weir_error_text(error));
 }
 
+/* Damage is quarantined by the store, and told: that brings the chunk here once more. */
+static void verify(struct weir__storage *storage, struct weir__store_reader *reader,
+                   const struct weir__address *address, const struct weir_deadline *deadline)
+{
+    const unsigned char *bytes;
+    char text[WEIR__ADDRESS_TEXT];
+    uint32_t length;
+    int error = weir_rate_acquire(&storage->pacing, WEIR__CHUNK_MAX, WEIR_RATE_HIGH, deadline);
+    if (!error)
+        error = weir__store_read_chunk(storage->store, reader, address, &bytes, &length);
+    weir__address_print(address, text);
+    if (!error)
+        weir__log(WEIR__LOG_INFO, "%s could not be sent, and can be read now: it is right", text);
+    else if (error == -WEIR_E_IO)
+        weir__log(WEIR__LOG_WARNING, "%s cannot be read: %s; put it again", text,
+                  weir_error_text(error));
+}
+
 int weir__repair_main(struct weir_crew_self *self, void *arg)
 {
     struct weir__storage *storage = arg;
     struct weir__store_reader reader;
-    struct weir__address address;
+    struct weir__repair item;
     struct weir_deadline until_stop = weir_deadline_until(self->stop);
     int error = weir__store_reader_init(&reader);
-    while (!error && weir_queue_recv(&storage->repairs, &address, &until_stop) == 0)
-        repair(storage, &reader, &address, &until_stop);
+    while (!error && weir_queue_recv(&storage->repairs, &item, &until_stop) == 0)
+        if (item.is_suspect)
+            verify(storage, &reader, &item.address, &until_stop);
+        else
+            repair(storage, &reader, &item.address, &until_stop);
     weir__store_reader_fini(&reader);
     return error;
 }

@@ -58,17 +58,17 @@ enum weir__endpoint weir__endpoint_of(const struct weir__exchange *exchange)
 }
 
 /* What failed here, and is not the client's doing. A loop must not wait for who reads the log. */
-void weir__storage_tell_failure(const struct weir__exchange *exchange, int error,
+bool weir__storage_tell_failure(const struct weir__exchange *exchange, int error,
                                 const struct weir__address *chunk)
 {
     struct weir__storage *storage = storage_of(exchange);
     char text[WEIR__LOG_LINE_MAX], address[WEIR__ADDRESS_TEXT] = "";
-    if (error != -WEIR_E_IO && error != -WEIR_E_CORRUPT && error != -WEIR_E_NO_SPACE &&
+    if (!chunk && error != -WEIR_E_IO && error != -WEIR_E_CORRUPT && error != -WEIR_E_NO_SPACE &&
         error != -WEIR_E_NO_MEMORY && error != -WEIR_E_INTERNAL)
-        return;
+        return true;
     if (weir_rate_try(&storage->complaints, 1, WEIR_RATE_HIGH)) {
         weir_counter_add(&storage->counts.untold, 1);
-        return;
+        return false;
     }
     uint64_t untold = weir_counter_value(&storage->counts.untold);
     if (chunk)
@@ -80,13 +80,14 @@ void weir__storage_tell_failure(const struct weir__exchange *exchange, int error
         chunk ? " at " : "", address, weir_error_text(error), weir__exchange_corr_id(exchange),
         (unsigned long long)untold);
     weir__log_courtesy(text, length);
+    return true;
 }
 
 void weir__storage_refuse(struct weir__exchange *exchange, int error, const char *message)
 {
     struct weir__storage *storage = storage_of(exchange);
     unsigned retry_s = weir_error_is_retryable(error) ? 1 : 0;
-    weir__storage_tell_failure(exchange, error, NULL);
+    (void)weir__storage_tell_failure(exchange, error, NULL);
     if (error == -WEIR_E_BUSY)
         weir_counter_add(&storage->counts.busy[weir__endpoint_of(exchange)], 1);
     if (error == -WEIR_E_UNAUTHORIZED) {
@@ -293,6 +294,22 @@ static int more(struct weir__exchange *exchange)
     return weir__file_more(exchange, ask);
 }
 
+/* Of a chunk whose bytes the loop could not send, nobody has said yet what is wrong with it. */
+static void broke(struct weir__exchange *exchange, int error, int fd, uint64_t offset)
+{
+    struct weir__ask *ask = weir__exchange_private(exchange);
+    const struct weir__address *chunk = NULL;
+    bool is_known = error == -WEIR_E_CORRUPT || error == -WEIR_E_NO_MEMORY;
+    if (fd >= 0 && ask->route == WEIR__ROUTE_FILE)
+        chunk = weir__file_chunk_at(ask->file, fd, offset);
+    bool is_told = weir__storage_tell_failure(exchange, is_known ? error : -WEIR_E_IO, chunk);
+    if (fd >= 0 && ask->route == WEIR__ROUTE_OBJECT)
+        chunk = &ask->address;
+    /* Who asks for it again and again does not fill the line. */
+    if (chunk && is_told)
+        weir__repair_suspect(storage_of(exchange), chunk);
+}
+
 static void gone(struct weir__exchange *exchange, const struct weir__exchange_end *end)
 {
     struct weir__storage *storage = storage_of(exchange);
@@ -324,6 +341,7 @@ const struct weir__handler weir__storage_handler = {
     .resume = resume,
     .more = more,
     .warm = weir__object_warm,
+    .broke = broke,
     .gone = gone,
     .refused = weir__storage_log_refused,
 };

@@ -259,7 +259,7 @@ static int make_lines(struct weir__storage *storage, const struct weir__rules *r
     if (!error)
         error = make_queue(&storage->health, "health", pointer, HEALTH_LINE);
     if (!error)
-        error = make_queue(&storage->repairs, "repair", sizeof(struct weir__address),
+        error = make_queue(&storage->repairs, "repair", sizeof(struct weir__repair),
                            service->queues.repair);
     if (!error)
         error = weir_bus_init(

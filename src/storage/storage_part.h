@@ -178,6 +178,13 @@ struct weir__event {
     char what[96];
 };
 
+/* --- repairs --- */
+
+struct weir__repair {
+    struct weir__address address;
+    bool is_suspect; /* it could not be sent: it is to be read first */
+};
+
 /* --- counts --- */
 
 enum weir__endpoint { WEIR__ENDPOINT_GET, WEIR__ENDPOINT_PUT, WEIR__ENDPOINT_OTHER };
@@ -222,7 +229,7 @@ struct weir__storage {
     struct weir_watch shutdown; /* bool */
 
     struct weir_queue reads, writes, streams, health; /* struct weir__exchange * or job * */
-    struct weir_queue repairs;                        /* struct weir__address */
+    struct weir_queue repairs;                        /* struct weir__repair */
     struct weir_bus events;
     struct weir_bus_subscriber audit; /* from before the first event on */
     struct weir_budget inflight;
@@ -257,8 +264,9 @@ extern const struct weir__handler weir__storage_handler;
 /* The answer of an error, with Retry-After where that helps. */
 void weir__storage_refuse(struct weir__exchange *exchange, int error, const char *message);
 /* A line of the log about what failed here, if it is no fault of the client's. chunk: of which,
- * where the path does not say it; or NULL. */
-void weir__storage_tell_failure(const struct weir__exchange *exchange, int error,
+ * where the path does not say it, and then whatever the error is; or NULL. False: too many were
+ * told. */
+bool weir__storage_tell_failure(const struct weir__exchange *exchange, int error,
                                 const struct weir__address *chunk);
 enum weir__endpoint weir__endpoint_of(const struct weir__exchange *exchange);
 
@@ -327,6 +335,9 @@ void weir__file_begin(struct weir__exchange *exchange, struct weir__ask *ask);
 void weir__file_resume(struct weir__exchange *exchange, struct weir__ask *ask);
 int weir__file_more(struct weir__exchange *exchange, struct weir__ask *ask);
 void weir__file_gone(struct weir__ask *ask);
+/* The chunk that has this place of a file; NULL: none that is being sent. */
+const struct weir__address *weir__file_chunk_at(const struct weir__file_answer *file, int fd,
+                                                uint64_t offset);
 void weir__file_answer_free(struct weir__file_answer *file);
 void weir__change_begin(struct weir__exchange *exchange, struct weir__ask *ask);
 void weir__change_whole(struct weir__exchange *exchange, struct weir__ask *ask);
@@ -371,6 +382,9 @@ void weir__health_work(struct weir__errand *job, struct weir__worker *worker);
 
 /* --- repair.c --- */
 void weir__repair_damage(void *arg, const struct weir__address *address, const char *what);
+/* A chunk of which an answer could not be sent: somebody who may wait for the disk is to read it.
+ */
+void weir__repair_suspect(struct weir__storage *storage, const struct weir__address *address);
 int weir__repair_main(struct weir_crew_self *self, void *arg);
 /* What could not be repaired is tried once more. */
 void weir__repair_again(struct weir__storage *storage);

@@ -81,11 +81,12 @@ void weir__storage_refuse(struct weir__exchange *exchange, int error, const char
     answer(exchange, error);
 }
 
-void weir__storage_tell_failure(const struct weir__exchange *exchange, int error,
+bool weir__storage_tell_failure(const struct weir__exchange *exchange, int error,
                                 const struct weir__address *chunk)
 {
     (void)error, (void)chunk;
     XP_ASSERT(!exchange->is_gone, "what is gone is told of");
+    return true;
 }
 
 uint64_t weir__exchange_end_ns(const struct weir__exchange *exchange)
