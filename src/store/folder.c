@@ -105,8 +105,9 @@ static int sync_parent(const char *path)
 struct search {
     struct weir__store *store;
     struct weir__identity identity;
+    const unsigned char *own; /* only a segment with this id is looked for; NULL: any */
     bool is_found;
-    bool has_segments;
+    bool has_segments, has_others;
 };
 
 /* What may be there before there is a store. */
@@ -215,9 +216,32 @@ static int search_one(void *arg, const char *name)
     int fd = weir__sys_openat(search->store->segments_folder, name, O_RDONLY | O_NOFOLLOW, 0);
     if (fd < 0)
         return 0;
-    search->is_found = weir__segment_identity(&search->identity, fd, id) == 0;
+    if (weir__segment_identity(&search->identity, fd, id) == 0) {
+        const unsigned char *found = search->identity.id;
+        search->is_found =
+            !search->own || memcmp(found, search->own, sizeof(search->identity.id)) == 0;
+        search->has_others = search->has_others || !search->is_found;
+    }
     weir__sys_close(fd);
     return 0;
+}
+
+/* A file that came from another store, with a backup perhaps, would disown all that is there: each
+ * segment would be put aside as none of ours. Nothing is touched then, since only people know which
+ * of the two is wrong. One segment of ours is enough. */
+static int check_identity(struct weir__store *store)
+{
+    struct search search = {.store = store, .own = store->identity.id};
+    int error = store->segments_folder < 0
+                    ? 0
+                    : weir__disk_each(store->segments_folder, search_one, &search);
+    if (error)
+        return weir__store_fail(error, "cannot list its segments");
+    if (!search.has_others || search.is_found)
+        return 0;
+    return weir__store_fail(-WEIR_E_CORRUPT,
+                            "its file 'store' is of another store than all of its segments: if "
+                            "these are right remove that file, which is made anew from them");
 }
 
 static int save_identity(struct weir__store *store)
@@ -246,7 +270,7 @@ static int find_identity(struct weir__store *store, struct weir__store_report *r
     size_t length = 0;
     int error = weir__disk_read(store->folder, identity_name, bytes, sizeof(bytes), &length);
     if (!error && length == sizeof(bytes) && weir__identity_decode(&store->identity, bytes) == 0)
-        return 0;
+        return check_identity(store);
     /* Segments have it too, so a disk that does not give this one file costs nothing. */
     bool is_unreadable = error == -WEIR_E_IO;
     if (error && error != -WEIR_E_NOT_FOUND && !is_unreadable)

@@ -256,6 +256,35 @@ TEST(an_index_that_is_a_link_to_a_folder)
     help_remove(folder);
 }
 
+/* The file that says whose it is came from elsewhere: nothing is put aside for that. */
+TEST(the_identity_is_of_another_store)
+{
+    char mine[HELP_PATH], from[HELP_PATH + 40], to[HELP_PATH + 40];
+    struct weir__store_report report;
+    struct weir__store *store;
+    size_t length;
+    make();
+    memcpy(mine, folder, sizeof(mine));
+    make();
+    snprintf(from, sizeof(from), "%s/store", mine);
+    snprintf(to, sizeof(to), "%s/store", folder);
+    unsigned char *bytes = help_read(from, &length);
+    CHECK(bytes);
+    help_write(to, bytes, length);
+    free(bytes);
+    CHECK_EQ(help_try_open(&store, folder, NULL), -WEIR_E_CORRUPT);
+    CHECK(strstr(weir__store_why(), "remove that file"));
+    /* As it says. */
+    CHECK_EQ(unlink(to), 0);
+    store = help_open(folder, &report);
+    CHECK(report.identity_was_repaired);
+    CHECK_EQ(report.bad_segments, 0);
+    look_at_all(store);
+    weir__store_close(store);
+    help_remove(folder);
+    help_remove(mine);
+}
+
 /* No descriptor is to be had: what needs one fails, nothing is lost, and it goes on when there are
  * some again. */
 TEST(there_are_no_descriptors)
