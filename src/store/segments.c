@@ -254,6 +254,17 @@ int weir__segments_remove(struct weir__segments *segments, uint32_t id)
     return is_there ? 0 : -WEIR_E_NOT_FOUND;
 }
 
+bool weir__segments_lose(struct weir__segments *segments, uint32_t id)
+{
+    weir_lock_acquire(&segments->_lock);
+    struct weir__segment *segment = find(segments, id);
+    bool is_news = segment && !segment->_is_lost;
+    if (is_news)
+        segment->_is_lost = true;
+    weir_lock_release(&segments->_lock);
+    return is_news;
+}
+
 void weir__segments_update(struct weir__segments *segments, const struct weir__segment_facts *facts)
 {
     weir_lock_acquire(&segments->_lock);

@@ -26,6 +26,7 @@ struct weir__segment {
     uint32_t _pins;
     bool _is_kept;    /* has no name by which it could be opened again */
     bool _is_removed; /* from the list */
+    bool _is_lost;    /* its file is gone, by somebody else's hand */
     struct weir__segment_facts _facts;
     struct weir__segment *_older, *_newer; /* of those that are open and not pinned */
 };
@@ -62,6 +63,9 @@ WEIR_MUST_USE int weir__segments_pin_open(struct weir__segments *segments, uint3
 void weir__segments_unpin(struct weir__segments *segments, struct weir__segment *segment);
 /* Takes it off the list. NotFound. */
 WEIR_MUST_USE int weir__segments_remove(struct weir__segments *segments, uint32_t id);
+
+/* Somebody else has removed its file. False: that is known already, or it is not on the list. */
+bool weir__segments_lose(struct weir__segments *segments, uint32_t id);
 
 /* What became of one; an id that is not there is left alone, and so is one of which something later
  * is known already. */

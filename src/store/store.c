@@ -448,9 +448,10 @@ void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_s
     weir_budget_read(&store->pending, &pending);
     read_counts(&store->counts, &stats);
     stats.gaps = store->gaps;
+    stats.gaps.lost_segments += weir_counter_value(&store->counts.gone);
     stats.is_whole = !store->has_hidden && !store->has_aside &&
                      weir_counter_value(&store->counts.shrunk) == 0 &&
-                     store->gaps.lost_segments + store->gaps.lost_bytes == 0;
+                     stats.gaps.lost_segments + stats.gaps.lost_bytes == 0;
     stats.segments = segments.count;
     stats.descriptors = segments.open;
     stats.bytes = segments.bytes;

@@ -90,7 +90,7 @@ struct weir__store_gaps {
     uint64_t missing_segments; /* of which nothing could be read; their files are left alone */
     uint64_t unreadable_bytes; /* of others */
     uint64_t hidden_bytes;     /* of these: where records may lie that nobody knows of */
-    uint64_t lost_segments;    /* that were there when it was closed, and are no more */
+    uint64_t lost_segments;    /* that were there when it was closed, or since, and are no more */
     uint64_t lost_bytes;       /* of segments that were longer then */
 };
 

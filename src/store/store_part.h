@@ -86,6 +86,7 @@ struct weir__store_counts {
     struct weir_counter index_checks; /* walks over all of it */
     struct weir_counter index_wrong;  /* times that it had not what was put into it */
     struct weir_counter shrunk;       /* records that were gone when the index was made anew */
+    struct weir_counter gone;         /* segments whose files somebody has removed meanwhile */
 };
 
 struct weir__store {
@@ -272,7 +273,8 @@ void weir__store_note_index(struct weir__store *store);
 /* Whether a segment is missing, or not whole: see compact.c. */
 static inline bool weir__store_keeps_deletions(const struct weir__store *store)
 {
-    return store->keeps_deletions || weir_counter_value(&store->counts.shrunk) > 0;
+    return store->keeps_deletions || weir_counter_value(&store->counts.shrunk) > 0 ||
+           weir_counter_value(&store->counts.gone) > 0;
 }
 
 /* --- find.c --- */

@@ -207,4 +207,97 @@ TEST(what_lies_aside_is_missing)
     help_remove(folder);
 }
 
+/* --- while it is open --- */
+
+static struct weir__store_stats stats_of(struct weir__store *store)
+{
+    struct weir__store_stats stats;
+    weir__store_read(store, &stats);
+    return stats;
+}
+
+static struct weir__store *open_with_scrubber(void)
+{
+    struct weir__store_options options = {.folder = folder, .segment_bytes = 4u << 20};
+    struct weir__store *store;
+    CHECK_EQ(weir__store_open(&store, &options, NULL), 0);
+    return store;
+}
+
+/* A walk that begins after this was called. */
+static void scrub(struct weir__store *store)
+{
+    struct weir_deadline deadline = help_soon();
+    /* One may be under way, and there may be one more that was due. */
+    for (uint64_t walks = stats_of(store).scrub_walks, i = 0; i < 2; i++) {
+        weir__store_scrub_now(store);
+        while (stats_of(store).scrub_walks < walks + i + 1) {
+            struct weir_deadline moment = weir_deadline_in(WEIR_NS_PER_MS, NULL);
+            weir_deadline_sleep(&moment);
+            CHECK_EQ(weir_deadline_check(&deadline), 0);
+        }
+    }
+}
+
+static void check_open(struct weir__store *store, uint64_t lost)
+{
+    struct weir__store_stats stats = stats_of(store);
+    CHECK_EQ(stats.is_whole, lost == 0);
+    CHECK_EQ(stats.gaps.lost_segments, lost);
+    CHECK_EQ(stats.damaged, lost);
+    CHECK_EQ(stats.keeps_deletions, lost > 0);
+}
+
+TEST(files_that_are_removed_while_it_is_open)
+{
+    char path[HELP_PATH + 40], copy[HELP_PATH + 40];
+    size_t length;
+    make(false);
+    struct weir__store *store = open_with_scrubber();
+    scrub(store);
+    check_open(store, 0);
+    remove_file("segments/00000001.seg");
+    scrub(store);
+    check_open(store, 1);
+    /* Told once. */
+    scrub(store);
+    check_open(store, 1);
+    /* Another file under the name of the one that is open. */
+    path_of(path, "segments/00000002.seg");
+    path_of(copy, "copy");
+    unsigned char *bytes = help_read(path, &length);
+    CHECK(bytes);
+    help_write(copy, bytes, length);
+    free(bytes);
+    CHECK_EQ(rename(copy, path), 0);
+    /* The one that is written. */
+    remove_file("segments/00000003.seg");
+    scrub(store);
+    check_open(store, 3);
+    for (unsigned n = 0; n < CHUNKS; n++)
+        CHECK_EQ(help_look(store, n), 0);
+    weir__store_close(store);
+    help_remove(folder);
+}
+
+/* What compaction removes is not missed. */
+TEST(files_that_are_compacted_while_it_is_open)
+{
+    struct weir_deadline deadline = help_soon();
+    make(true);
+    struct weir__store *store = open_with_scrubber();
+    for (unsigned n = 0; n < 40; n++) {
+        CHECK_EQ(help_put(store, 100 + n), 0);
+        CHECK_EQ(help_delete(store, 100 + n), 0);
+        help_seal(store);
+        weir__store_scrub_now(store);
+        while (weir__store_compact(store, 1, &deadline) == 0)
+            ;
+    }
+    scrub(store);
+    check_open(store, 0);
+    weir__store_close(store);
+    help_remove(folder);
+}
+
 TAP_MAIN()
