@@ -324,10 +324,14 @@ int cmd_storage(const struct weir__call *call)
     weir__log_hurry(is_hurried);
     apply_log(self.config);
     error = self.values->topology ? print_topology(call, &self) : run(call, &self);
-    int stuck = weir__storage_free(self.storage);
-    if (stuck)
+    int closed = weir__storage_free(self.storage);
+    if (closed == -WEIR_E_TIMEOUT) {
         weir__log(WEIR__LOG_ERROR, "the disk does not answer: leaving without what waits for it");
-    else
-        weir__config_unref(self.config);
-    return error ? error : stuck;
+        return error ? error : closed;
+    }
+    weir__config_unref(self.config);
+    if (closed)
+        weir__log(WEIR__LOG_WARNING, "the store could not be marked as closed: nothing that was "
+                                     "acknowledged is lost, the next start makes the index anew");
+    return error;
 }

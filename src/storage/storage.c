@@ -500,7 +500,7 @@ int weir__storage_free(struct weir__storage *storage)
     if (storage->crew)
         weir_crew_free(storage->crew);
     int error = weir__store_close(storage->store);
-    if (error)
+    if (error == -WEIR_E_TIMEOUT)
         return error;
     weir__quota_free(storage->quota);
     weir__numbers_free(storage);
@@ -523,7 +523,7 @@ int weir__storage_free(struct weir__storage *storage)
     weir_cancel_fini(&storage->clock_stop);
     weir_cancel_fini(&storage->stop);
     weir__base_free(storage);
-    return 0;
+    return error;
 }
 
 int weir__storage_start(struct weir__storage *storage, char why[WEIR__STORAGE_WHY_MAX])

@@ -47,8 +47,9 @@ WEIR_MUST_USE int weir__storage_new(struct weir__storage **ret_storage,
                                     const struct weir__storage_options *options,
                                     char why[WEIR__STORAGE_WHY_MAX]);
 /* Accepts NULL. After a drain, or before a start. Timeout: the disk holds up a thread, nothing is
- * freed, and the process is to leave; what was not acknowledged may be missing. Waits for
- * drain_deadline and some seconds at most. */
+ * freed, and the process is to leave; what was not acknowledged may be missing. Io: all is freed,
+ * and the store has no mark that it was closed. Waits for drain_deadline and some seconds at most.
+ */
 int weir__storage_free(struct weir__storage *storage);
 
 WEIR_MUST_USE int weir__storage_start(struct weir__storage *storage,

@@ -393,6 +393,10 @@ static int write_run(struct weir__store *store, struct weir_crew_self *self,
         weir_counter_add(&store->counts.syncs_failed, 1);
         is_sound = false;
     }
+    if (!error && store->segments_folder >= 0 && !weir__disk_is_named(&writer->file)) {
+        weir__store_lose(store, writer->id);
+        error = -WEIR_E_IO;
+    }
     if (!error)
         return 0;
     if (!is_sound || weir__disk_cut(&writer->file, writer->end) || weir__disk_sync(&writer->file))

@@ -47,6 +47,14 @@ static bool has_name(struct weir__store *store, uint32_t id)
     return is_same;
 }
 
+void weir__store_lose(struct weir__store *store, uint32_t id)
+{
+    if (!weir__segments_lose(&store->segments, id))
+        return;
+    weir_counter_add(&store->counts.gone, 1);
+    weir__store_tell(store, NULL, "the file of a segment was removed, or replaced");
+}
+
 static void look_at_names(struct weir__store *store)
 {
     struct weir__segment_facts facts;
@@ -59,10 +67,8 @@ static void look_at_names(struct weir__store *store)
         weir_lock_acquire(&store->lock);
         bool is_removing = store->is_removing;
         weir_lock_release(&store->lock);
-        if (is_removing || !weir__segments_lose(&store->segments, facts.id))
-            continue;
-        weir_counter_add(&store->counts.gone, 1);
-        weir__store_tell(store, NULL, "the file of a segment was removed, or replaced");
+        if (!is_removing)
+            weir__store_lose(store, facts.id);
     }
 }
 

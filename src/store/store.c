@@ -286,7 +286,7 @@ static bool is_index_right(struct weir__store *store, unsigned char digest[WEIR_
 }
 
 /* The next open may use the index as it is. */
-static void mark_clean(struct weir__store *store)
+static bool mark_clean(struct weir__store *store)
 {
     struct weir__store_mark mark = {
         .is_clean = true,
@@ -295,8 +295,7 @@ static void mark_clean(struct weir__store *store)
         .next_id = store->writer.next_id,
     };
     note_newest(store, &mark);
-    if (is_index_right(store, mark.index_digest))
-        (void)!weir__store_mark_write(store, &mark);
+    return is_index_right(store, mark.index_digest) && weir__store_mark_write(store, &mark) == 0;
 }
 
 static void free_store(struct weir__store *store)
@@ -326,13 +325,13 @@ int weir__store_close(struct weir__store *store)
     if (store->waiting_count > 0 || store->writer.doubtful.fd >= 0)
         store->is_unclean = true;
     free_tails(store);
-    if (store->index && store->folder >= 0 && !store->is_read_only && !store->is_unclean)
-        mark_clean(store);
+    bool wants_mark = store->index && store->folder >= 0 && !store->is_read_only;
+    bool has_mark = wants_mark && !store->is_unclean && mark_clean(store);
     weir__index_free(store->index);
     for (size_t i = 0; i < WEIR__STORE_RETIRED; i++)
         weir__index_free(store->retired[i].index);
     free_store(store);
-    return 0;
+    return has_mark || !wants_mark ? 0 : -WEIR_E_IO;
 }
 
 /* --- writing --- */

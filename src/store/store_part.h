@@ -277,6 +277,11 @@ static inline bool weir__store_keeps_deletions(const struct weir__store *store)
            weir_counter_value(&store->counts.gone) > 0;
 }
 
+/* --- scrub.c --- */
+
+/* Somebody else has removed the file of this segment, or put another in its place. */
+void weir__store_lose(struct weir__store *store, uint32_t id);
+
 /* --- find.c --- */
 /* Whether what counts for an address is known for certain; NULL: nothing is found. */
 static inline bool weir__store_is_certain(const struct weir__store *store,

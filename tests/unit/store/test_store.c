@@ -168,7 +168,7 @@ TEST(many_segments)
             while (weir__store_compact(store, 0, &deadline) == 0)
                 ;
         if (round == 1) {
-            weir__store_close(store);
+            CHECK_EQ(weir__store_close(store), 0);
             store = open_store(&report);
             CHECK(report.was_clean && !report.index_was_rebuilt);
         }

@@ -451,7 +451,7 @@ static void turned_and_closed(void (*turn)(void))
     CHECK(report.was_clean && !report.index_was_rebuilt);
     turn();
     CHECK(count_missing(store) > 0);
-    weir__store_close(store);
+    CHECK_EQ(weir__store_close(store), -WEIR_E_IO);
     CHECK(!exists("mark"));
     store = rig_open(&report);
     CHECK(report.index_was_rebuilt);

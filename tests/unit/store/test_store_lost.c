@@ -280,6 +280,24 @@ TEST(files_that_are_removed_while_it_is_open)
     help_remove(folder);
 }
 
+/* Nothing is acknowledged that would be gone with the process. */
+TEST(a_file_that_is_removed_while_it_is_written)
+{
+    make(false);
+    struct weir__store *store = help_open(folder, NULL);
+    remove_file("segments/00000003.seg");
+    CHECK_EQ(help_put(store, 500), -WEIR_E_IO);
+    CHECK(!stats_of(store).is_whole);
+    CHECK_EQ(stats_of(store).gaps.lost_segments, 1);
+    CHECK_EQ(help_put(store, 500), 0);
+    CHECK_EQ(help_look(store, 500), 0);
+    weir__store_close(store);
+    store = help_open(folder, NULL);
+    CHECK_EQ(help_look(store, 500), 0);
+    weir__store_close(store);
+    help_remove(folder);
+}
+
 /* What compaction removes is not missed. */
 TEST(files_that_are_compacted_while_it_is_open)
 {
