@@ -180,8 +180,8 @@ static void sample_store(struct pass *pass)
           stats.gaps.missing_segments);
     gauge(pass, "store_unreadable_bytes", "Bytes of others that could not be read at the start.",
           NULL, NULL, stats.gaps.unreadable_bytes);
-    gauge(pass, "store_lost_segments", "Segments that were gone at the start.", NULL, NULL,
-          stats.gaps.lost_segments);
+    gauge(pass, "store_lost_segments", "Segments that were gone at the start, or since.", NULL,
+          NULL, stats.gaps.lost_segments);
     gauge(pass, "store_lost_bytes", "Bytes that were gone from others at the start.", NULL, NULL,
           stats.gaps.lost_bytes);
     gauge(pass, "store_index_sound", "0: the index broke and is made anew, or cannot be written.",
