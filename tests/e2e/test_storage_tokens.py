@@ -203,6 +203,9 @@ same("a browser may ask before", (answer.status, answer.body, answer["Access-Con
                                   answer["Access-Control-Allow-Methods"]),
      (204, b"", "https://app.example", "GET, HEAD, PUT, DELETE, OPTIONS"))
 has("and show a token then", answer["Access-Control-Allow-Headers"], "Authorization")
+for known, wanted in (("https://app.example", (404, "https://app.example")), ("https://evil.example", (403, ""))):
+    answer = storage.ask("GET", "/o/b3:" + 64 * "0", headers={"Origin": known})
+    same(f"whether {known} can read what it is told", (answer.status, answer["Access-Control-Allow-Origin"]), wanted)
 answer = storage.ask("OPTIONS", target, headers={"Origin": "https://evil.example", **asked})
 same("not for another page", (answer.status, answer["Access-Control-Allow-Origin"]), (403, ""))
 answer = storage.ask("OPTIONS", "/o")

@@ -1,5 +1,6 @@
 /* Answers that have begun and cannot be sent on: told, counted, cut, and the chunk is looked at. */
 #include "dial.h"
+#include "file_writer.h"
 #include "log.h"
 #include "stream_in.h"
 #include "sys.h"
@@ -151,6 +152,31 @@ TEST(a_chunk_of_a_file_that_cannot_be_read)
     snprintf(line, sizeof(line), "GET /f/%s failed at %s: there is no such thing", text, chunk);
     AWAIT(strstr(log_text(), line));
     close_log();
+    end();
+}
+
+/* A manifest says that its last chunk is twice as long as it is: nothing of that is sent. */
+TEST(a_manifest_that_lies_about_a_chunk)
+{
+    struct weir__file_writer writer;
+    struct weir__chunk_sink sink = {put_chunk, NULL};
+    struct weir__address address, root;
+    char text[WEIR__ADDRESS_TEXT];
+    fill();
+    weir__log_threshold(WEIR__LOG_ERROR);
+    start(in_memory);
+    weir__file_writer_init(&writer, &sink);
+    for (size_t i = 0; i < 4; i++) {
+        size_t length = i < 3 ? PIECE : PIECE / 2;
+        weir__address_of(content + i * PIECE, length, &address);
+        CHECK_EQ(put_chunk(NULL, content + i * PIECE, length, &address), 0);
+        CHECK_EQ(weir__file_writer_add_chunk(&writer, &address, PIECE), 0);
+    }
+    CHECK_EQ(weir__file_writer_finish(&writer, &root), 0);
+    weir__file_writer_fini(&writer);
+    weir__address_print(&root, text);
+    CHECK(ask("/f/", text) <= 3 * PIECE);
+    weir__log_threshold(WEIR__LOG_INFO);
     end();
 }
 
