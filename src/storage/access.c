@@ -30,6 +30,19 @@ static size_t host_length(const char *host)
     return strcspn(host, ":");
 }
 
+/* What may stand behind the name: nothing, or a port, which may be empty. */
+static bool is_port(const char *text)
+{
+    unsigned long value = 0;
+    if (*text == '\0')
+        return true;
+    if (*text++ != ':')
+        return false;
+    for (; *text >= '0' && *text <= '9' && value <= 65535; text++)
+        value = 10 * value + (unsigned long)(*text - '0');
+    return *text == '\0' && value <= 65535;
+}
+
 static bool is_same_name(const char *host, size_t length, const char *name)
 {
     return strlen(name) == length && strncasecmp(host, name, length) == 0;
@@ -52,6 +65,8 @@ static bool is_number(const char *host, size_t length)
 static bool is_host_known(const struct weir__rules *rules, const char *host)
 {
     size_t length = host_length(host);
+    if (!is_port(host + length))
+        return false;
     if (length == 0 || is_number(host, length) || is_same_name(host, length, "localhost"))
         return true;
     for (size_t i = 0; i < rules->service->server.hosts.count; i++)

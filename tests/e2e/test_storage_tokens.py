@@ -181,9 +181,13 @@ storage.put(b"")
 for host, good in (("localhost", 200), (f"localhost:{storage.port}", 200), ("127.0.0.1", 200), ("[::1]:80", 200),
                    ("store.example", 200), ("STORE.example:99", 200), ("evil.example", 403),
                    ("store.example.evil.example", 403), ("127.0.0.1.evil.example", 403), ("localhost.", 403),
-                   ("xlocalhost", 403)):
+                   ("xlocalhost", 403), ("localhost:", 200), ("localhost:65535", 200), ("localhost:65536", 403),
+                   ("[::1].evil.example", 403), ("[::1]evil.example:80", 403), ("[::1]:evil", 403), ("[::1", 403),
+                   ("127.0.0.1:evil", 403), ("localhost:80:evil.example", 403), ("localhost:8470.evil.example", 403),
+                   ("store.example:1e1", 403), (":evil", 403)):
     same(f"Host: {host}", status("GET", target, Host=host), good)
 same("health, by any name", status("GET", "/healthz", Host="evil.example"), 200)
+same("nor by one that only looks right", status("GET", "/metrics", Host="[::1].evil.example"), 403)
 same("but not the metrics", [status("GET", "/metrics", Host=host) for host in ("evil.example", "store.example")], [403, 200])
 token = mint(data, "--scope", "read")
 for fields, wanted in ((bearer(token), "private"), ({}, "public")):
