@@ -20,6 +20,8 @@
 
 #include "banned.h"
 
+#define STORED_MAX 65535u /* bytes of a block of deflate that is stored as it is */
+
 struct room {
     char *bytes;
     size_t used, size;
@@ -64,6 +66,21 @@ static int begin_gzip(struct weir__decoder *decoder)
     return decoder->_gzip ? 0 : -WEIR_E_NO_MEMORY;
 }
 
+/* The library looks for room before it looks whether a block that is stored as it is has come at
+ * all. So what is cut there and what does not fit are told apart by room for one more such block.
+ * That costs a bomb as much again. */
+static int why_no_room(struct weir__decoder *decoder, const char *body, size_t length, size_t left)
+{
+    size_t used_in, used_out, size = left + STORED_MAX;
+    char *bytes = weir__base_realloc(NULL, size, 1);
+    if (!bytes)
+        return -WEIR_E_NO_MEMORY;
+    enum libdeflate_result code = libdeflate_gzip_decompress_ex(decoder->_gzip, body, length, bytes,
+                                                                size, &used_in, &used_out);
+    weir__base_free(bytes);
+    return code == LIBDEFLATE_BAD_DATA ? -WEIR_E_INVALID : -WEIR_E_TOO_LARGE;
+}
+
 static int unpack_gzip(struct weir__decoder *decoder, const char *body, size_t length,
                        struct room *room)
 {
@@ -76,7 +93,7 @@ static int unpack_gzip(struct weir__decoder *decoder, const char *body, size_t l
             libdeflate_gzip_decompress_ex(decoder->_gzip, body, length, room->bytes + room->used,
                                           room->size - room->used, &used_in, &used_out);
         if (code == LIBDEFLATE_INSUFFICIENT_SPACE)
-            return -WEIR_E_TOO_LARGE;
+            return why_no_room(decoder, body, length, room->size - room->used);
         if (code != LIBDEFLATE_SUCCESS)
             return -WEIR_E_INVALID;
         room->used += used_out;

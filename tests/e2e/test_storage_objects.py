@@ -132,6 +132,11 @@ def zstd(content):
     return subprocess.run(["zstd", "-q", "-c"], input=content, stdout=subprocess.PIPE, check=True).stdout
 
 
+def stored(content):
+    """In gzip, and not packed: blocks of 65535 bytes at most, as they are."""
+    return gzip.compress(content, 0)
+
+
 plain = chance.randbytes(30_000) + bytes(50_000)
 same("gzip", packed("gzip", gzip.compress(plain), plain).status, 201)
 same("is unpacked", storage.get("/o/" + address(plain)).body, plain)
@@ -152,6 +157,9 @@ for coding, pack in (("gzip", gzip.compress), ("zstd", zstd)):
     same(f"{coding}: unpacked to 1 MiB", packed(coding, pack(most), most).status, 201)
     answer = packed(coding, pack(text)[:-3], text)
     same(f"{coding}: cut", (answer.status, is_envelope(answer, "Invalid")), (400, True))
+    blocks = stored(chance.randbytes(60_000)) if coding == "gzip" else pack(chance.randbytes(60_000))
+    answer = packed(coding, blocks[:5000], text)
+    same(f"{coding}: cut where it is as it was", (answer.status, is_envelope(answer, "Invalid")), (400, True))
     same(f"{coding}: none at all", packed(coding, b"no such thing", b"").status, 400)
 for coding in ("br", "deflate", "gzip, gzip", "compress"):
     answer = packed(coding, b"x", b"x")
