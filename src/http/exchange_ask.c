@@ -87,6 +87,11 @@ uint64_t weir__exchange_body_length(const struct weir__exchange *x)
     return x->head.body_length;
 }
 
+bool weir__exchange_has_length(const struct weir__exchange *x)
+{
+    return x->head.has_length;
+}
+
 const void *weir__exchange_body(const struct weir__exchange *x, size_t *ret_length)
 {
     *ret_length = x->body_length;

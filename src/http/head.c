@@ -363,6 +363,7 @@ static int judge(struct weir__head *head, char *base)
         return refuse(head, 400, why);
     if (head->is_chunked)
         head->body_length = UINT64_MAX;
+    head->has_length = seen.length || seen.coding;
     head->expects_continue = head->expects_continue && !head->is_http10;
     head->keeps_alive = head->is_http10 ? seen.keeps && !seen.closes : !seen.closes;
     end_texts(head, base);

@@ -58,6 +58,7 @@ struct weir__head {
     bool keeps_alive;
     bool expects_continue;
     bool is_chunked;
+    bool has_length;            /* it says so, or that it is chunked */
     uint64_t body_length;       /* UINT64_MAX: chunked */
     uint16_t path, query, host; /* places of texts; host may be WEIR__HEAD_NONE */
     uint16_t corr, forwarded;   /* numbers of fields; of the last X-Forwarded-For */

@@ -224,6 +224,8 @@ bool weir__exchange_is_http10(const struct weir__exchange *exchange);
 int weir__exchange_take_body(struct weir__exchange *exchange, uint64_t max);
 /* What the head says: UINT64_MAX for one that comes in chunks, 0 for none. */
 uint64_t weir__exchange_body_length(const struct weir__exchange *exchange);
+/* Whether the head says anything of a body; 0 bytes are something. */
+bool weir__exchange_has_length(const struct weir__exchange *exchange);
 const void *weir__exchange_body(const struct weir__exchange *exchange, size_t *ret_length);
 
 /* The other end of the connection, and the client: another one behind a trusted proxy. The port of

@@ -148,23 +148,37 @@ static int have(struct weir__errand *job, const json_t *root)
     return error;
 }
 
-static void work_have(struct weir__errand *job, struct weir__worker *worker)
+/* The question, in memory of its own: NULL, and why. */
+static json_t *load(const struct weir__exchange *exchange, struct weir__worker *worker,
+                    int *ret_error, const char **ret_message)
 {
-    struct weir__exchange *exchange = weir__errand_begin_reading(job);
     json_error_t problem;
     json_t *root = NULL;
-    size_t length;
-    (void)worker;
-    if (exchange) {
-        const char *body = weir__exchange_body(exchange, &length);
-        root = json_loadb(body ? body : "", length, JSON_REJECT_DUPLICATES, &problem);
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer body;
+    weir__buffer_init(&body, HAVE_BODY_MAX);
+    *ret_error =
+        exchange ? weir__upload_unpack(exchange, worker, &body, ret_message) : -WEIR_E_CANCELED;
+    if (!*ret_error) {
+        root = json_loadb(weir__buffer_text(&body), weir__buffer_length(&body),
+                          JSON_REJECT_DUPLICATES, &problem);
+        *ret_error = root ? 0 : -WEIR_E_INVALID;
     }
+    return root;
+}
+
+static void work_have(struct weir__errand *job, struct weir__worker *worker)
+{
+    const char *message = NULL;
+    int error;
+    json_t *root = load(weir__errand_begin_reading(job), worker, &error, &message);
     weir__errand_end_reading(job);
-    int error = root ? have(job, root) : -WEIR_E_INVALID;
+    if (root)
+        error = have(job, root);
     json_decref(root);
-    weir__errand_finish(job, error,
-                        error == -WEIR_E_INVALID ? "the body is {\"addresses\": [\"b3:...\", ...]}"
-                                                 : NULL);
+    if (error == -WEIR_E_INVALID && !message)
+        message = "the body is {\"addresses\": [\"b3:...\", ...]}";
+    weir__errand_finish(job, error, message);
 }
 
 /* --- /inventory --- */
@@ -256,10 +270,12 @@ static void accepted(struct weir__exchange *exchange, const char *what)
 void weir__change_begin(struct weir__exchange *exchange, struct weir__ask *ask)
 {
     struct weir__storage *storage = weir__exchange_arg(exchange);
+    enum weir__coding coding;
     switch (ask->route) {
     case WEIR__ROUTE_HAVE:
         /* A capability may allow less, also of a body that comes in chunks. */
-        if (weir__exchange_take_body(exchange, ask->grant.body_max < HAVE_BODY_MAX
+        if (weir__upload_head(exchange, &coding) &&
+            weir__exchange_take_body(exchange, ask->grant.body_max < HAVE_BODY_MAX
                                                    ? ask->grant.body_max
                                                    : HAVE_BODY_MAX) == 0)
             weir__access_leaves(exchange);

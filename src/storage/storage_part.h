@@ -327,6 +327,13 @@ void weir__errands_tick(struct weir__storage *storage, uint64_t now_ns);
 /* --- what routes do; on the loop's thread --- */
 void weir__object_begin(struct weir__exchange *exchange, struct weir__ask *ask);
 void weir__object_resume(struct weir__exchange *exchange, struct weir__ask *ask);
+/* Whether the head has what a body needs, its length and a coding that is known; otherwise it was
+ * answered. */
+bool weir__upload_head(struct weir__exchange *exchange, enum weir__coding *ret_coding);
+/* In a worker: the body as it was before it was packed. */
+WEIR_MUST_USE int weir__upload_unpack(const struct weir__exchange *exchange,
+                                      struct weir__worker *worker, struct weir__buffer *bytes,
+                                      const char **ret_message);
 void weir__upload_begin(struct weir__exchange *exchange, struct weir__ask *ask,
                         const struct weir__rules *rules);
 void weir__upload_whole(struct weir__exchange *exchange, struct weir__ask *ask);

@@ -16,10 +16,18 @@
 
 #include "banned.h"
 
-static bool parse_coding(struct weir__exchange *exchange, enum weir__coding *ret_coding)
+bool weir__upload_head(struct weir__exchange *exchange, enum weir__coding *ret_coding)
 {
     char room[WEIR__SERVER_LIST_SIZE];
     const char *text = weir__exchange_list(exchange, "Content-Encoding", room);
+    if (!weir__exchange_has_length(exchange)) {
+        weir__answer_begin(exchange, 411);
+        weir__reply_close(exchange); /* what follows may be the body */
+        weir__reply_error_as(exchange, 411, -WEIR_E_INVALID,
+                             "send Content-Length, also of nothing, or Transfer-Encoding: chunked",
+                             0);
+        return false;
+    }
     if (weir__coding_parse(ret_coding, text, text ? strlen(text) : 0) == 0)
         return true;
     weir__answer_begin(exchange, 415);
@@ -58,8 +66,13 @@ void weir__upload_begin(struct weir__exchange *exchange, struct weir__ask *ask,
     struct weir__storage *storage = weir__exchange_arg(exchange);
     uint64_t max = rules->service->server.body_max;
     enum weir__coding coding;
-    if (!parse_coding(exchange, &coding))
+    if (!weir__upload_head(exchange, &coding))
         return;
+    /* A part would be stored as if it were the whole. */
+    if (weir__exchange_header(exchange, "Content-Range")) {
+        weir__storage_refuse(exchange, -WEIR_E_INVALID, "chunks are sent whole, not in parts");
+        return;
+    }
     if (ask->grant.body_max < max)
         max = ask->grant.body_max;
     uint64_t length = weir__exchange_body_length(exchange);
@@ -85,28 +98,33 @@ static void put_done(struct weir__store_write *write)
     weir__errand_finish(job, result, NULL);
 }
 
-/* The content into the job's own memory, its address checked. */
-static int take_content(struct weir__errand *job, struct weir__worker *worker,
-                        struct weir__exchange *exchange, const char **ret_message)
+int weir__upload_unpack(const struct weir__exchange *exchange, struct weir__worker *worker,
+                        struct weir__buffer *bytes, const char **ret_message)
 {
     size_t length;
     const void *body = weir__exchange_body(exchange, &length);
     const char *field = weir__exchange_header(exchange, "Content-Encoding");
     enum weir__coding coding;
-    struct weir__address address;
     int error = weir__coding_parse(&coding, field, field ? strlen(field) : 0);
     if (!error && coding == WEIR__CODING_IDENTITY)
-        error = weir__buffer_append(&job->bytes, body, length);
+        error = weir__buffer_append(bytes, body, length);
     else if (!error)
-        error = weir__unpack(&worker->decoder, coding, body, length, &job->bytes);
-    if (error) {
-        *ret_message =
-            error == -WEIR_E_INVALID ? "the body cannot be unpacked"
-            : error == -WEIR_E_TOO_LARGE
-                ? "the body unpacks to more than 1 MiB, or to more than ten times its size"
-                : NULL;
+        error = weir__unpack(&worker->decoder, coding, body, length, bytes);
+    if (error == -WEIR_E_INVALID)
+        *ret_message = "the body cannot be unpacked";
+    if (error == -WEIR_E_TOO_LARGE)
+        *ret_message = "the body unpacks to more than 1 MiB, or to more than ten times its size";
+    return error;
+}
+
+/* The content into the job's own memory, its address checked. */
+static int take_content(struct weir__errand *job, struct weir__worker *worker,
+                        struct weir__exchange *exchange, const char **ret_message)
+{
+    struct weir__address address;
+    int error = weir__upload_unpack(exchange, worker, &job->bytes, ret_message);
+    if (error)
         return error;
-    }
     weir__address_of(weir__buffer_text(&job->bytes), weir__buffer_length(&job->bytes), &address);
     if (job->is_checked && !weir__address_is_equal(&address, &job->address))
         return -WEIR_E_MISMATCH;

@@ -240,6 +240,16 @@ true("each request has its own", storage.get(target)["X-Corr-ID"] != storage.get
 
 answer = storage.ask("POST", "/have", f'{{"addresses": ["{name}", "{address(b"no")}"]}}')
 same("what is there of some", (answer.status, answer.json), (200, {"have": [True, False]}))
+asked = f'{{"addresses": ["{name}"]}}'.encode()
+for coding, body in (("gzip", gzip.compress(asked)), ("zstd", zstd(asked)), ("identity", asked)):
+    answer = storage.ask("POST", "/have", body, {"Content-Encoding": coding})
+    same(f"asked in {coding}", (answer.status, answer.json), (200, {"have": [True]}))
+answer = storage.ask("POST", "/have", asked, {"Content-Encoding": "br"})
+same("a coding that is not understood", (answer.status, answer["Accept-Encoding"]), (415, "gzip, zstd"))
+answer = storage.ask("POST", "/have", gzip.compress(asked)[:-3], {"Content-Encoding": "gzip"})
+same("a coding that is cut", (answer.status, answer.json["message"]), (400, "the body cannot be unpacked"))
+answer = storage.ask("POST", "/have", gzip.compress(asked + b" " * 100_000), {"Content-Encoding": "gzip"})
+same("a coding that is a bomb", (answer.status, is_envelope(answer, "TooLarge")), (413, True))
 same("none of none", storage.ask("POST", "/have", '{"addresses": []}').json, {"have": []})
 for body in ("", "[]", "{}", '{"addresses": 1}', '{"addresses": ["b3:1"]}', '{"addresses": [], "more": 1}',
              '{"addresses": [], "addresses": []}', '{"addresses": []} x'):
@@ -325,6 +335,9 @@ for fields, wanted in (({"If-Match": "*"}, 412), ({"If-Match": f'"{address(absen
     same(f"PUT of something new with {list(fields)}", storage.put(absent, fields).status, wanted)
     same("stores nothing", storage.get("/o/" + address(absent)).status, 404)
     same("so does DELETE", storage.ask("DELETE", "/o/" + address(absent), headers={**erase, **fields}).status, 412)
+    # RFC 9110, 13.2.1: what would be an error without the condition is that error with it.
+    same("reads find nothing, under a condition or not",
+         [storage.ask(method, "/o/" + address(absent), headers=fields).status for method in ("GET", "HEAD")], [404, 404])
 for fields, wanted in (({"If-None-Match": "*"}, 412), ({"If-Match": right}, 200), ({"If-None-Match": wrong}, 200)):
     same(f"PUT of what is there with {list(fields)}", storage.put(kept, fields).status, wanted)
 same("PUT of something new with If-None-Match", storage.put(absent, {"If-None-Match": "*"}).status, 201)
@@ -345,6 +358,26 @@ for lines, wanted in (((f"If-None-Match: {wrong}", f"If-None-Match: {right}"), 3
     has(f"{lines[0][:20]} twice", twice(*lines).decode(), f"^HTTP/1.1 {wanted} ")
 has("two codings", twice("Content-Encoding: identity", "Content-Encoding: gzip", method="PUT", body=absent).decode(),
     "^HTTP/1.1 415 ")
+
+# --- bodies that do not say how long they are, and parts of bodies ---
+
+for line, rest in (("POST /o HTTP/1.0", "abc"), ("POST /o HTTP/1.1", ""), (f"PUT /o/{address(b'abc')} HTTP/1.1", ""),
+                   (f"PUT /o/{address(b'')} HTTP/1.1", ""), ("POST /have HTTP/1.1", "")):
+    answer = storage.raw(f"{line}\r\nHost: localhost\r\nConnection: close\r\n\r\n{rest}".encode()).decode()
+    has(f"{line[:8]} {line[-3:]} without a length", answer, "^HTTP/1.1 411 .*Connection: close.*Invalid.*Content-Length")
+has("what follows is no other request", storage.raw(b"POST /o HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTTP/1.1\r\n"
+    b"Host: localhost\r\n\r\n").decode(), r"^HTTP/1.1 411 (?!.*HTTP/1)")
+has("a length of nothing is one", storage.raw(b"POST /o HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    b"Content-Length: 0\r\n\r\n").decode(), "^HTTP/1.1 20[01] .*" + address(b""))
+same("curl -X POST", run("curl", "-s", "-X", "POST", "-o", "/dev/null", "-w", "%{http_code}", storage.url + "/o")[1], b"411")
+has("curl -d ''", run("curl", "-s", "-d", "", storage.url + "/o")[1].decode(), address(b""))
+same("administration needs no body", storage.raw(f"POST /admin/scrub HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+     f"Authorization: Bearer {mint(data, '--scope', 'admin')}\r\n\r\n".encode())[:12], b"HTTP/1.1 202")
+part = b"a part of something"
+for method, where in (("PUT", "/o/" + address(part)), ("POST", "/o")):
+    answer = storage.ask(method, where, part, {"Content-Range": f"bytes 0-{len(part) - 1}/100"})
+    same(f"{method} of a part", (answer.status, is_envelope(answer, "Invalid")), (400, True))
+same("stores nothing", storage.get("/o/" + address(part)).status, 404)
 
 # --- rot ---
 
