@@ -39,7 +39,9 @@ static const struct weir__option options[] = {
      .section = "Where things are", .value_name = "DIR",
      .help = "the folder of the storage, which has the keys in its folder keys",
      .detail = "By default weir/storage in XDG_DATA_HOME, or in ~/.local/share; for root "
-               "/var/lib/weir/storage."},
+               "/var/lib/weir/storage, as in the unit of systemd. mint and rotate make it if it is "
+               "not there. Root may use the keys of a service that runs as somebody else, and what "
+               "root makes in its folder belongs to that user."},
     {WEIR__OPTION_DIRECTORY(struct weir__token_values, keys), .name = "keys", .letter = 'k',
      .value_name = "DIR", .help = "the folder of the keys itself"},
     {WEIR__OPTION_FILE(struct weir__token_values, from), .name = "from", .letter = 'f',

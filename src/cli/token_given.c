@@ -25,7 +25,8 @@
 
 /* --- the folder --- */
 
-/* Each folder of the path that is not there. */
+/* Each folder of the path that is not there. One that may not be looked into is left to who opens
+ * the keys: it may be there. */
 static int make_above(char *path)
 {
     for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
@@ -35,8 +36,10 @@ static int make_above(char *path)
         int saved = errno;
         if (slash)
             *slash = '/';
+        if (result < 0 && saved == EACCES)
+            return 0;
         if (result < 0 && saved != EEXIST) {
-            weir__log(WEIR__LOG_ERROR, "cannot make the folder '%s': %s", path,
+            weir__log(WEIR__LOG_ERROR, "cannot make the folder '%s': %s", WEIR__TYPED(path),
                       weir__log_reason(saved));
             return weir_error_from_errno(saved);
         }
@@ -62,14 +65,14 @@ int weir__token_folder(char folder[WEIR__TOKEN_FOLDER_SIZE],
         weir__log(WEIR__LOG_ERROR, "nobody knows where the keys are: set HOME, or give --data");
         return -WEIR_E_NOT_FOUND;
     }
-    if (!given && is_made) {
-        int result = make_above(data);
-        if (result < 0)
-            return result;
-    }
-    snprintf(folder, WEIR__TOKEN_FOLDER_SIZE, "%s%s", given ? given : data,
-             values->keys ? "" : "/keys");
-    return 0;
+    if (given)
+        snprintf(data, sizeof(data), "%s", given);
+    snprintf(folder, WEIR__TOKEN_FOLDER_SIZE, "%s%s", data, values->keys ? "" : "/keys");
+    /* Of the keys' own folder that above it; who makes keys makes theirs. */
+    char *last = values->keys ? strrchr(data, '/') : NULL;
+    if (last)
+        *last = '\0';
+    return is_made && data[0] && (last || !values->keys) ? make_above(data) : 0;
 }
 
 /* --- the token --- */

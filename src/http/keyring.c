@@ -94,15 +94,26 @@ static int fail_errno(char why[WEIR__KEY_WHY], const char *folder, const char *n
 {
     int error = weir_error_from_errno(errno);
     return fail(error, why, folder, name,
-                errno == ELOOP ? "it is a symlink: put the file itself there"
-                               : weir_error_text(error));
+                errno == ELOOP    ? "it is a symlink: put the file itself there"
+                : errno == EACCES ? "permission denied: run this as its owner, or as root"
+                                  : weir_error_text(error));
 }
 
-/* NULL, or what is wrong with whose it is. */
-static const char *whose_fault(const struct stat *st, bool is_folder)
+/* Whether it may be somebody else's: root looks after services that run as others, and theirs is
+ * what the folder above is. */
+static bool may_belong(uid_t owner, uid_t above)
 {
-    if (st->st_uid != geteuid() && st->st_uid != 0)
-        return "it belongs to somebody else: have its owner changed to yourself";
+    return owner == geteuid() || owner == 0 || (geteuid() == 0 && owner == above);
+}
+
+/* NULL, or what is wrong with whose it is. above: the owner of the folder that the keys' lies in.
+ */
+static const char *whose_fault(const struct stat *st, uid_t above, bool is_folder)
+{
+    if (!may_belong(st->st_uid, above))
+        return geteuid() == 0 ? "its owner is not that of the folder above it: run this as its "
+                                "owner, or have it changed to the user of the service"
+                              : "it belongs to somebody else: run this as its owner, or as root";
     if (is_folder)
         return st->st_mode & (S_IWGRP | S_IWOTH) ? "others can write to it: chmod 700 it" : NULL;
     if (!S_ISREG(st->st_mode))
@@ -123,7 +134,8 @@ static bool read_digits(const char text[FILE_LENGTH], unsigned char bytes[WEIR__
     return text[FILE_LENGTH - 1] == '\n';
 }
 
-static int load_key(int dir, const char *folder, struct key *key, char why[WEIR__KEY_WHY])
+static int load_key(int dir, uid_t above, const char *folder, struct key *key,
+                    char why[WEIR__KEY_WHY])
 {
     struct stat st;
     char text[FILE_LENGTH];
@@ -134,7 +146,7 @@ static int load_key(int dir, const char *folder, struct key *key, char why[WEIR_
         return fail_errno(why, folder, key->id);
     int result = weir__sys_fstat(fd, &st) < 0 ? fail_errno(why, folder, key->id) : 0;
     if (result == 0)
-        fault = whose_fault(&st, false);
+        fault = whose_fault(&st, above, false);
     if (fault)
         result = fail(-WEIR_E_DENIED, why, folder, key->id, fault);
     else if (result == 0 && st.st_size != (off_t)sizeof(text))
@@ -153,17 +165,36 @@ static int load_key(int dir, const char *folder, struct key *key, char why[WEIR_
 
 /* --- the folder --- */
 
-static int open_folder(const char *folder, char why[WEIR__KEY_WHY])
+/* The folder, and whose is that above it, which is not asked for by anybody but root. */
+static int look_at(int fd, struct stat *st, uid_t *ret_above)
 {
-    struct stat st;
+    struct stat above = {.st_uid = 0};
+    if (weir__sys_fstat(fd, st) < 0 ||
+        (geteuid() == 0 && weir__sys_fstatat(fd, "..", &above, AT_SYMLINK_NOFOLLOW) < 0))
+        return -1;
+    *ret_above = above.st_uid;
+    return 0;
+}
+
+static int fail_open(char why[WEIR__KEY_WHY], const char *folder)
+{
+    if (errno == ENOENT)
+        return fail(-WEIR_E_NOT_FOUND, why, folder, "", "there is no such folder");
+    if (errno == ENOTDIR)
+        return fail(-WEIR_E_INVALID, why, folder, "", "it is not a folder: name that of the keys");
+    return fail_errno(why, folder, "");
+}
+
+static int open_folder(const char *folder, struct stat *st, uid_t *ret_above,
+                       char why[WEIR__KEY_WHY])
+{
     int fd = weir__sys_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0)
-        return errno == ENOENT ? fail(-WEIR_E_NOT_FOUND, why, folder, "", "there is no such folder")
-                               : fail_errno(why, folder, "");
+        return fail_open(why, folder);
     const char *fault = NULL;
-    int result = weir__sys_fstat(fd, &st) < 0 ? fail_errno(why, folder, "") : 0;
+    int result = look_at(fd, st, ret_above) < 0 ? fail_errno(why, folder, "") : 0;
     if (result == 0)
-        fault = whose_fault(&st, true);
+        fault = whose_fault(st, *ret_above, true);
     if (fault)
         result = fail(-WEIR_E_DENIED, why, folder, "", fault);
     if (result == 0)
@@ -215,14 +246,16 @@ static int list_keys(struct weir__keyring *ring, int dir, const char *folder,
 
 int weir__keyring_load(struct weir__keyring **ret_ring, const char *folder, char why[WEIR__KEY_WHY])
 {
-    int dir = open_folder(folder, why);
+    struct stat st;
+    uid_t above = 0;
+    int dir = open_folder(folder, &st, &above, why);
     if (dir < 0)
         return dir;
     struct weir__keyring *ring = weir__base_alloc(1, sizeof(*ring));
     int result = ring ? list_keys(ring, dir, folder, why)
                       : fail(-WEIR_E_NO_MEMORY, why, folder, "", "out of memory");
     for (size_t i = 0; result == 0 && i < ring->count; i++)
-        result = load_key(dir, folder, &ring->keys[i], why);
+        result = load_key(dir, above, folder, &ring->keys[i], why);
     if (result == 0 && ring->count == 0)
         result = fail(-WEIR_E_NOT_FOUND, why, folder, "", "there is no key in it");
     weir__sys_close(dir);
@@ -257,7 +290,13 @@ void weir__keyring_free(struct weir__keyring *ring)
 
 /* --- a new key --- */
 
-static int write_file(int dir, const char *name)
+/* What root makes is for who has the folder: a service could not read it otherwise. */
+static int give(int fd, const struct stat *to)
+{
+    return geteuid() != 0 || to->st_uid == 0 ? 0 : weir__sys_fchown(fd, to->st_uid, to->st_gid);
+}
+
+static int write_file(int dir, const struct stat *owner, const char *name)
 {
     unsigned char key[WEIR__KEY_SIZE];
     char text[FILE_LENGTH + 1];
@@ -269,7 +308,10 @@ static int write_file(int dir, const char *name)
     int fd = weir__sys_openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     int result = fd;
     if (fd >= 0)
-        result = weir__whole_write(fd, text, FILE_LENGTH) == 0 && weir__sys_fsync(fd) == 0 ? 0 : -1;
+        result = give(fd, owner) == 0 && weir__whole_write(fd, text, FILE_LENGTH) == 0 &&
+                         weir__sys_fsync(fd) == 0
+                     ? 0
+                     : -1;
     if (fd >= 0 && result < 0)
         weir__sys_close(fd);
     else if (fd >= 0)
@@ -295,11 +337,11 @@ static int rename_new(int dir, const char *from, const char *to)
 }
 
 /* Under a name that does not count, then under its own. */
-static int write_key(int dir, const char *id)
+static int write_key(int dir, const struct stat *owner, const char *id)
 {
     char name[WEIR__KEY_ID_SIZE + 8];
     snprintf(name, sizeof(name), ".%s.new", id);
-    if (write_file(dir, name) == 0 && rename_new(dir, name, id) == 0) {
+    if (write_file(dir, owner, name) == 0 && rename_new(dir, name, id) == 0) {
         if (weir__sys_fsync(dir) == 0)
             return 0;
         /* Nobody knows whether it would last. */
@@ -314,26 +356,49 @@ static int write_key(int dir, const char *id)
     return -1;
 }
 
-/* Its entry in the folder that it lies in must last, too. */
-static int make_folder(const char *folder)
+/* The folder that it lies in: so many bytes of the path, none if it has no slash. */
+static int open_above(const char *folder, size_t length)
 {
     char above[4096];
-    const char *slash = strrchr(folder, '/');
-    size_t length = slash ? (size_t)(slash - folder) : 0;
-    if (weir__sys_mkdirat(AT_FDCWD, folder, 0700) < 0)
-        return errno == EEXIST ? 0 : -1;
     if (length >= sizeof(above)) {
         errno = ENAMETOOLONG;
         return -1;
     }
     snprintf(above, sizeof(above), "%.*s", (int)length, folder);
-    int fd = weir__sys_openat(AT_FDCWD,
-                              length > 0 ? above
-                              : slash    ? "/"
-                                         : ".",
-                              O_RDONLY | O_DIRECTORY, 0);
-    int result = fd < 0 ? -1 : weir__sys_fsync(fd);
+    return weir__sys_openat(AT_FDCWD, length > 0 ? above : ".", O_RDONLY | O_DIRECTORY, 0);
+}
+
+/* What was just made there, and not what somebody has put in its place meanwhile. */
+static int give_folder(int above, const char *name)
+{
+    struct stat st;
+    int fd = weir__sys_openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    int result = fd < 0 || weir__sys_fstat(above, &st) < 0 ? -1 : give(fd, &st);
     weir__sys_close(fd);
+    return result;
+}
+
+/* Its entry in the folder above must last, too. */
+static int make_folder(const char *folder)
+{
+    char name[256];
+    size_t length = strlen(folder), begin;
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    for (begin = length; begin > 0 && folder[begin - 1] != '/';)
+        begin--;
+    int above = open_above(folder, begin);
+    if (above < 0)
+        return -1;
+    snprintf(name, sizeof(name), "%.*s", (int)(length - begin), folder + begin);
+    int result = weir__sys_mkdirat(above, name, 0700);
+    if (result == 0)
+        result = give_folder(above, name) == 0 && weir__sys_fsync(above) == 0 ? 0 : -1;
+    else if (errno == EEXIST)
+        result = 0;
+    int saved = errno;
+    weir__sys_close(above);
+    errno = saved;
     return result;
 }
 
@@ -341,9 +406,11 @@ int weir__keyring_add(const char *folder, char ret_id[WEIR__KEY_ID_SIZE], char w
 {
     unsigned char random[ID_RANDOM];
     char id[WEIR__KEY_ID_SIZE];
+    struct stat st;
+    uid_t above = 0;
     if (make_folder(folder) < 0)
         return fail_errno(why, folder, "");
-    int dir = open_folder(folder, why);
+    int dir = open_folder(folder, &st, &above, why);
     if (dir < 0)
         return dir;
     struct weir__keyring *ring = weir__base_alloc(1, sizeof(*ring));
@@ -358,7 +425,7 @@ int weir__keyring_add(const char *folder, char ret_id[WEIR__KEY_ID_SIZE], char w
         int64_t now_s = weir_wall_s();
         int64_t newest_s = ring->count > 0 ? id_moment(ring->keys[ring->count - 1].id) : 0;
         write_id(id, now_s > newest_s ? now_s : newest_s + 1, random);
-        if (write_key(dir, id) < 0)
+        if (write_key(dir, &st, id) < 0)
             result = fail_errno(why, folder, id);
     }
     weir__keyring_free(ring);

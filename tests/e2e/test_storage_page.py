@@ -169,6 +169,29 @@ def try_nginx(tap, folder, own):
     tap.tell(service.end() == 0, "and the service ends well")
 
 
+def try_reached(tap, folder):
+    """The example of an address that others can reach, on a machine that has nothing yet."""
+    port = free_port()
+    shown = next(block for block in blocks("sh") if "tls.cert" in block)
+    ask = re.search(r"`(curl --cacert [^`]*)`", PAGE).group(1).replace("\n", " ")
+    shown, ask = [text.replace("/srv/chunks", f"{folder}/srv/chunks").replace("8470", str(port))
+                  for text in (shown, ask)]
+    before, _, serve = shown.replace("\\\n", " ").rpartition("weir storage")
+    # As it is typed, and not with the folder that stands for the default one elsewhere on the page.
+    own = {**environment(folder), "PATH": os.path.dirname(WEIR) + ":" + os.environ["PATH"]}
+    made = subprocess.run(["bash", "-ec", f"echo hello >hello.txt\n{before}"], cwd=folder, env=own, check=False,
+                          capture_output=True, text=True, timeout=60)
+    tap.tell(made.returncode == 0, "what comes before it", made.stderr)
+    with subprocess.Popen(["bash", "-c", f"exec weir storage {serve}"], cwd=folder, env=own,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as service:
+        line = service.stdout.readline()
+        tap.tell(line.startswith("listening on https://0.0.0.0:"), "it listens for others", line)
+        answer = shell(ask.replace("curl ", "curl -sS "), folder)
+        tap.tell('"address": "b3:' in answer.stdout, "and takes what a token allows", answer.stdout + answer.stderr)
+        service.terminate()
+        tap.tell(service.wait(timeout=60) == 0, "until its end", service.stderr.read())
+
+
 def try_errors(tap, folder):
     """Names and statuses of the page are those of the table that the program has."""
     answer = shell(f"{WEIR} errors --json", folder)
@@ -191,6 +214,7 @@ def main():
         try_errors(tap, folder)
         tap.tell(service.end() == 0, "it drains and ends")
         try_alerts(tap, folder)
+        try_reached(tap, folder)
         try_nginx(tap, folder, blocks("toml")[0])
     finally:
         shutil.rmtree(folder)

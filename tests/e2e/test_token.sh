@@ -49,9 +49,31 @@ run "$WEIR" token mint --data data --json --expires 2999-12-01
 is 'a day' "$(jq -r '.caveats[0]' out)" 'expires < 2999-12-01T00:00:00Z'
 run "$WEIR" token mint --data data --json --expires 2999-12-01T12:30:00Z
 is 'a moment' "$(jq -r '.caveats[0]' out)" 'expires < 2999-12-01T12:30:00Z'
-run "$WEIR" token mint --data none
-expect 'a folder that was named is not made' 3 '' "*'none/keys'*"
-check 'not at all' test ! -e none
+run "$WEIR" token mint --data none/such
+expect 'a folder that is not there is made, and told' 0 '[A-Za-z0-9_-]*' "*made the first key in 'none/such/keys'*"
+is 'for nobody else' "$(stat -c %a none/such)" 700
+run "$WEIR" token mint --keys named/keys/
+expect 'so is that of the keys' 0 '[A-Za-z0-9_-]*' "*made the first key in 'named/keys/'*"
+run "$WEIR" token keys --data nowhere
+expect 'who only looks makes none' 3 '' "*'nowhere/keys': there is no such folder*"
+check 'not at all' test ! -e nowhere
+run "$WEIR" token mint --keys /dev/null
+expect 'what is no folder' 2 '' "*'/dev/null': it is not a folder*"
+if [[ $(id -u) -eq 0 ]] && command -v setpriv >/dev/null; then
+    as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    mkdir service && chown 65534:65534 service && chmod 711 "$dir" && chmod 700 service
+    run "$WEIR" token mint --data service
+    expect 'root mints for a service of another user' 0 '[A-Za-z0-9_-]*' '*made the first key*'
+    run "${as[@]}" "$WEIR" token keys --data service
+    expect 'who can read the key' 0 '*mints and verifies' ''
+    run "$WEIR" token rotate --data service
+    run "${as[@]}" "$WEIR" token mint --data service
+    expect 'also the next' 0 '[A-Za-z0-9_-]*' ''
+    run "$WEIR" token mint --data service
+    expect 'and root goes on' 0 '[A-Za-z0-9_-]*' ''
+    run "${as[@]}" "$WEIR" token mint --data data
+    expect 'the other way round there is no way' 3 '' '*run this as its owner, or as root*'
+fi
 
 # --- what is wrong with what a token shall allow ---
 

@@ -156,13 +156,72 @@ TEST(what_others_could_get_at_is_refused)
     weir__keyring_free(ring);
     if (geteuid() == 0) {
         CHECK_EQ(chown(path_of(KEY_ID), 12345, 12345), 0);
-        refuses(-WEIR_E_DENIED, "somebody else");
+        refuses(-WEIR_E_DENIED, "not that of the folder above");
         CHECK_EQ(chown(path_of(KEY_ID), 0, 0), 0);
         CHECK_EQ(chown(folder, 12345, 12345), 0);
-        refuses(-WEIR_E_DENIED, "somebody else");
+        refuses(-WEIR_E_DENIED, "not that of the folder above");
         CHECK_EQ(chown(folder, 0, 0), 0);
     }
     clean();
+}
+
+/* Of the service's user, as the folder that the keys' is in. */
+TEST(root_looks_after_the_keys_of_a_service)
+{
+    char id[WEIR__KEY_ID_SIZE], above[512];
+    struct weir__keyring *ring;
+    struct stat st;
+    if (geteuid() != 0) {
+        printf("# only root can be root\n");
+        return;
+    }
+    fresh();
+    snprintf(above, sizeof(above), "%.*s", (int)(strrchr(folder, '/') - folder), folder);
+    CHECK_EQ(chown(above, 12345, 23456), 0);
+    CHECK_EQ(weir__keyring_add(folder, id, why), 0);
+    CHECK_EQ(stat(folder, &st), 0);
+    CHECK(st.st_uid == 12345 && st.st_gid == 23456);
+    CHECK_EQ(st.st_mode & 07777, 0700);
+    CHECK_EQ(stat(path_of(id), &st), 0);
+    CHECK(st.st_uid == 12345 && st.st_gid == 23456);
+    CHECK_EQ(st.st_mode & 07777, 0600);
+    CHECK_EQ(load(&ring), 0);
+    weir__keyring_free(ring);
+    /* Whoever else could read it is refused as ever. */
+    CHECK_EQ(chmod(path_of(id), 0640), 0);
+    refuses(-WEIR_E_DENIED, "chmod 600");
+    CHECK_EQ(chmod(path_of(id), 0600), 0);
+    CHECK_EQ(chown(path_of(id), 54321, 54321), 0);
+    refuses(-WEIR_E_DENIED, "not that of the folder above");
+    /* The service itself reads its own and those of root alone. */
+    CHECK_EQ(chown(path_of(id), 12345, 23456), 0);
+    CHECK_EQ(seteuid(12345), 0);
+    CHECK_EQ(load(&ring), 0);
+    weir__keyring_free(ring);
+    CHECK_EQ(seteuid(0), 0);
+    CHECK_EQ(chown(folder, 54321, 54321), 0);
+    CHECK_EQ(chmod(folder, 0755), 0);
+    CHECK_EQ(seteuid(12345), 0);
+    refuses(-WEIR_E_DENIED, "run this as its owner, or as root");
+    CHECK_EQ(seteuid(0), 0);
+    clean();
+}
+
+TEST(a_folder_is_made_however_it_is_written)
+{
+    char id[WEIR__KEY_ID_SIZE], written[600];
+    fresh();
+    snprintf(written, sizeof(written), "%s//", folder);
+    CHECK_EQ(weir__keyring_add(written, id, why), 0);
+    CHECK_EQ(access(path_of(id), F_OK), 0);
+    clean();
+}
+
+TEST(what_is_no_folder_is_told)
+{
+    struct weir__keyring *ring = NULL;
+    CHECK_EQ(weir__keyring_load(&ring, "/dev/null", why), -WEIR_E_INVALID);
+    CHECK_HAS(why, "'/dev/null': it is not a folder");
 }
 
 TEST(what_is_no_key_is_refused)
