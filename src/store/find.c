@@ -204,6 +204,8 @@ static int get(struct weir__store *store, struct weir__store_reader *reader,
         error = judge_head(store, segment, &entry, is_tail);
     if (error) {
         weir__segments_unpin(&store->segments, segment);
+        /* Who has it in memory would begin an answer that cannot be ended. */
+        weir__hot_forget(&store->hot, address);
         if (error == -WEIR_E_CORRUPT)
             weir__store_quarantine(store, &entry, "its bytes are not those of its address");
         return error;

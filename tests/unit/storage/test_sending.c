@@ -108,6 +108,11 @@ TEST(a_chunk_that_cannot_be_read)
     snprintf(line, sizeof(line), "%s cannot be read: an input or output error; put it again", text);
     AWAIT(strstr(log_text(), line));
     AWAIT(truncated() == 1);
+    /* From here on nobody begins what cannot be ended. */
+    int fd = dial_for("/o/", text);
+    CHECK(read(fd, answer, sizeof(answer)) > 0);
+    close(fd);
+    CHECK(strncmp(answer, "HTTP/1.1 500 ", 13) == 0);
     /* When it can be read again, whoever asks gets it, and nothing was put aside. */
     weir__sys_fault_stretch(-1, 0, 0);
     CHECK_EQ(ask("/o/", text), CHUNK);
