@@ -1,9 +1,10 @@
 /* accept.c - new connections: counted, admitted, and handed to the loop that has the fewest.
  *
- * Who is refused is told so: by an answer of an ordinary connection that gets nothing else, up to
- * WEIR__REFUSING_MAX of these at once; beyond that by a text that is sent blindly before the socket
- * is closed. Without descriptors the one that is kept in reserve is given up for a moment, so that
- * nobody is left in the queue of the kernel and no loop spins.
+ * Who is refused is told so: by an answer of an ordinary connection that gets nothing else, as long
+ * as few of these are kept, in all, of one address, and by the descriptors that are left; beyond
+ * that by a text that is sent blindly before the socket is closed. Without descriptors the one that
+ * is kept in reserve is given up for a moment, so that nobody is left in the queue of the kernel
+ * and no loop spins.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -54,8 +55,9 @@ static void pause_listening(struct weir__server_loop *loop)
 /* Blindly, and what the client has sent is thrown away. */
 static void tell_and_close(struct weir__server_loop *loop, int fd, unsigned status)
 {
-    char text[CANNED_SIZE];
-    struct iovec vector = {text, weir__reply_canned(status, text, sizeof(text))};
+    char text[CANNED_SIZE], corr_id[WEIR__LOOP_CORR_SIZE];
+    weir__loop_corr_id(loop, corr_id);
+    struct iovec vector = {text, weir__reply_canned(status, corr_id, text, sizeof(text))};
     const struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
     (void)weir__sys_sendmsg(fd, &message, MSG_DONTWAIT);
     (void)shutdown(fd, SHUT_WR);
@@ -130,7 +132,7 @@ static void take(struct weir__server_loop *loop, const struct weir__listener *li
     conn->is_tls = listener->is_tls;
     conn->is_trusted = weir__network_has(server, peer);
     conn->refusal = admit(loop, conn, &number);
-    if (conn->refusal && !weir__server_admit_refused(server, &conn->id)) {
+    if (conn->refusal && !weir__server_admit_refused(server, conn)) {
         tell_and_close(loop, fd, conn->refusal);
         weir__base_free(conn);
         return;

@@ -172,17 +172,6 @@ static void begin_answer(struct weir__conn *conn)
 
 /* --- requests --- */
 
-static void make_corr_id(struct weir__exchange *x)
-{
-    static const char digits[] = "0123456789abcdef";
-    for (int half = 0; half < 2; half++) {
-        uint64_t bits = weir__loop_random(x->conn->loop);
-        for (int i = 0; i < 16; i++, bits >>= 4)
-            x->corr_id[half * 16 + i] = digits[bits & 15];
-    }
-    x->corr_id[32] = '\0';
-}
-
 static void find_corr_id(struct weir__exchange *x)
 {
     static const char allowed[] =
@@ -196,7 +185,7 @@ static void find_corr_id(struct weir__exchange *x)
             return;
         }
     }
-    make_corr_id(x);
+    weir__loop_corr_id(x->conn->loop, x->corr_id);
 }
 
 /* The server itself answers, and the connection ends. */

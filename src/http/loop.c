@@ -103,6 +103,17 @@ uint64_t weir__loop_random(struct weir__server_loop *loop)
     return result;
 }
 
+void weir__loop_corr_id(struct weir__server_loop *loop, char text[WEIR__LOOP_CORR_SIZE])
+{
+    static const char digits[] = "0123456789abcdef";
+    for (int half = 0; half < 2; half++) {
+        uint64_t bits = weir__loop_random(loop);
+        for (int i = 0; i < 16; i++, bits >>= 4)
+            text[half * 16 + i] = digits[bits & 15];
+    }
+    text[32] = '\0';
+}
+
 /* --- mail --- */
 
 void weir__loop_wake(struct weir__server_loop *loop)

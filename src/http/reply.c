@@ -13,6 +13,7 @@
 
 #define TAIL_ROOM    128u /* of the head, for what send() adds */
 #define MESSAGE_SIZE 640u
+#define CANNED_SIZE  256u
 
 /* --- the head --- */
 
@@ -335,13 +336,14 @@ void weir__reply_refusal(struct weir__exchange *x, unsigned status, int code, co
     weir__reply_error_as(x, status, code, message, retry_s);
 }
 
-size_t weir__reply_canned(unsigned status, char *text, size_t size)
+size_t weir__reply_canned(unsigned status, const char *corr_id, char *text, size_t size)
 {
-    static const char body[] =
-        "{\"error\": \"Busy\", \"message\": \"too many connections\", \"corr_id\": \"-\"}\n";
+    char body[CANNED_SIZE];
+    size_t body_length =
+        envelope(body, sizeof(body), -WEIR_E_BUSY, "there are too many connections", corr_id);
     int length = snprintf(text, size,
-                          "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nX-Corr-ID: -\r\n"
+                          "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nX-Corr-ID: %s\r\n"
                           "Retry-After: 1\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
-                          status, weir__status_text(status), sizeof(body) - 1, body);
+                          status, weir__status_text(status), corr_id, body_length, body);
     return (size_t)length;
 }

@@ -96,10 +96,16 @@ static int make_shared(struct weir__server *server)
     const struct weir_admit_options admit = {
         .cap = limits->per_address_max,
         .keys_max = keys < WEIR_ADMIT_KEYS_MAX ? keys : WEIR_ADMIT_KEYS_MAX};
+    const struct weir_admit_options refused = {
+        .cap = (uint32_t)(server->refusing_max / WEIR__REFUSING_SHARE),
+        .keys_max = WEIR__REFUSING_MAX};
     const struct weir__progress progress = {0};
     const uint64_t phase = WEIR__PHASE_SERVING;
     int result = weir_admit_init(&server->admit, "http-address", &admit);
     server->has_admit = result == 0;
+    if (result == 0)
+        result = weir_admit_init(&server->refused, "http-refused", &refused);
+    server->has_refused = result == 0;
     if (result == 0)
         result = weir_budget_init(&server->bodies, "http-bodies", limits->body_memory);
     server->has_bodies = result == 0;
@@ -113,6 +119,16 @@ static int make_shared(struct weir__server *server)
         result = weir_watch_init(&server->progress, "http-progress", sizeof(progress), &progress);
     server->has_progress = result == 0;
     return result;
+}
+
+/* Who is refused must not take the descriptors of who is not. */
+static void find_refusing(struct weir__server *server)
+{
+    uint64_t allowed = weir__resources_descriptors(), part = allowed / WEIR__REFUSING_PART;
+    if (part < WEIR__REFUSING_SHARE)
+        part = WEIR__REFUSING_SHARE;
+    server->refusing_max = part < WEIR__REFUSING_MAX ? part : WEIR__REFUSING_MAX;
+    server->refusing_fd_max = allowed - allowed / WEIR__REFUSING_PART;
 }
 
 static unsigned count_processors(void)
@@ -150,6 +166,7 @@ int weir__server_new(struct weir__server **ret_server, const struct weir__server
             return -WEIR_E_INVALID;
         }
         server->options.trusted = NULL; /* they were copied */
+        find_refusing(server);
         result = register_locks();
         if (result == 0)
             result = make_shared(server);
@@ -273,6 +290,8 @@ void weir__server_free(struct weir__server *server)
         weir_watch_fini(&server->limits);
     if (server->has_bodies)
         weir_budget_fini(&server->bodies);
+    if (server->has_refused)
+        weir_admit_fini(&server->refused);
     if (server->has_admit)
         weir_admit_fini(&server->admit);
     weir_lock_fini(&server->lock);
@@ -300,13 +319,21 @@ int weir__server_admit(struct weir__server *server, uint32_t connections_max, ui
     return is_full ? -WEIR_E_BUSY : 0;
 }
 
-bool weir__server_admit_refused(struct weir__server *server, uint64_t *ret_id)
+bool weir__server_admit_refused(struct weir__server *server, struct weir__conn *conn)
 {
+    uint8_t key[16];
+    size_t key_size = conn->is_trusted ? 0 : weir__address_key(&conn->peer, key);
+    /* The kernel gives the lowest number that is free: this one says how many are taken. */
+    if ((uint64_t)conn->fd >= server->refusing_fd_max ||
+        (key_size > 0 && weir_admit_try(&server->refused, key, key_size, &conn->ticket) < 0))
+        return false;
     weir_lock_acquire(&server->lock);
-    bool has_room = server->refusing < WEIR__REFUSING_MAX;
+    bool has_room = server->refusing < server->refusing_max;
     server->refusing += has_room;
-    *ret_id = ++server->next_id;
+    conn->id = ++server->next_id;
     weir_lock_release(&server->lock);
+    if (!has_room)
+        weir_admit_release(&conn->ticket);
     return has_room;
 }
 
@@ -351,6 +378,7 @@ void weir__server_parts(struct weir__server *server, struct weir__server_parts *
 {
     *ret_parts = (struct weir__server_parts){
         .addresses = &server->admit,
+        .refused = &server->refused,
         .bodies = &server->bodies,
         .limits = &server->limits,
         .phase = &server->phase,

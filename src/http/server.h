@@ -362,7 +362,7 @@ void weir__server_read(struct weir__server *server, struct weir__server_stats *r
 
 /* What it is made of, for who describes or measures it. Borrowed, while the server is there. */
 struct weir__server_parts {
-    struct weir_admit *addresses;
+    struct weir_admit *addresses, *refused;
     struct weir_budget *bodies; /* bytes */
     struct weir_watch *limits, *phase, *progress;
 };

@@ -44,24 +44,30 @@
 #include "server.h"
 #include "wheel.h"
 
-#define WEIR__CONN_INPUT   4096u               /* the first buffer for a head */
-#define WEIR__CONN_SMALL   1024u               /* copies of small bodies */
-#define WEIR__CONN_PIECES  6u                  /* without an allocation */
-#define WEIR__LOOP_SCRATCH (64u << 10)         /* bytes of files on their way */
-#define WEIR__LOOP_SPARE   64u                 /* exchanges that are kept */
-#define WEIR__LOOP_TURN    16u                 /* requests of one connection before others come */
-#define WEIR__SEND_TURN    (UINT64_C(2) << 20) /* bytes, likewise */
-#define WEIR__LINGER_BYTES (UINT64_C(4) << 20)
-#define WEIR__BODY_PERMITS 24u /* 64 KiB that were doubled so often are more than there can be */
+#define WEIR__CONN_INPUT     4096u       /* the first buffer for a head */
+#define WEIR__CONN_SMALL     1024u       /* copies of small bodies */
+#define WEIR__CONN_PIECES    6u          /* without an allocation */
+#define WEIR__LOOP_SCRATCH   (64u << 10) /* bytes of files on their way */
+#define WEIR__LOOP_CORR_SIZE 33u
+#define WEIR__LOOP_SPARE     64u                 /* exchanges that are kept */
+#define WEIR__LOOP_TURN      16u                 /* requests of one connection before others come */
+#define WEIR__SEND_TURN      (UINT64_C(2) << 20) /* bytes, likewise */
+#define WEIR__LINGER_BYTES   (UINT64_C(4) << 20)
+#define WEIR__BODY_PERMITS   24u /* 64 KiB that were doubled so often are more than there can be */
 /* Who is refused for now (429) and asks again at once costs as much as somebody who is served. When
  * a loop has told so many in WEIR__REST_NS, all others are told after as long: each connection
  * costs five refusals a second then, whatever its client does. */
-#define WEIR__REST_FREE    16u
-#define WEIR__REST_NS      (WEIR_NS_PER_S / 5)
-#define WEIR__LINGER_NS    (2 * WEIR_NS_PER_S)
-#define WEIR__REFUSING_MAX 1024u /* connections that are told why they are refused, at once */
-#define WEIR__REFUSED_NS   (1 * WEIR_NS_PER_S) /* for these to ask for what is urgent */
-#define WEIR__STAMP_SIZE   128u
+#define WEIR__REST_FREE 16u
+#define WEIR__REST_NS   (WEIR_NS_PER_S / 5)
+#define WEIR__LINGER_NS (2 * WEIR_NS_PER_S)
+/* Connections that are kept in order to be told why they are refused: so many at once, of which an
+ * address has a quarter, and never more than a part of the descriptors. All others are told without
+ * being listened to. */
+#define WEIR__REFUSING_MAX   1024u
+#define WEIR__REFUSING_SHARE 4u
+#define WEIR__REFUSING_PART  8u
+#define WEIR__REFUSED_NS     (1 * WEIR_NS_PER_S) /* for these to ask for what is urgent */
+#define WEIR__STAMP_SIZE     128u
 
 struct weir__tls;
 struct weir__server_loop;
@@ -257,11 +263,14 @@ struct weir__server {
     struct weir__server_loop *loops[WEIR__SERVER_LOOPS_MAX];
     unsigned started;
     struct weir_admit admit;
+    struct weir_admit refused; /* those that are kept, by address */
     struct weir_budget bodies;
     struct weir_watch limits;   /* of struct weir__server_limits */
     struct weir_watch phase;    /* of uint64_t */
     struct weir_watch progress; /* of struct weir__progress */
-    bool has_admit, has_bodies, has_limits, has_phase, has_progress;
+    uint64_t refusing_max;
+    uint64_t refusing_fd_max; /* beyond it descriptors are too few to keep who is refused */
+    bool has_admit, has_refused, has_bodies, has_limits, has_phase, has_progress;
 
     struct weir_lock lock; /* guards what follows */
     struct weir__tls *tls;
@@ -276,8 +285,9 @@ struct weir__server {
 /* 0 and the loop that is to have a new connection, or why it is refused. */
 WEIR_MUST_USE int weir__server_admit(struct weir__server *server, uint32_t connections_max,
                                      uint64_t *ret_id, unsigned *ret_loop);
-/* It is one of those that are told that they are refused; false: there are too many. */
-bool weir__server_admit_refused(struct weir__server *server, uint64_t *ret_id);
+/* It is one of those that are kept until they are told that they are refused; false: there are too
+ * many, in all, of this address, or for the descriptors. */
+bool weir__server_admit_refused(struct weir__server *server, struct weir__conn *conn);
 void weir__server_leave(struct weir__server *server, unsigned loop, bool is_counted);
 void weir__server_loop_ended(struct weir__server *server);
 
@@ -293,6 +303,8 @@ void weir__loop_send(struct weir__server_loop *loop, struct weir__conn *conn);
 /* The connection is looked at again in the next turn. */
 void weir__loop_again(struct weir__server_loop *loop, struct weir__conn *conn);
 uint64_t weir__loop_random(struct weir__server_loop *loop);
+/* A name for a request that has none. */
+void weir__loop_corr_id(struct weir__server_loop *loop, char text[WEIR__LOOP_CORR_SIZE]);
 
 /* --- accept.c --- */
 void weir__loop_accept(struct weir__server_loop *loop, const struct weir__listener *listener);
@@ -355,7 +367,7 @@ void weir__reply_refusal(struct weir__exchange *exchange, unsigned status, int c
 /* The pieces become one chunk: its size in front of them, its end behind. */
 void weir__reply_frame(struct weir__exchange *exchange);
 /* A text for those who are told without an exchange. */
-size_t weir__reply_canned(unsigned status, char *text, size_t size);
+size_t weir__reply_canned(unsigned status, const char *corr_id, char *text, size_t size);
 
 /* --- peer.c --- */
 WEIR_MUST_USE int weir__network_parse(struct weir__network *network, const char *text);

@@ -370,6 +370,8 @@ static int add_server(struct weir__storage *storage)
     weir__server_parts(storage->server, &parts);
     int error = weir_metrics_add_admit(metrics, parts.addresses);
     if (!error)
+        error = weir_metrics_add_admit(metrics, parts.refused);
+    if (!error)
         error = weir_metrics_add_budget(metrics, parts.bodies);
     if (!error)
         error = weir_metrics_add_watch(metrics, parts.limits);

@@ -138,6 +138,10 @@ static const struct said limit_texts[] = {
      "http-address",
      {"addresses whose connections are counted", "who is idle makes room; else refuse"},
      0},
+    {"admit",
+     "http-refused",
+     {"addresses of connections that are kept until they are told 429", "told at once"},
+     0},
     {"budget", "store-pending", {"bytes that wait to be written", "refuse: 429"}, 0},
     {"budget", "store-tails", {"segments that wait for the index", "commit waits"}, 0},
     {"budget", "store-compacting", {"compactions at once", "wait"}, 0},
@@ -359,6 +363,7 @@ static size_t find_limits(struct weir__storage *storage, struct there there[PART
     there[count++] = of_rate(&storage->complaints);
     there[count++] = of_budget(server.bodies);
     there[count++] = of_admit(server.addresses);
+    there[count++] = of_admit(server.refused);
     there[count++] = of_budget(store.pending);
     there[count++] = of_budget(store.unindexed);
     there[count++] = of_budget(store.compacting);

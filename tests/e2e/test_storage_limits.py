@@ -5,7 +5,9 @@ meanwhile. Prints TAP.
 """
 import os
 import re
+import resource
 import signal
+import socket
 import sys
 import time
 
@@ -123,6 +125,52 @@ counted(ends[0], 'busy_rejections_total{endpoint="connection"} 1')
 for end in ends:
     end.close()
 until(lambda: storage.get(none).status == 404, "room")
+storage.stop()
+
+# --- one address that wants far more than it may have, where descriptors are few ---
+
+MANY, FEW, CAP = 1500, 1024, 256
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+if soft < MANY + FEW:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(MANY + FEW, hard), hard))
+storage = Storage(data=data, before=("sh", "-c", f'ulimit -n {FEW}; exec "$@"', "sh"))
+
+
+def reach_from(place):
+    end = socket.socket()
+    end.settimeout(60)
+    end.bind((place, 0))
+    end.connect(("127.0.0.1", storage.port))
+    return end
+
+
+seen, names = set(), set()
+for turn in range(2):
+    ends = []
+    for number in range(MANY):
+        ends.append(reach_from("127.0.0.2"))
+        if number % 25 == 0:
+            seen.add(storage.get("/healthz").status)
+    told = [read_head(end)[0].decode() for end in ends[CAP:]]
+    same(f"{MANY} connections of one address: those above its limit are told",
+         sum(text.startswith("HTTP/1.1 429 ") and "\r\nRetry-After: 1\r\n" in text for text in told), MANY - CAP)
+    names |= {name for text in told for name in re.findall(r"\r\nX-Corr-ID: ([0-9a-f]{32})\r\n", text)}
+    seen.add(storage.get("/readyz").status)
+    for end in ends:
+        end.close()
+    until(lambda: storage.metrics()["http_connections"] == 1, "their end")
+same("others are answered all the while", seen, {200})
+same("each has a name of its own", len(names), 2 * (MANY - CAP))
+numbers = storage.metrics()
+same("all are counted, and there were descriptors for all", [
+    numbers[f'http_refused_total{{reason="{reason}"}}'] for reason in ("address", "descriptors", "connections")],
+    [2 * (MANY - CAP), 0, 0])
+ends = [reach_from("127.0.0.2") for _ in range(CAP)]
+one = reach_from("127.0.0.2")
+one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+has("health is told also to who has one too many", read_head(one)[0].decode(), "^HTTP/1.1 200 ")
+for end in (*ends, one):
+    end.close()
 storage.stop()
 
 # --- descriptors ---
