@@ -37,7 +37,9 @@ struct values {
 static const struct weir__option options[] = {
     {WEIR__OPTION_FILE(struct values, output), .name = "output", .letter = 'o',
      .value_name = "FILE", .help = "write to this file; - is standard output, as without it",
-     .detail = "It appears under its name when it is whole, in place of what is there."},
+     .detail = "It appears under its name when it is whole, in place of what is there. A link "
+               "stays, and the file that it leads to is replaced. A device is written to as it is, "
+               "and so is a pipe, when it has a reader."},
     {WEIR__OPTION_STRING(struct values, range), .name = "range", .letter = 'r', .value_name = "A-B",
      .help = "bytes A to B alone, counted from 0",
      .detail = "A- is from A to the end, and -N the last N bytes."},
@@ -216,6 +218,25 @@ static int cannot(const char *what, const char *path)
     return -WEIR_E_INCOMPLETE;
 }
 
+/* Who wants a pipe may start its reader later. */
+static int open_output(struct weir__whole_file *file, const char *path)
+{
+    int error;
+    while ((error = weir__whole_open(file, path)) == -WEIR_E_BUSY && errno == ENXIO) {
+        struct weir_deadline look = weir_deadline_in(LOOK_NS, NULL);
+        if (weir__program_signal() != 0)
+            return -WEIR_E_INTERRUPTED;
+        (void)!weir_deadline_sleep(&look);
+    }
+    if (error == -WEIR_E_USAGE) {
+        weir__log(WEIR__LOG_ERROR,
+                  "cannot write '%s': it is a link to something that is no file; name that itself",
+                  WEIR__TYPED(path));
+        return -WEIR_E_INCOMPLETE;
+    }
+    return error ? cannot("write", path) : 0;
+}
+
 static int run_into(const struct weir__call *call, struct weir__get_options *wish,
                     bool *ret_is_over)
 {
@@ -226,10 +247,11 @@ static int run_into(const struct weir__call *call, struct weir__get_options *wis
     weir__program_catch_signals();
     if (is_stream(values))
         return run(call, wish, &result, ret_is_over);
-    if (weir__whole_open(&file, values->output))
-        return cannot("write", values->output);
+    int error = open_output(&file, values->output);
+    if (error)
+        return error;
     wish->fd = file.fd;
-    int error = run(call, wish, &result, ret_is_over);
+    error = run(call, wish, &result, ret_is_over);
     if (error && *ret_is_over)
         weir__whole_drop(&file);
     if (error)

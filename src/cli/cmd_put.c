@@ -72,8 +72,9 @@ const struct weir__usage usage_put = {
         "again. Holes stay holes, and cost nothing.\n\n"
         "The address is there only when the whole file is, so a run that failed is simply run "
         "again. Memory is bounded, whatever the size of the file: 16 MiB of chunks are on their "
-        "way at most. A file that is written to meanwhile gives what was there when each part was "
-        "read. The exit status is 0 when all files are stored and 3 when some are not.",
+        "way at most. A file that is written to meanwhile fails; through standard input it gives "
+        "what was there when each part was read. The exit status is 0 when all files are stored "
+        "and 3 when some are not.",
     .examples = examples,
     .variables = weir__storage_client_variables,
     .operands = operands,

@@ -266,7 +266,8 @@ static int open_file(const char *name)
     struct stat st;
     if (strcmp(name, "-") == 0)
         return STDIN_FILENO;
-    int fd = weir__sys_openat(AT_FDCWD, name, O_RDONLY | O_NOCTTY, 0);
+    /* The writer of a pipe is waited for where that can be stopped. */
+    int fd = weir__sys_openat(AT_FDCWD, name, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
     if (fd >= 0 && weir__sys_fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
         weir__sys_close(fd);
         errno = EISDIR;
@@ -275,12 +276,31 @@ static int open_file(const char *name)
     return fd;
 }
 
+/* A file is to be what it was at some time, not a mixture; of standard input nobody expects that.
+ */
+static int read_content(struct weir__put *put, struct weir__stream_in *stream, int fd)
+{
+    struct weir_deadline until_stop = weir_deadline_until(&put->file_stop);
+    struct stat before, after;
+    bool is_file =
+        fd > STDIN_FILENO && weir__sys_fstat(fd, &before) == 0 && S_ISREG(before.st_mode);
+    int error = weir__stream_in_fd(stream, fd, &until_stop);
+    if (error || !is_file)
+        return error;
+    if (weir__sys_fstat(fd, &after) < 0)
+        return weir_error_from_errno(errno);
+    if (before.st_size == after.st_size && before.st_mtim.tv_sec == after.st_mtim.tv_sec &&
+        before.st_mtim.tv_nsec == after.st_mtim.tv_nsec)
+        return 0;
+    fail(put, -WEIR_E_TRANSIENT, "it changed while it was read: put it again, or through '-'");
+    return -WEIR_E_TRANSIENT;
+}
+
 /* All of the descriptor's content, and the root behind it. */
 static int put_content(struct weir__put *put, struct weir__stream_in *stream, int fd,
                        struct weir__address *root, uint64_t *length)
 {
-    struct weir_deadline until_stop = weir_deadline_until(&put->file_stop);
-    int error = weir__stream_in_fd(stream, fd, &until_stop);
+    int error = read_content(put, stream, fd);
     if (!error)
         error = weir__stream_in_finish(stream, root, length);
     weir__stream_in_reset(stream);

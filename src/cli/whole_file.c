@@ -86,6 +86,27 @@ static int open_temp(struct weir__whole_file *file)
     return failed();
 }
 
+/* Whether a link that is not of the system's own, as /dev/stdout is, leads to what is no file: who
+ * wants to write there names it. */
+static bool is_led_astray(const char *path, const struct stat *target)
+{
+    struct stat st;
+    return !S_ISDIR(target->st_mode) && strncmp(path, "/dev/", 5) != 0 &&
+           strncmp(path, "/proc/", 6) != 0 &&
+           weir__sys_fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* What is no regular file. Of a pipe the other end is not waited for. */
+static int open_other(struct weir__whole_file *file, const char *path, const struct stat *st)
+{
+    if (is_led_astray(path, st))
+        return -WEIR_E_USAGE;
+    file->fd = weir__sys_openat(AT_FDCWD, path, O_WRONLY | O_NOCTTY | O_NONBLOCK, 0);
+    if (file->fd >= 0)
+        return 0;
+    return errno == ENXIO && S_ISFIFO(st->st_mode) ? -WEIR_E_BUSY : failed();
+}
+
 int weir__whole_open(struct weir__whole_file *ret_file, const char *path)
 {
     struct weir__whole_file file = {.fd = -1, ._folder = -1};
@@ -93,8 +114,7 @@ int weir__whole_open(struct weir__whole_file *ret_file, const char *path)
     int error = 0;
     bool is_there = weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0;
     if (is_there && !S_ISREG(st.st_mode)) {
-        file.fd = weir__sys_openat(AT_FDCWD, path, O_WRONLY | O_NOCTTY, 0);
-        error = file.fd < 0 ? failed() : 0;
+        error = open_other(&file, path, &st);
     } else {
         file._path = settle(path);
         error = file._path ? open_folder(&file) : failed();

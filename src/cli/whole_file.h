@@ -1,8 +1,9 @@
 /* whole_file.h - a file that appears under its name when it is whole, and not before.
  *
  * It is written without a name, where the file system can do that, else under one of its own beside
- * its place (.weir-tmp.*). Then it replaces what is there, whose mode it keeps. What is no regular
- * file (a device, a pipe) is written to as it is. A symbolic link is followed.
+ * its place (.weir-tmp.*). Then it replaces what is there, whose mode it keeps. A symbolic link
+ * stays, and the file that it leads to is replaced. What is no regular file (a device, a pipe) is
+ * written to as it is, without waiting: writes may say EAGAIN.
  *
  * Errors are negative codes, and errno says what the system said.
  *
@@ -25,6 +26,8 @@ struct weir__whole_file {
     char _temp[WEIR__WHOLE_NAME_MAX]; /* "": it has no name yet */
 };
 
+/* Busy with ENXIO: a pipe that nobody reads yet. Usage: a link, not of /dev or /proc, that leads to
+ * what is no file. */
 WEIR_MUST_USE int weir__whole_open(struct weir__whole_file *ret_file, const char *path);
 /* Gives it its name. Whatever comes of it, nothing is held afterwards. */
 WEIR_MUST_USE int weir__whole_finish(struct weir__whole_file *file);

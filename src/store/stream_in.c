@@ -131,6 +131,8 @@ static int read_stream(struct weir__stream_in *stream, int fd, const struct weir
         if (result != 0)
             break;
         ssize_t got = weir__sys_read(fd, stream->_block, BLOCK);
+        if (got < 0 && errno == EAGAIN)
+            continue; /* another reader was faster */
         if (got <= 0)
             return got == 0 ? 0 : system_error();
         result = weir__stream_in_bytes(stream, stream->_block, (size_t)got);

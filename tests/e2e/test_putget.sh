@@ -147,11 +147,107 @@ check 'a link is followed' cmp kept work/65537
 check 'and stays' test -L link
 run "$WEIR" get "$plain" -o /dev/null
 expect 'a device is written to' 0 '' ''
+run "$WEIR" get "$plain" -o /dev/stdout
+check 'so is standard output by its name' cmp out work/65537
+ln -s /dev/null to-device
+run "$WEIR" get "$plain" -o to-device
+expect 'a link to a device is not followed' 3 '' "*cannot write 'to-device': it is a link to something that is no file*"
+check 'in one line' one_line
+ln -s nowhere to-nowhere
+run "$WEIR" get "$plain" -o to-nowhere
+expect 'nor one that leads nowhere' 3 '' "*cannot write 'to-nowhere': no such file or directory"
 run "$WEIR" get "$plain" -o none/file
 expect 'no such folder' 3 '' "*cannot write 'none/file': no such file or directory"
 run "$WEIR" get "$plain" -o work
 expect 'a folder' 3 '' "*cannot write 'work': is a directory"
 is 'nothing is left behind' "$(find . -name '.weir-tmp*')" ''
+
+# --- named pipes: who waits for the other end can be stopped ---
+
+until_state() { # a question; for hangs alone it ends after a minute
+    for _ in {1..1200}; do
+        "$@" && return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+has_open() { # process, file
+    find "/proc/$1/fd" -lname "$dir/$2" 2>/dev/null | grep -q .
+}
+
+catches_term() { # process
+    local caught
+    caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$1/status") && ((16#$caught & 1 << 14))
+}
+
+is_over() { # process
+    ! kill -0 "$1" 2>/dev/null
+}
+
+# shellcheck disable=SC2317 # called by name
+stopped() { # process: it ends by one signal
+    status=0
+    kill -TERM "$1"
+    until_state is_over "$1" || kill -KILL "$1"
+    wait "$1" || status=$?
+    out='' err=''
+}
+
+mkfifo pipe
+"$WEIR" put pipe >out 2>err &
+put=$!
+check 'put opens a pipe without a writer' until_state has_open "$put" pipe
+stopped "$put"
+expect 'and can be stopped' 143 '' ''
+"$WEIR" put pipe >out 2>err &
+put=$!
+until_state has_open "$put" pipe
+cat $big >pipe
+wait "$put"
+is 'a writer who comes later is heard' "$(cat out)" "$address  pipe"
+"$WEIR" get "$plain" -o pipe 2>err &
+get=$!
+until_state catches_term "$get"
+stopped "$get"
+expect 'get waits for a reader, and can be stopped' 143 '' ''
+"$WEIR" get "$address" -o pipe 2>err &
+get=$!
+until_state catches_term "$get"
+cat pipe >back
+wait "$get"
+check 'a reader who comes later gets it' cmp back $big
+check 'the pipe is one still' test -p pipe
+
+# --- a file that changes while it is read ---
+
+reads() { # process: it has begun to
+    local bytes
+    bytes=$(sed -n 's/^rchar: //p' "/proc/$1/io") && ((bytes > 4 << 20))
+}
+
+for change in 'truncate -s 8M' 'truncate -s 40M' 'dd if=/dev/zero bs=1 count=1 conv=notrunc status=none of='; do
+    head -c 32M /dev/urandom >work/moving
+    kill -STOP "$storage" # half of the file is read, and nothing is taken
+    "$WEIR" put work/moving >out 2>err &
+    put=$!
+    until_state reads "$put"
+    if [[ $change == *= ]]; then
+        touch -d '2020-01-01' work/moving # the clock of a file is coarse
+        ${change}work/moving
+    else
+        $change work/moving
+    fi
+    kill -CONT "$storage"
+    status=0
+    wait "$put" || status=$?
+    out=$(cat out) err=$(cat err)
+    expect "a file changed by ${change%% *}" 3 '' "*cannot put 'work/moving': it changed while it was read*"
+    check 'in one line' one_line
+done
+run "$WEIR" put work/moving
+expect 'is put when it rests' 0 'b3:*  work/moving' ''
+rm work/moving
 
 # --- a server that lies, and a chunk that is missing ---
 
