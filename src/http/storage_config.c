@@ -59,7 +59,10 @@ static const struct weir__config_key keys[] = {
     {WEIR__CONFIG_BOOL(S, amnesia.is_enabled), .name = "amnesia.enabled", .preset = "false",
      .help = "keep everything in memory, and nothing after the end"},
     {WEIR__CONFIG_SIZE(S, amnesia.max_bytes), .name = "amnesia.max_bytes", .preset = "256MiB",
-     .min = 8 * MIB, .max = TIB, .help = "memory for objects when amnesia.enabled is set"},
+     .min = 8 * MIB, .max = TIB, .help = "memory for objects when amnesia.enabled is set",
+     .detail = "An eighth of it, and at least 4 MiB, is kept free for deletions and for writing "
+               "files anew, and some is lost at the end of each file: 8MiB hold some 4 MiB of "
+               "objects, 256MiB some 210 MiB."},
     WEIR__CONFIG_END,
 };
 
