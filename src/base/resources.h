@@ -7,6 +7,13 @@
 
 #include <stdint.h>
 
+/* Why a thread cannot be had, for people: the system does not say which of them it was. */
+#define WEIR__RESOURCES_NO_THREAD                                                                  \
+    "there are too many threads (ulimit -u, or pids.max of the cgroup), or there is too little "   \
+    "memory (ulimit -v)"
+/* Where memory may have an end before the machine has. */
+#define WEIR__RESOURCES_NO_MEMORY "raise the limit (ulimit -v, or memory.max of the cgroup)"
+
 /* More is not asked for: the kernel's tables grow with the highest descriptor. */
 #define WEIR__RESOURCES_DESCRIPTORS_MAX 65536u
 

@@ -6,6 +6,7 @@
 #include <weir/error.h>
 
 #include "log.h"
+#include "resources.h"
 
 #include "banned.h"
 
@@ -21,9 +22,7 @@ int weir__cannot_start(int error, const char *option, uint64_t count)
                  (unsigned long long)count);
     if (count != 1)
         snprintf(cure, sizeof(cure), "%s=1 needs fewest", option);
-    weir__log(WEIR__LOG_ERROR,
-              "cannot start: %s cannot be had: there are too many threads (ulimit -u, or pids.max "
-              "of the cgroup), or there is too little memory (ulimit -v); %s",
+    weir__log(WEIR__LOG_ERROR, "cannot start: %s cannot be had: " WEIR__RESOURCES_NO_THREAD "; %s",
               whose, cure);
     return error;
 }

@@ -6,6 +6,7 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "resources.h"
 #include "store_locks.h"
 #include "store_part.h"
 #include "sys.h"
@@ -135,7 +136,9 @@ static int start_threads(struct weir__store *store)
         error = weir_crew_start(store->keepers, "compact", weir__store_compact_main, store);
     if (!error && !store->options.is_offline)
         error = weir_crew_start(store->keepers, "scrub", weir__store_scrub_main, store);
-    return error ? weir__store_fail(error, "cannot start its threads: %s", weir_error_text(error))
+    return error ? weir__store_fail(error, "cannot start its threads: %s",
+                                    error == -WEIR_E_BUSY ? WEIR__RESOURCES_NO_THREAD
+                                                          : weir_error_text(error))
                  : 0;
 }
 
