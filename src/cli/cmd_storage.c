@@ -10,11 +10,13 @@
 
 #include <weir/error.h>
 
+#include "alloc.h"
 #include "commands.h"
 #include "config_given.h"
 #include "cover.h"
 #include "data_folder.h"
 #include "log.h"
+#include "resources.h"
 #include "service.h"
 #include "storage.h"
 #include "storage_config.h"
@@ -24,6 +26,7 @@
 COMMAND(storage);
 
 #define TURN_NS    (100 * WEIR_NS_PER_MS)
+#define HANGS_NS   (5 * WEIR_NS_PER_S) /* a reload that takes longer is told of */
 #define TABLES_MAX (1u << 20)
 
 struct values {
@@ -82,8 +85,9 @@ const struct weir__usage usage_storage = {
         "    GET /f/ADDRESS      the file that a manifest stands for\n"
         "    GET /healthz, /readyz, /version, /metrics\n\n"
         "SIGTERM and SIGINT drain: who comes is told so, what is there is finished within "
-        "drain_deadline. SIGHUP reads configuration, keys and certificates anew. The exit status "
-        "is 0 after a clean end, 3 when something had to be aborted.",
+        "drain_deadline; a second one does not wait for that. SIGHUP reads configuration, keys and "
+        "certificates anew. The exit status is 0 after a clean end, 2 when the configuration is "
+        "wrong, 3 when something had to be aborted.",
     .examples = examples,
     .options = options,
     .values_size = sizeof(struct values),
@@ -94,6 +98,7 @@ const struct weir__usage usage_storage = {
 
 struct given {
     struct weir__config_words words;
+    const char *file;
     char data[WEIR__DATA_PATH_SIZE];
 };
 
@@ -101,6 +106,7 @@ static int read_given(struct given *given, const struct values *values)
 {
     struct weir__config_words *words = &given->words;
     words->count = 0;
+    given->file = values->config;
     int error = weir__config_words_set(words, &values->set);
     if (values->topology)
         weir__config_words_add(words, "listen", "127.0.0.1:0", "--topology");
@@ -130,11 +136,10 @@ static void tell_change(void *arg, const struct weir__config_key *key, const cha
 static const struct weir__config_sink sink = {.problem = weir__config_tell_problem,
                                               .changed = tell_change};
 
-static struct weir__config_sources sources_of(const struct values *values,
-                                              const struct given *given)
+static struct weir__config_sources sources_of(const struct given *given)
 {
     return (struct weir__config_sources){
-        .file = values->config,
+        .file = given->file,
         .environment = (const char *const *)environ,
         .given = given->words.items,
         .given_count = given->words.count,
@@ -142,10 +147,9 @@ static struct weir__config_sources sources_of(const struct values *values,
 }
 
 /* With the default folder where none is named. */
-static int load_config(const struct values *values, struct given *given,
-                       struct weir__config **ret_config)
+static int load_config(struct given *given, struct weir__config **ret_config)
 {
-    struct weir__config_sources sources = sources_of(values, given);
+    struct weir__config_sources sources = sources_of(given);
     int error = weir__config_load(ret_config, &weir__storage_schema, &sources, &sink);
     if (error)
         return error;
@@ -159,7 +163,7 @@ static int load_config(const struct values *values, struct given *given,
         return error;
     }
     weir__config_words_add(&given->words, "data", given->data, "the default folder");
-    sources = sources_of(values, given);
+    sources = sources_of(given);
     return weir__config_load(ret_config, &weir__storage_schema, &sources, &sink);
 }
 
@@ -172,22 +176,25 @@ static void apply_log(const struct weir__config *config)
 
 /* --- the supervisor --- */
 
+/* Not on the stack: a reload that hangs is left behind with it. */
 struct supervisor {
-    const struct values *values;
     struct given given;
-    struct weir__config *config;
+    struct weir__config *config; /* of the thread that reloads, once that is there */
     struct weir__storage *storage;
+    bool has_told; /* that a reload hangs */
 };
 
 /* A log that nobody reads holds nobody up: a line has half a second and is lost then. */
-static int is_hurried(void)
+static int gives_way(void)
 {
     return 1;
 }
 
-static void reload(struct supervisor *self)
+/* By a thread of the service: files may lie on a disk that does not answer. */
+static void reload(void *arg)
 {
-    struct weir__config_sources sources = sources_of(self->values, &self->given);
+    struct supervisor *self = arg;
+    struct weir__config_sources sources = sources_of(&self->given);
     char why[WEIR__STORAGE_WHY_MAX], notice[64];
     struct weir__config *fresh;
     size_t changed;
@@ -209,6 +216,17 @@ static void reload(struct supervisor *self)
     weir__service_notify("READY=1");
 }
 
+static void watch_reload(struct supervisor *self)
+{
+    bool hangs = weir__storage_reloading_ns(self->storage) >= HANGS_NS;
+    if (hangs && !self->has_told)
+        weir__log(WEIR__LOG_WARNING,
+                  "a reload takes more than %llu s: the disk with configuration, keys or "
+                  "certificates does not answer; all stays as it was until it does",
+                  (unsigned long long)(HANGS_NS / WEIR_NS_PER_S));
+    self->has_told = hangs;
+}
+
 /* Until somebody wants the end; why is that said in the log. */
 static void supervise(struct supervisor *self)
 {
@@ -216,7 +234,7 @@ static void supervise(struct supervisor *self)
     for (;;) {
         int number = weir__service_signal(TURN_NS);
         if (number == SIGHUP)
-            reload(self);
+            weir__storage_ask_to_reload(self->storage);
         if (number == SIGTERM || number == SIGINT) {
             weir__log(WEIR__LOG_INFO, "draining, for %s", number == SIGTERM ? "SIGTERM" : "SIGINT");
             return;
@@ -226,12 +244,23 @@ static void supervise(struct supervisor *self)
             return;
         }
         weir__storage_tend(self->storage);
+        watch_reload(self);
         uint64_t now_ns = weir_now_ns();
         if (watchdog_ns && now_ns - told_ns >= watchdog_ns) {
             weir__service_notify("WATCHDOG=1");
             told_ns = now_ns;
         }
     }
+}
+
+static bool is_hurried(void *arg)
+{
+    (void)arg;
+    int number = weir__service_signal(0);
+    if (number != SIGTERM && number != SIGINT)
+        return false;
+    weir__log(WEIR__LOG_INFO, "not waiting any more, for a second signal");
+    return true;
 }
 
 static int drain(struct supervisor *self)
@@ -259,6 +288,15 @@ static int drain(struct supervisor *self)
     return result;
 }
 
+static void tell_findings(const struct weir__storage *storage)
+{
+    const char *line = weir__storage_findings(storage);
+    for (size_t length; line[0]; line += length + 1) {
+        length = strcspn(line, "\n");
+        weir__log(WEIR__LOG_WARNING, "%.*s", (int)length, line);
+    }
+}
+
 static int run(const struct weir__call *call, struct supervisor *self)
 {
     char why[WEIR__STORAGE_WHY_MAX];
@@ -266,16 +304,19 @@ static int run(const struct weir__call *call, struct supervisor *self)
     struct weir__storage_options given = {.config = self->config,
                                           .version = call->program->version,
                                           .sockets = sockets,
-                                          .sockets_count = weir__service_sockets(sockets)};
+                                          .sockets_count = weir__service_sockets(sockets),
+                                          .reload = reload,
+                                          .is_hurried = is_hurried,
+                                          .arg = self};
     int error = weir__storage_new(&self->storage, &given, why);
     if (!error && (error = weir__storage_start(self->storage, why)))
         weir__storage_drain(self->storage, NULL);
     if (error) {
-        weir__log(WEIR__LOG_ERROR, "%s", why);
+        bool is_memory = error == -WEIR_E_NO_MEMORY;
+        weir__log(WEIR__LOG_ERROR, "%s%s", why, is_memory ? ": " WEIR__RESOURCES_NO_MEMORY : "");
         return error == -WEIR_E_INVALID ? -WEIR_E_USAGE : error;
     }
-    if (weir__storage_finding(self->storage)[0])
-        weir__log(WEIR__LOG_WARNING, "%s", weir__storage_finding(self->storage));
+    tell_findings(self->storage);
     const struct weir__service_config *service =
         weir__config_values(self->config, &weir__service_table);
     const char *scheme = service->tls.cert[0] ? "https://" : "http://", *address;
@@ -312,24 +353,44 @@ static int print_topology(const struct weir__call *call, struct supervisor *self
     return error;
 }
 
+/* What keeps a start from succeeding until somebody changes something: a manager that starts the
+ * service again is told so by the status. */
+static int judge(int error)
+{
+    return error == -WEIR_E_INVALID || error == -WEIR_E_NOT_FOUND || error == -WEIR_E_OVERFLOW
+               ? -WEIR_E_USAGE
+               : error;
+}
+
+static int serve(const struct weir__call *call, struct supervisor *self)
+{
+    const struct values *values = call->values;
+    int error = read_given(&self->given, values);
+    if (!error)
+        error = judge(load_config(&self->given, &self->config));
+    if (error)
+        return error;
+    weir__service_keep_signals();
+    weir__log_hurry(gives_way);
+    apply_log(self->config);
+    return values->topology ? print_topology(call, self) : run(call, self);
+}
+
 int cmd_storage(const struct weir__call *call)
 {
-    struct supervisor self = {.values = call->values};
-    int error = read_given(&self.given, self.values);
-    if (!error)
-        error = load_config(self.values, &self.given, &self.config);
-    if (error)
-        return error == -WEIR_E_INVALID ? -WEIR_E_USAGE : error;
-    weir__service_keep_signals();
-    weir__log_hurry(is_hurried);
-    apply_log(self.config);
-    error = self.values->topology ? print_topology(call, &self) : run(call, &self);
-    int closed = weir__storage_free(self.storage);
+    struct supervisor *self = weir__base_alloc(1, sizeof(*self));
+    if (!self) {
+        weir__log(WEIR__LOG_ERROR, "%s", weir_error_text(WEIR_E_NO_MEMORY));
+        return -WEIR_E_NO_MEMORY;
+    }
+    int error = serve(call, self);
+    int closed = weir__storage_free(self->storage);
     if (closed == -WEIR_E_TIMEOUT) {
         weir__log(WEIR__LOG_ERROR, "the disk does not answer: leaving without what waits for it");
         return error ? error : closed;
     }
-    weir__config_unref(self.config);
+    weir__config_unref(self->config);
+    weir__base_free(self);
     if (closed)
         weir__log(WEIR__LOG_WARNING, "the store could not be marked as closed: nothing that was "
                                      "acknowledged is lost, the next start makes the index anew");

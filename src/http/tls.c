@@ -96,13 +96,6 @@ static int fail_system(const struct weir__ssl *ssl, const struct file *file, int
     }
 }
 
-/* OpenSSL takes one for an empty file. */
-static bool is_directory(const char *name)
-{
-    struct stat st;
-    return weir__sys_fstatat(AT_FDCWD, name, &st, 0) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* The first error is the cause; what follows says which functions it went through. */
 static int fail_load(const struct weir__ssl *ssl, const struct file *file, const char **ret_why)
 {
@@ -112,8 +105,8 @@ static int fail_load(const struct weir__ssl *ssl, const struct file *file, const
         return fail(ssl, file, ret_why,
                     "it is encrypted, and nobody can be asked for its password: decrypt it, as "
                     "with 'openssl pkey'");
-    if (ERR_SYSTEM_ERROR(error) || is_directory(file->name))
-        return fail_system(ssl, file, ERR_SYSTEM_ERROR(error) ? reason : EISDIR, ret_why);
+    if (ERR_SYSTEM_ERROR(error))
+        return fail_system(ssl, file, reason, ret_why);
     if ((library == ERR_LIB_PEM && reason == PEM_R_NO_START_LINE) ||
         library == ERR_LIB_OSSL_DECODER)
         return fail(
@@ -126,11 +119,29 @@ static int fail_load(const struct weir__ssl *ssl, const struct file *file, const
                 text ? text : "no reason is given");
 }
 
+/* OpenSSL takes a directory for an empty file, and waits for who writes to a pipe. */
+static int check_kind(const struct weir__ssl *ssl, const struct file *file, const char **ret_why)
+{
+    struct stat st;
+    if (weir__sys_fstatat(AT_FDCWD, file->name, &st, 0) < 0)
+        return fail_system(ssl, file, errno, ret_why);
+    if (S_ISDIR(st.st_mode))
+        return fail_system(ssl, file, EISDIR, ret_why);
+    return S_ISREG(st.st_mode)
+               ? 0
+               : fail(ssl, file, ret_why, "it is not a regular file: set %s to one", file->key);
+}
+
 static int load(const struct weir__ssl *ssl, SSL_CTX *context, const char *cert_file,
                 const char *key_file, const char **ret_why)
 {
     struct file cert = {.what = "certificate", .name = cert_file, .key = "tls.cert"};
     struct file key = {.what = "private key", .name = key_file, .key = "tls.key"};
+    int error = check_kind(ssl, &cert, ret_why);
+    if (!error)
+        error = check_kind(ssl, &key, ret_why);
+    if (error)
+        return error;
     ssl->ERR_clear_error();
     ssl->SSL_CTX_set_default_passwd_cb(context, note_encrypted);
     ssl->SSL_CTX_set_default_passwd_cb_userdata(context, &cert);

@@ -11,6 +11,8 @@
 
 #include "banned.h"
 
+#define TURN_NS (100 * WEIR_NS_PER_MS) /* between two looks for a second signal */
+
 static void drop_job(void *arg, void *item)
 {
     (void)arg;
@@ -23,6 +25,7 @@ static void close_lines(struct weir__storage *storage)
     weir_queue_close(&storage->writes);
     weir_queue_close(&storage->streams);
     weir_queue_close(&storage->health);
+    weir_queue_drain(&storage->reloads, NULL, NULL);
     weir__repair_end(storage);
 }
 
@@ -52,6 +55,18 @@ static void count(struct weir__storage *storage, struct weir__storage_end *end)
     end->unrepaired = weir__repair_left(storage);
 }
 
+/* A second signal means that nobody wants to wait for the rest. */
+static int quiesce(struct weir__storage *storage, const struct weir_deadline *deadline)
+{
+    int error;
+    do {
+        struct weir_deadline turn = weir_deadline_min(deadline, weir_now_ns() + TURN_NS);
+        error = weir__server_quiesce(storage->server, &turn);
+    } while (error && weir_deadline_check(deadline) == 0 &&
+             !(storage->is_hurried && storage->is_hurried(storage->arg)));
+    return error;
+}
+
 int weir__storage_drain(struct weir__storage *storage, struct weir__storage_end *ret_end)
 {
     struct weir__rules *rules = weir__storage_rules(storage);
@@ -64,7 +79,7 @@ int weir__storage_drain(struct weir__storage *storage, struct weir__storage_end 
     weir__storage_event(storage, &event);
     /* Who still waits is about to be cut: nothing more is begun for him. Otherwise what is in line
      * is of clients who went by themselves, and is done. */
-    if (storage->is_started && weir__server_quiesce(storage->server, &deadline))
+    if (storage->is_started && quiesce(storage, &deadline))
         end.stopped = weir__errands_end(storage);
     int served = storage->is_started ? weir__server_end(storage->server) : 0;
     close_lines(storage);

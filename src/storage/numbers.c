@@ -320,6 +320,8 @@ static int add_objects(struct weir__storage *storage)
     if (!error)
         error = weir_metrics_add_queue(metrics, &storage->repairs);
     if (!error)
+        error = weir_metrics_add_queue(metrics, &storage->reloads);
+    if (!error)
         error = weir_metrics_add_bus(metrics, &storage->events);
     if (!error)
         error = weir_metrics_add_watch(metrics, &storage->config);

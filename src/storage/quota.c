@@ -274,9 +274,22 @@ static int parse(struct weir__quota *quota, const char *text, size_t length)
     return parse_number(&at, '\n', &said) && said == lines && *at == '\0' ? 0 : -WEIR_E_CORRUPT;
 }
 
+/* Opening anything else may wait for somebody. */
+static bool is_strange(struct weir__quota *quota)
+{
+    struct stat st;
+    return weir__sys_fstatat(quota->folder, WEIR__QUOTA_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           !S_ISREG(st.st_mode);
+}
+
 static int load(struct weir__quota *quota, const char *folder, char why[WEIR__QUOTA_WHY])
 {
     size_t length = 0;
+    if (is_strange(quota)) {
+        snprintf(why, WEIR__QUOTA_WHY,
+                 "'" WEIR__QUOTA_FILE "' in '%.100s' is not a file: take it away", folder);
+        return -WEIR_E_INVALID;
+    }
     char *text = weir__base_alloc(1, FILE_MAX + 1);
     int error = text ? weir__disk_read(quota->folder, WEIR__QUOTA_FILE, text, FILE_MAX, &length)
                      : -WEIR_E_NO_MEMORY;

@@ -11,6 +11,7 @@
 #include "log.h"
 #include "resources.h"
 #include "storage_part.h"
+#include "sys.h"
 
 #include "banned.h"
 
@@ -24,8 +25,7 @@ static const struct weir_lock_class counters_class = {"io_counters", 330};
 #define ADMIT_KEEP  (60 * WEIR_NS_PER_S)
 #define COMPLAINTS  5u
 
-__attribute__((format(printf, 3, 4))) static int fail(char why[WEIR__STORAGE_WHY_MAX], int error,
-                                                      const char *format, ...)
+int weir__storage_fail(char why[WEIR__STORAGE_WHY_MAX], int error, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -34,88 +34,9 @@ __attribute__((format(printf, 3, 4))) static int fail(char why[WEIR__STORAGE_WHY
     return error;
 }
 
-/* --- rules --- */
-
-static void free_rules(struct weir_snapshot *snapshot)
-{
-    struct weir__rules *rules = (struct weir__rules *)snapshot;
-    weir__keyring_free(rules->ring);
-    weir__config_unref(rules->config);
-    weir__base_free(rules);
-}
-
-struct weir__rules *weir__storage_rules(struct weir__storage *storage)
-{
-    return (struct weir__rules *)weir_watch_borrow(&storage->config, NULL);
-}
-
-void weir__storage_rules_give(struct weir__rules *rules)
-{
-    weir_snapshot_unref(&rules->snapshot);
-}
-
-static bool is_read_only(const struct weir__storage *storage)
-{
-    struct weir__store_stats stats;
-    weir__store_read(storage->store, &stats);
-    return stats.is_read_only;
-}
-
-/* The keys that tokens are checked with. The default place gets its first key here, so that minting
- * a token is one command. */
-static int load_keys(const struct weir__storage *storage, struct weir__rules *rules,
-                     char why[WEIR__STORAGE_WHY_MAX])
-{
-    const char *named = rules->service->tokens.keys, *data = rules->own->data;
-    char folder[4096], id[WEIR__KEY_ID_SIZE], problem[WEIR__KEY_WHY];
-    bool is_named = named && named[0];
-    if (!is_named && (!data || !data[0] || rules->own->amnesia.is_enabled))
-        return 0;
-    snprintf(folder, sizeof(folder), "%s%s", is_named ? named : data, is_named ? "" : "/keys");
-    const char *missing = weir__token_load();
-    if (missing)
-        return fail(why, -WEIR_E_UNSUPPORTED, "%s", missing);
-    int error = weir__keyring_load(&rules->ring, folder, problem);
-    if (error == -WEIR_E_NOT_FOUND && !is_named) {
-        error = weir__keyring_add(folder, id, problem);
-        if (!error)
-            error = weir__keyring_load(&rules->ring, folder, problem);
-        if (error == -WEIR_E_NO_SPACE)
-            return 0;
-    }
-    /* A folder that cannot be written can be read all the same, by who cannot see its keys, too:
-     * what they are for cannot be done there. */
-    if (error == -WEIR_E_DENIED && !is_named && is_read_only(storage))
-        return 0;
-    return error ? fail(why, error, "%s", problem) : 0;
-}
-
-static int check_keys(const struct weir__rules *rules, char why[WEIR__STORAGE_WHY_MAX])
-{
-    if (rules->ring || !weir__service_wants_tokens(rules->service))
-        return 0;
-    return fail(why, -WEIR_E_INVALID,
-                "tokens are asked for and there are no keys: name their folder with tokens.keys");
-}
-
-static int make_rules(struct weir__rules **ret_rules, struct weir__config *config,
-                      char why[WEIR__STORAGE_WHY_MAX])
-{
-    struct weir__rules *rules = weir__base_alloc(1, sizeof(*rules));
-    if (!rules)
-        return fail(why, -WEIR_E_NO_MEMORY, "out of memory");
-    weir_snapshot_init(&rules->snapshot, free_rules);
-    weir_snapshot_ref(weir__config_snapshot(config));
-    rules->config = config;
-    rules->service = weir__config_values(config, &weir__service_table);
-    rules->own = weir__config_values(config, &weir__storage_table);
-    *ret_rules = rules;
-    return 0;
-}
-
 /* --- what the configuration means for the parts --- */
 
-static void fill_store(const struct weir__rules *rules, struct weir__store_options *options)
+void weir__storage_fill_store(const struct weir__rules *rules, struct weir__store_options *options)
 {
     static const enum weir__store_verify policies[] = {
         [WEIR__STORAGE_VERIFY_FIRST] = WEIR__STORE_VERIFY_FIRST,
@@ -145,8 +66,8 @@ static void fill_store(const struct weir__rules *rules, struct weir__store_optio
         options->segment_bytes /= 2;
 }
 
-static void fill_limits(const struct weir__storage *storage, const struct weir__rules *rules,
-                        struct weir__server_limits *limits)
+void weir__storage_fill_limits(const struct weir__storage *storage, const struct weir__rules *rules,
+                               struct weir__server_limits *limits)
 {
     const struct weir__service_config *service = rules->service;
     *limits = (struct weir__server_limits){
@@ -169,55 +90,10 @@ static void fill_limits(const struct weir__storage *storage, const struct weir__
 
 /* --- the store --- */
 
-static void add_finding(struct weir__storage *storage, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void add_finding(struct weir__storage *storage, const char *format, ...)
+static bool is_there(const char *folder)
 {
-    size_t size = sizeof(storage->finding), length = strlen(storage->finding);
-    va_list args;
-    if (length > 0)
-        length += (size_t)snprintf(storage->finding + length, size - length, "; ");
-    if (length >= size)
-        return;
-    va_start(args, format);
-    vsnprintf(storage->finding + length, size - length, format, args);
-    va_end(args);
-}
-
-static void note_gaps(struct weir__storage *storage, const struct weir__store_report *report)
-{
-    const struct weir__store_gaps *gaps = &report->gaps;
-    if (gaps->missing_segments + gaps->unreadable_bytes > 0)
-        add_finding(storage,
-                    "the disk does not give %llu segments and %llu bytes of others, the first in "
-                    "%08x.seg: %s",
-                    (unsigned long long)gaps->missing_segments,
-                    (unsigned long long)gaps->unreadable_bytes, report->missing_first,
-                    gaps->missing_segments + gaps->hidden_bytes > 0
-                        ? "chunks may be there that are not found"
-                        : "all that lies there is known");
-    if (gaps->lost_segments + gaps->lost_bytes > 0)
-        add_finding(storage,
-                    "%llu segments and %llu bytes of others are gone since it was closed, the "
-                    "first of %08x.seg",
-                    (unsigned long long)gaps->lost_segments, (unsigned long long)gaps->lost_bytes,
-                    report->missing_first);
-}
-
-static void note_finding(struct weir__storage *storage, const struct weir__store_report *report)
-{
-    if (report->is_read_only)
-        add_finding(storage, "the folder cannot be written: serving what is there");
-    note_gaps(storage, report);
-    if (report->index_was_rebuilt)
-        add_finding(storage, "index made anew (%s)", report->index_why);
-    if (report->torn_bytes + report->bad_records + report->bad_segments > 0)
-        add_finding(storage,
-                    "%llu bytes of unfinished writes cut off, %llu damaged records and %llu files "
-                    "that are no segments put aside",
-                    (unsigned long long)report->torn_bytes, (unsigned long long)report->bad_records,
-                    (unsigned long long)report->bad_segments);
+    struct stat st;
+    return weir__sys_fstatat(AT_FDCWD, folder, &st, 0) == 0;
 }
 
 static int open_store(struct weir__storage *storage, const struct weir__rules *rules,
@@ -225,16 +101,24 @@ static int open_store(struct weir__storage *storage, const struct weir__rules *r
 {
     struct weir__store_options options;
     struct weir__store_report report;
-    fill_store(rules, &options);
+    weir__storage_fill_store(rules, &options);
     if (!rules->own->amnesia.is_enabled && (!options.folder || !options.folder[0]))
-        return fail(why, -WEIR_E_INVALID,
-                    "no folder is given: name one with --data, or set amnesia.enabled");
+        return weir__storage_fail(
+            why, -WEIR_E_INVALID,
+            "no folder is given: name one with --data, or set amnesia.enabled");
     int error = weir__store_open(&storage->store, &options, &report);
+    if (error == -WEIR_E_NOT_FOUND && options.folder && !is_there(options.folder))
+        return weir__storage_fail(why, -WEIR_E_DENIED,
+                                  "cannot make the folder '%s': permission denied: make it and "
+                                  "give it to the user of the service, or name another one with "
+                                  "--data",
+                                  options.folder);
     if (error)
-        return fail(why, error, "cannot open '%s': %s", options.folder ? options.folder : "memory",
-                    weir__store_why());
+        return weir__storage_fail(why, error, "cannot open '%s': %s",
+                                  options.folder ? options.folder : "memory", weir__store_why());
     weir__store_on_damage(storage->store, weir__repair_damage, storage);
-    note_finding(storage, &report);
+    weir__finding_note(storage, &report);
+    storage->is_new = report.is_new;
     return 0;
 }
 
@@ -261,6 +145,9 @@ static int make_lines(struct weir__storage *storage, const struct weir__rules *r
     if (!error)
         error = make_queue(&storage->repairs, "repair", sizeof(struct weir__repair),
                            service->queues.repair);
+    /* What is asked for while one is to come is that one. */
+    if (!error)
+        error = make_queue(&storage->reloads, "reloads", sizeof(bool), 1);
     if (!error)
         error = weir_bus_init(
             &storage->events, "events",
@@ -306,7 +193,7 @@ static int check_reach(const struct weir__rules *rules, const char *address,
 {
     if (weir__service_may_listen(rules->service, address))
         return 0;
-    return fail(why, -WEIR_E_INVALID, WEIR__SERVICE_REACHED, address);
+    return weir__storage_fail(why, -WEIR_E_INVALID, WEIR__SERVICE_REACHED, address);
 }
 
 /* Whether somebody has asked for this many. */
@@ -333,16 +220,18 @@ static int check_descriptors(struct weir__storage *storage, const struct weir__r
         return 0;
     storage->conns_max = allowed / 2;
     if (is_default(rules->config, "server.max_conns")) {
-        add_finding(storage,
-                    "%llu connections at most, since %llu file descriptors are allowed (ulimit -n)",
-                    (unsigned long long)storage->conns_max, (unsigned long long)allowed);
+        weir__finding_add(
+            storage,
+            "%llu connections at most, since %llu file descriptors are allowed (ulimit -n)",
+            (unsigned long long)storage->conns_max, (unsigned long long)allowed);
         return 0;
     }
-    return fail(why, -WEIR_E_NO_DESCRIPTORS,
-                "server.max_conns = %llu needs %llu file descriptors and %llu are allowed: raise "
-                "the limit (ulimit -n) or set server.max_conns to %llu",
-                (unsigned long long)wanted, (unsigned long long)(2 * wanted),
-                (unsigned long long)allowed, (unsigned long long)(allowed / 2));
+    return weir__storage_fail(
+        why, -WEIR_E_INVALID,
+        "server.max_conns = %llu needs %llu file descriptors and %llu are allowed: raise "
+        "the limit (ulimit -n) or set server.max_conns to %llu",
+        (unsigned long long)wanted, (unsigned long long)(2 * wanted), (unsigned long long)allowed,
+        (unsigned long long)(allowed / 2));
 }
 
 /* As with a Unix socket of our own: who gets there is on this machine. */
@@ -363,12 +252,13 @@ static int open_sockets(struct weir__storage *storage, const struct weir__rules 
     int error = 0;
     if (has_tls &&
         (error = weir__server_tls(storage->server, service->tls.cert, service->tls.key, &reason)))
-        return fail(why, error, "%s", reason);
+        return weir__storage_fail(why, error, "%s", reason);
     for (size_t i = 0; i < options->sockets_count; i++) {
         bool is_tls = has_tls && !is_unix(options->sockets[i]);
         int listener = weir__server_adopt(storage->server, options->sockets[i], is_tls, &reason);
         if (listener < 0)
-            return fail(why, listener, "cannot use the socket %d: %s", options->sockets[i], reason);
+            return weir__storage_fail(why, listener, "cannot use the socket %d: %s",
+                                      options->sockets[i], reason);
         const char *address = weir__server_address(storage->server, (unsigned)listener);
         if ((error = check_reach(rules, address, why)))
             return error;
@@ -382,7 +272,8 @@ static int open_sockets(struct weir__storage *storage, const struct weir__rules 
             .is_tls = has_tls && strncmp(address, "unix:", 5) != 0,
         };
         if ((error = weir__server_listen(storage->server, &listen, &reason)) < 0)
-            return fail(why, error, "cannot listen on '%s': %s", address, reason);
+            return weir__storage_fail(why, error == -WEIR_E_NOT_FOUND ? -WEIR_E_INVALID : error,
+                                      "cannot listen on '%s': %s", address, reason);
     }
     return 0;
 }
@@ -409,10 +300,10 @@ static int make_server(struct weir__storage *storage, const struct weir__rules *
         error = check_descriptors(storage, rules, why);
     if (error)
         return error;
-    fill_limits(storage, rules, &options.limits);
+    weir__storage_fill_limits(storage, rules, &options.limits);
     error = weir__server_new(&storage->server, &options, &reason);
     if (error)
-        return fail(why, error, "%s", reason);
+        return weir__storage_fail(why, error, "%s", reason);
     return open_sockets(storage, rules, given, why);
 }
 
@@ -439,21 +330,22 @@ static int make_parts(struct weir__storage *storage, struct weir__rules *rules,
     if (!error)
         error = weir_crew_new(&storage->crew, "storage", &crew);
     if (error)
-        return fail(why, error, "%s: %s", weir_error_text(error), weir_error_detail());
+        return weir__storage_fail(why, error, "%s: %s", weir_error_text(error),
+                                  weir_error_detail());
     error = open_store(storage, rules, why);
     if (!error)
         error = weir__quota_open(&storage->quota,
                                  rules->own->amnesia.is_enabled ? NULL : rules->own->data, why);
     if (!error)
-        error = load_keys(storage, rules, why); /* they lie in the folder that the store has made */
-    if (!error)
-        error = check_keys(rules, why);
+        error = weir__rules_find_keys(storage, rules, why); /* in the folder that the store made */
     if (!error)
         error = weir__audit_check(rules, why);
     if (!error)
         error = make_server(storage, rules, options, why);
+    if (!error)
+        weir__finding_rights(storage, rules);
     if (!error && (error = weir__numbers_new(storage)))
-        fail(why, error, "cannot register its metrics: %s", weir_error_detail());
+        weir__storage_fail(why, error, "cannot register its metrics: %s", weir_error_detail());
     return error;
 }
 
@@ -462,19 +354,23 @@ int weir__storage_new(struct weir__storage **ret_storage,
 {
     struct weir__storage *storage = weir__base_alloc(1, sizeof(*storage));
     struct weir__rules *rules = NULL;
-    int error = storage ? 0 : fail(why, -WEIR_E_NO_MEMORY, "out of memory");
+    int error = storage ? 0 : weir__storage_fail(why, -WEIR_E_NO_MEMORY, "out of memory");
     if (error)
         return error;
     storage->version = options->version;
+    storage->reload = options->reload;
+    storage->is_hurried = options->is_hurried;
+    storage->arg = options->arg;
     weir_cancel_init(&storage->stop, NULL);
     weir_cancel_init(&storage->clock_stop, NULL);
+    weir_lock_init(&storage->reload_lock, &config_class);
     weir_lock_init(&storage->jobs_lock, &meta_class);
     weir_lock_init(&storage->damage_lock, &counters_class);
-    error = make_rules(&rules, options->config, why);
+    error = weir__rules_new(&rules, options->config, why);
     if (!error &&
         (error = weir_watch_init_snapshot(&storage->config, "config", &rules->snapshot))) {
         weir__storage_rules_give(rules);
-        fail(why, error, "%s", weir_error_text(error));
+        weir__storage_fail(why, error, "%s", weir_error_text(error));
     }
     if (!error)
         error = make_parts(storage, rules, options, why);
@@ -511,6 +407,7 @@ int weir__storage_free(struct weir__storage *storage)
     weir_budget_fini(&storage->inflight);
     weir_bus_unsubscribe(&storage->audit);
     weir_bus_fini(&storage->events);
+    weir_queue_fini(&storage->reloads);
     weir_queue_fini(&storage->repairs);
     weir_queue_fini(&storage->health);
     weir_queue_fini(&storage->streams);
@@ -518,6 +415,7 @@ int weir__storage_free(struct weir__storage *storage)
     weir_queue_fini(&storage->reads);
     weir_watch_fini(&storage->shutdown);
     weir_watch_fini(&storage->config);
+    weir_lock_fini(&storage->reload_lock);
     weir_lock_fini(&storage->jobs_lock);
     weir_lock_fini(&storage->damage_lock);
     weir_cancel_fini(&storage->clock_stop);
@@ -536,79 +434,14 @@ int weir__storage_start(struct weir__storage *storage, char why[WEIR__STORAGE_WH
     weir__storage_rules_give(rules);
     storage->is_started = true;
     if (error)
-        return fail(why, error, "cannot start its threads: %s", weir_error_detail());
+        return weir__storage_fail(why, error, "cannot start its threads: %s",
+                                  error == -WEIR_E_BUSY ? WEIR__RESOURCES_NO_THREAD
+                                                        : weir_error_text(error));
     weir__storage_event(storage, &event);
     return 0;
 }
 
 /* --- while it runs --- */
-
-static int update_parts(struct weir__storage *storage, const struct weir__rules *rules,
-                        char why[WEIR__STORAGE_WHY_MAX])
-{
-    const struct weir__service_config *service = rules->service;
-    uint64_t pacing = rules->own->durability.repair_pacing;
-    uint64_t rate = service->ratelimit.rps_per_ip;
-    struct weir__server_limits limits;
-    struct weir__store_options store;
-    int error;
-    fill_limits(storage, rules, &limits);
-    fill_store(rules, &store);
-    error = weir__server_update(storage->server, &limits);
-    if (!error)
-        error = weir__store_update(storage->store, &store);
-    if (!error)
-        error = weir_budget_resize(&storage->inflight, service->server.max_inflight);
-    if (!error && service->server.max_rps)
-        error = weir_rate_set(&storage->rps, service->server.max_rps, 0);
-    if (!error)
-        error = weir_rate_set(&storage->pacing, pacing,
-                              pacing > 2 * WEIR__CHUNK_MAX ? pacing : 2 * WEIR__CHUNK_MAX);
-    if (!error)
-        error = weir_admit_set(&storage->per_address, UINT32_MAX, rate,
-                               rate ? service->ratelimit.burst_per_ip : 0);
-    return error ? fail(why, error, "%s: %s", weir_error_text(error), weir_error_detail()) : 0;
-}
-
-/* Certificates first, which can fail by themselves and leave the old ones; then numbers, which go
- * back to what they were when one of them cannot be had. */
-static int update_all(struct weir__storage *storage, const struct weir__rules *rules,
-                      char why[WEIR__STORAGE_WHY_MAX])
-{
-    const struct weir__service_config *service = rules->service;
-    const char *reason = "";
-    int error = 0;
-    if (service->tls.cert && service->tls.cert[0] &&
-        (error = weir__server_tls(storage->server, service->tls.cert, service->tls.key, &reason)))
-        return fail(why, error, "%s", reason);
-    error = update_parts(storage, rules, why);
-    if (error) {
-        char room[WEIR__STORAGE_WHY_MAX];
-        struct weir__rules *old = weir__storage_rules(storage);
-        (void)!update_parts(storage, old, room);
-        weir__storage_rules_give(old);
-    }
-    return error;
-}
-
-int weir__storage_reload(struct weir__storage *storage, struct weir__config *config,
-                         char why[WEIR__STORAGE_WHY_MAX])
-{
-    struct weir__event event = {.kind = WEIR__EVENT_RELOAD};
-    struct weir__rules *rules = NULL;
-    int error = make_rules(&rules, config, why);
-    if (!error &&
-        ((error = load_keys(storage, rules, why)) || (error = check_keys(rules, why)) ||
-         (error = weir__audit_check(rules, why)) || (error = update_all(storage, rules, why))))
-        weir__storage_rules_give(rules);
-    if (!error && (error = weir_watch_swap(&storage->config, &rules->snapshot))) {
-        weir__storage_rules_give(rules);
-        fail(why, error, "%s", weir_error_text(error));
-    }
-    event.result = error;
-    weir__storage_event(storage, &event);
-    return error;
-}
 
 void weir__storage_ask_to_stop(struct weir__storage *storage)
 {
@@ -625,9 +458,4 @@ const char *weir__storage_address(const struct weir__storage *storage, unsigned 
 {
     const char *address = weir__server_address(storage->server, listener);
     return address && address[0] ? address : NULL;
-}
-
-const char *weir__storage_finding(const struct weir__storage *storage)
-{
-    return storage->finding;
 }

@@ -3,6 +3,7 @@
  *
  *     weir__storage_new(&storage, config, &why)      opens the store and the sockets
  *     weir__storage_start(storage)                   and serves from here on
+ *     weir__storage_ask_to_reload(storage)           has somebody read it anew, who calls
  *     weir__storage_reload(storage, config)          another snapshot of the configuration
  *     weir__storage_drain(storage, &end)             stops taking in, finishes, then aborts
  *     weir__storage_free(storage)
@@ -40,6 +41,13 @@ struct weir__storage_options {
     const char *version;         /* what /version says */
     const int *sockets;          /* that listen already, or NULL */
     size_t sockets_count;
+    /* By a thread of the service, for weir__storage_ask_to_reload(): reads a configuration and
+     * calls weir__storage_reload(). NULL: nobody asks. */
+    void (*reload)(void *arg);
+    /* During a drain, now and then, by who has called it: whether drain_deadline is not to be
+     * waited for any more. NULL: it is. */
+    bool (*is_hurried)(void *arg);
+    void *arg; /* of these */
 };
 
 /* Errors as of the store and the server; Invalid for what does not fit together. */
@@ -54,9 +62,15 @@ int weir__storage_free(struct weir__storage *storage);
 
 WEIR_MUST_USE int weir__storage_start(struct weir__storage *storage,
                                       char why[WEIR__STORAGE_WHY_MAX]);
-/* Takes over what can change, reads keys and certificates anew. On failure all stays as it was. */
+/* Takes over what can change, reads keys and certificates anew, and makes none. On failure all
+ * stays as it was. */
 WEIR_MUST_USE int weir__storage_reload(struct weir__storage *storage, struct weir__config *config,
                                        char why[WEIR__STORAGE_WHY_MAX]);
+/* Has options.reload called soon. One at a time: what is asked for meanwhile, however often, is one
+ * more behind it. Does not wait. By any thread. */
+void weir__storage_ask_to_reload(struct weir__storage *storage);
+/* How long the one that is under way has taken by now; 0: none is. */
+uint64_t weir__storage_reloading_ns(struct weir__storage *storage);
 /* What a drain did not bring to its end. A request may have been cut with its connection and be one
  * of the next two as well. */
 struct weir__storage_end {
@@ -79,8 +93,9 @@ int weir__storage_wait(struct weir__storage *storage, uint64_t ns);
 
 /* Where it listens; NULL beyond the last. */
 const char *weir__storage_address(const struct weir__storage *storage, unsigned listener);
-/* One line about how the folder was found; "" when there is nothing to tell. */
-const char *weir__storage_finding(const struct weir__storage *storage);
+/* Lines about how the folder was found, and what others may get at; "" when there is nothing to
+ * tell. */
+const char *weir__storage_findings(const struct weir__storage *storage);
 
 /* --- what it is made of, for its page of documentation --- */
 

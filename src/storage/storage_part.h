@@ -1,6 +1,8 @@
 /* storage_part.h - what the files of the service share; nobody else includes this.
  *
  *   storage.c    life cycle
+ *   finding.c    what is told of at the start
+ *   reload.c     the configuration in force, its keys, and another one in its place
  *   drain.c      its end
  *   threads.c    the pools, and what their members do
  *   route.c      a request: who may, which way
@@ -151,7 +153,7 @@ struct weir__post {
     uint64_t count;
     int (*main)(struct weir_crew_self *self, void *arg);
 };
-#define WEIR__STORAGE_POSTS 8u
+#define WEIR__STORAGE_POSTS 9u
 
 /* --- events --- */
 
@@ -211,7 +213,11 @@ struct weir__rules {
 
 struct weir__storage {
     const char *version;
-    char finding[512];
+    char findings[2048]; /* lines */
+    bool is_new;         /* the folder had no store */
+    void (*reload)(void *arg);
+    bool (*is_hurried)(void *arg);
+    void *arg;          /* of both */
     uint64_t conns_max; /* as configured, or as many as there are descriptors for */
     struct weir__store *store;
     struct weir__quota *quota;
@@ -230,6 +236,7 @@ struct weir__storage {
 
     struct weir_queue reads, writes, streams, health; /* struct weir__exchange * or job * */
     struct weir_queue repairs;                        /* struct weir__repair */
+    struct weir_queue reloads;                        /* bool */
     struct weir_bus events;
     struct weir_bus_subscriber audit; /* from before the first event on */
     struct weir_budget inflight;
@@ -241,6 +248,9 @@ struct weir__storage {
     struct weir_metrics *metrics;
     struct weir__numbers *numbers;
     struct weir__storage_counts counts;
+
+    struct weir_lock reload_lock; /* guards what follows */
+    uint64_t reload_began_ns;     /* 0: none is under way */
 
     struct weir_lock damage_lock; /* guards what follows */
     struct weir__address damaged[WEIR__STORAGE_DAMAGED];
@@ -255,6 +265,27 @@ struct weir__storage {
 };
 
 /* --- storage.c --- */
+__attribute__((format(printf, 3, 4))) int weir__storage_fail(char why[WEIR__STORAGE_WHY_MAX],
+                                                             int error, const char *format, ...);
+/* What the configuration means for the parts. */
+void weir__storage_fill_store(const struct weir__rules *rules, struct weir__store_options *options);
+void weir__storage_fill_limits(const struct weir__storage *storage, const struct weir__rules *rules,
+                               struct weir__server_limits *limits);
+
+/* --- finding.c --- */
+__attribute__((format(printf, 2, 3))) void weir__finding_add(struct weir__storage *storage,
+                                                             const char *format, ...);
+void weir__finding_note(struct weir__storage *storage, const struct weir__store_report *report);
+/* Files that others should not get at. */
+void weir__finding_rights(struct weir__storage *storage, const struct weir__rules *rules);
+
+/* --- reload.c --- */
+WEIR_MUST_USE int weir__rules_new(struct weir__rules **ret_rules, struct weir__config *config,
+                                  char why[WEIR__STORAGE_WHY_MAX]);
+/* At the start: loads them, and makes the first where there never was one. */
+WEIR_MUST_USE int weir__rules_find_keys(struct weir__storage *storage, struct weir__rules *rules,
+                                        char why[WEIR__STORAGE_WHY_MAX]);
+int weir__reload_main(struct weir_crew_self *self, void *arg);
 /* The rules of now; to be given back. */
 struct weir__rules *weir__storage_rules(struct weir__storage *storage);
 void weir__storage_rules_give(struct weir__rules *rules);

@@ -153,6 +153,8 @@ int weir__storage_start_threads(struct weir__storage *storage, const struct weir
         error = start_many(storage, "quota", 1, quota_main);
     if (!error)
         error = start_many(storage, "repair", WEIR__STORAGE_REPAIRERS, weir__repair_main);
+    if (!error)
+        error = start_many(storage, "reload", 1, weir__reload_main);
     if (!error && rules->service->audit.is_enabled)
         error = weir_bus_subscribe(&storage->events, &storage->audit, "audit");
     if (!error && rules->service->audit.is_enabled)

@@ -55,6 +55,10 @@ static const struct said thread_texts[] = {
      "repair",
      {"two", "looks for another good record of a damaged chunk; reads what could not be sent"},
      0},
+    {"storage",
+     "reload",
+     {"one", "reads configuration, keys and certificates anew, for the supervisor"},
+     0},
     {"storage", "audit", {"one with `audit.enabled`, else none", "writes events down"}, true},
     {"store-writers", "commit", {"one", "writes and syncs all that waits, in batches"}, 0},
     {"store-writers",
@@ -91,16 +95,19 @@ static const struct said channel_texts[] = {
       "skip, and remember it for `POST /admin/repair`: 256 at most",
       "`repair_skipped_total{reason=\"full\"}`, `queue_dropped_total{queue=\"repair\"}`"},
      0},
+    {"queue",
+     "reloads",
+     {"supervisor → reload",
+      "nothing more is asked for: the one that waits reads what is there then",
+      "`weir_queue_dropped_total{queue=\"reloads\"}`"},
+     0},
     {"bus",
      "events",
      {"all → audit", "drop oldest; the subscriber learns how many",
       "`bus_lagged_total{topic=\"events\"}`, and a warning"},
      0},
     {"watch", "shutdown", {"supervisor → health", "last write wins", "none"}, 0},
-    {"watch",
-     "config",
-     {"supervisor → loop, get, put, stream, audit", "last write wins", "none"},
-     0},
+    {"watch", "config", {"reload → loop, get, put, stream, audit", "last write wins", "none"}, 0},
     {"queue",
      "store-writes",
      {"put, repair, compact, scrub, get → commit",
@@ -113,7 +120,7 @@ static const struct said channel_texts[] = {
       "commit waits for a permit of `store-tails` first; one place is for a nudge",
       "none: it is never full"},
      0},
-    {"watch", "http-limits", {"supervisor → loop", "last write wins", "none"}, 0},
+    {"watch", "http-limits", {"reload → loop", "last write wins", "none"}, 0},
     {"watch", "http-phase", {"supervisor → loop", "last write wins", "none"}, 0},
     {"watch", "http-progress", {"loop → supervisor", "last write wins", "none"}, 0},
 };
@@ -152,8 +159,7 @@ static const struct said limit_texts[] = {
 static const struct said lock_texts[] = {
     {"lock",
      "config_snapshot",
-     {"no memory: the configuration is a watch, and its place in the "
-      "order is kept"},
+     {"since when a reload is under way; the configuration itself is a watch"},
      0},
     {"lock",
      "manifest_index_meta",
@@ -297,6 +303,7 @@ static size_t find_channels(struct weir__storage *storage, struct there there[PA
     there[count++] = of_queue(&storage->streams);
     there[count++] = of_queue(&storage->health);
     there[count++] = of_queue(&storage->repairs);
+    there[count++] = of_queue(&storage->reloads);
     there[count++] =
         (struct there){"bus", weir_bus_name(&storage->events), weir_bus_capacity(&storage->events)};
     there[count++] = of_watch(&storage->shutdown);

@@ -132,7 +132,18 @@ idle.close()
 storage = Storage(data=data)
 storage.kill(signal.SIGTERM)
 storage.kill(signal.SIGTERM)
-same("twice is once", storage.wait(), 0)
+same("twice is once where nothing is under way", storage.wait(), 0)
+for first, second in ((signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGTERM)):
+    storage, down, got, up, content = begin("--set", "drain_deadline=1m", "--set", "read_timeout=10m",
+                                            "--set", "write_timeout=10m", "--set", "server.min_rate=0")
+    storage.kill(first)
+    storage.wait_for_log("draining, for ")
+    until(lambda: storage.get("/readyz").status == 503, "the drain")
+    storage.kill(second)
+    same("a second signal is the end of the deadline", storage.wait(), 3)
+    has("which is said", storage.log(), "not waiting any more, for a second signal\n.*not all was done in time: 2 connections cut")
+    down.close()
+    up.close()
 
 # --- reloads ---
 
