@@ -136,7 +136,7 @@ int weir__store_begin_segment(struct weir__store *store)
     uint32_t id = writer->next_id, end = 0;
     if (id > WEIR__SEGMENT_ID_MAX)
         return -WEIR_E_NO_SPACE;
-    int error = weir__tail_new(&tail, id);
+    int error = weir__store_has_folder(store) ? weir__tail_new(&tail, id) : -WEIR_E_IO;
     if (!error)
         error = create_file(store, id, &file);
     if (!error) {
@@ -291,7 +291,10 @@ static int judge(struct weir__store *store, const struct weir__store_write *writ
         return !error && is_same_place(ret_known, &write->_from) ? 0 : -WEIR_E_NOT_FOUND;
     bool is_certain = weir__store_is_certain(store, error ? NULL : ret_known);
     if (write->action == WEIR__STORE_PUT)
-        return is_there && !write->replaces && is_certain ? WEIR__STORE_PRESENT : 0;
+        return is_there && !write->replaces && is_certain &&
+                       weir__store_has_segment(store, ret_known->place.segment)
+                   ? WEIR__STORE_PRESENT
+                   : 0;
     return is_there || (write->action == WEIR__STORE_DELETE && !is_certain) ? 0 : -WEIR_E_NOT_FOUND;
 }
 
@@ -393,10 +396,8 @@ static int write_run(struct weir__store *store, struct weir_crew_self *self,
         weir_counter_add(&store->counts.syncs_failed, 1);
         is_sound = false;
     }
-    if (!error && store->segments_folder >= 0 && !weir__disk_is_named(&writer->file)) {
-        weir__store_lose(store, writer->id);
+    if (!error && !weir__store_has_segment(store, writer->id))
         error = -WEIR_E_IO;
-    }
     if (!error)
         return 0;
     if (!is_sound || weir__disk_cut(&writer->file, writer->end) || weir__disk_sync(&writer->file))

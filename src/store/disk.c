@@ -114,12 +114,6 @@ int weir__disk_sync(const struct weir__disk_file *file)
     return 0;
 }
 
-bool weir__disk_is_named(const struct weir__disk_file *file)
-{
-    struct stat st;
-    return weir__sys_fstat(file->fd, &st) < 0 || st.st_nlink > 0;
-}
-
 int weir__disk_remove(int folder, const char *name)
 {
     if (weir__sys_unlinkat(folder, name, 0) < 0)

@@ -61,8 +61,6 @@ WEIR_MUST_USE int weir__disk_write(const struct weir__disk_file *file, struct io
                                    int count, uint64_t at);
 WEIR_MUST_USE int weir__disk_cut(const struct weir__disk_file *file, uint64_t length);
 WEIR_MUST_USE int weir__disk_sync(const struct weir__disk_file *file);
-/* Whether it has a name, whichever. What has none is gone when it is closed. */
-bool weir__disk_is_named(const struct weir__disk_file *file);
 
 WEIR_MUST_USE int weir__disk_remove(int folder, const char *name);
 WEIR_MUST_USE int weir__disk_sync_names(int folder);

@@ -29,7 +29,7 @@
 static const char lock_name[] = "lock";
 static const char identity_name[] = "store";
 static const char mark_name[] = "mark";
-static const char segments_name[] = "segments";
+static const char segments_name[] = WEIR__STORE_SEGMENTS;
 static const char index_name[] = "index", index_aside[] = "index.bad";
 static const char index_file[] = "index/data.mdb";
 

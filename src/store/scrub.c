@@ -7,16 +7,14 @@
  * All of the index is looked at before such a walk, and a piece of it each second, or after each
  * segment, all the time: what it hides is not there for who asks.
  *
- * With each walk, and each minute, it looks whether the names of the segments are there still: what
- * somebody removes while it is open can be read until it is closed, and nobody would notice.
+ * With each walk, and each minute, it looks whether the names of the segments are there still
+ * (names.c).
  */
-#include <errno.h>
 #include <string.h>
 
 #include <weir/error.h>
 
 #include "store_part.h"
-#include "sys.h"
 
 #include "banned.h"
 
@@ -27,52 +25,6 @@ static const char file_name[] = "scrub";
 /* What a piece of the index costs of the pace. */
 #define INDEX_PIECE (512u << 10)
 #define NAMES_RESTS 60u
-
-/* --- names --- */
-
-/* Whether its name is there, and leads to the file that is open, if it is. */
-static bool has_name(struct weir__store *store, uint32_t id)
-{
-    char name[WEIR__SEGMENT_NAME];
-    struct weir__segment *segment;
-    struct stat named, open;
-    weir__segment_name(id, name);
-    if (weir__sys_fstatat(store->segments_folder, name, &named, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno != ENOENT;
-    if (weir__segments_pin_open(&store->segments, id, &segment))
-        return true;
-    bool is_same = weir__sys_fstat(segment->fd, &open) < 0 ||
-                   (open.st_ino == named.st_ino && open.st_dev == named.st_dev);
-    weir__segments_unpin(&store->segments, segment);
-    return is_same;
-}
-
-void weir__store_lose(struct weir__store *store, uint32_t id)
-{
-    if (!weir__segments_lose(&store->segments, id))
-        return;
-    weir_counter_add(&store->counts.gone, 1);
-    weir__store_tell(store, NULL, "the file of a segment was removed, or replaced");
-}
-
-static void look_at_names(struct weir__store *store)
-{
-    struct weir__segment_facts facts;
-    if (store->segments_folder < 0)
-        return;
-    for (uint32_t id = 0; weir__segments_next(&store->segments, id, &facts); id = facts.id) {
-        if (has_name(store, facts.id))
-            continue;
-        /* Who compacts it says so before the name goes, and until it is off the list. */
-        weir_lock_acquire(&store->lock);
-        bool is_removing = store->is_removing;
-        weir_lock_release(&store->lock);
-        if (!is_removing)
-            weir__store_lose(store, facts.id);
-    }
-}
-
-/* --- content --- */
 
 static int look_at(struct weir__store *store, struct weir__segment *segment,
                    const struct weir__entry *record, struct weir__store_reader *reader,
@@ -151,7 +103,7 @@ static int walk_all(struct weir__store *store, struct weir__store_reader *reader
 {
     struct weir__segment_facts facts;
     int error = look_at_index(store, deadline);
-    look_at_names(store);
+    weir__store_look_at_names(store);
     for (uint32_t id = 0; !error && weir__segments_next(&store->segments, id, &facts);
          id = facts.id) {
         weir_lock_acquire(&store->lock);
@@ -213,7 +165,7 @@ int weir__store_scrub_main(struct weir_crew_self *self, void *arg)
     }
     for (unsigned rests = 1; !weir_cancel_is_fired(self->stop); rests++) {
         if (rests % NAMES_RESTS == 0)
-            look_at_names(store);
+            weir__store_look_at_names(store);
         look_at_some(store, &at);
         if (is_due(store, walked, &wanted) && walk_all(store, &reader, &at, &until_stop) == 0) {
             walked = wanted;

@@ -76,6 +76,8 @@ struct weir__writer {
     bool has_helped; /* the index was given some of it, since it had no room */
 };
 
+#define WEIR__STORE_SEGMENTS "segments" /* the folder that they are in */
+
 struct weir__store_counts {
     struct weir_counter puts, puts_present, deletes, touches, put_bytes;
     struct weir_counter commits, syncs_failed, writes_failed, writes_no_space;
@@ -277,10 +279,14 @@ static inline bool weir__store_keeps_deletions(const struct weir__store *store)
            weir_counter_value(&store->counts.gone) > 0;
 }
 
-/* --- scrub.c --- */
+/* --- names.c --- */
 
-/* Somebody else has removed the file of this segment, or put another in its place. */
-void weir__store_lose(struct weir__store *store, uint32_t id);
+/* False: somebody else has removed, moved or replaced the file of this segment, or the folder that
+ * it is in. That is noted, and told once. */
+bool weir__store_has_segment(struct weir__store *store, uint32_t id);
+bool weir__store_has_folder(struct weir__store *store);
+/* At those of all segments. */
+void weir__store_look_at_names(struct weir__store *store);
 
 /* --- find.c --- */
 /* Whether what counts for an address is known for certain; NULL: nothing is found. */
