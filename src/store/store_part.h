@@ -12,6 +12,7 @@
  *   quarantine.c  what becomes of damaged ones
  *   compact.c     the thread that moves the living out of segments with many dead
  *   scrub.c       the thread that walks through all
+ *   names.c       whether files are where they were made
  *   index_check.c whether the index has what was put into it
  *   store_check.c a walk by hand, which trusts nothing
  *   upkeep.c      counting and compacting by hand

@@ -60,6 +60,12 @@ void weir__segment_forget(struct weir__segment_content *content)
     (void)content;
 }
 
+bool weir__store_has_segment(struct weir__store *store, uint32_t id)
+{
+    (void)store, (void)id;
+    return true;
+}
+
 void weir__store_quarantine(struct weir__store *store, const struct weir__entry *entry,
                             const char *what)
 {
