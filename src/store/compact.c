@@ -14,6 +14,10 @@
  * moved goes first, if there is room for it, and less of a segment has to be dead: what moves half
  * a segment would leave nothing for the others.
  *
+ * What the index says of deletions is looked at once more before the segment goes, by its sums: a
+ * bit that turned in it must not bring a chunk back for good. A decision counts only as long as the
+ * index does that it was made with.
+ *
  * Where a segment was found missing or cannot be read whole, nobody knows what it has: deletions
  * are not called spent then, and are all moved.
  */
@@ -263,12 +267,12 @@ static int remove_with_index(struct weir__store *store, uint32_t id,
 }
 
 /* Not while the index is made anew, which would know it for good; nor by one that cannot be
- * trusted. */
-static int remove_segment(struct weir__store *store, uint32_t id,
+ * trusted, or could not when it was asked: then it is another one now. */
+static int remove_segment(struct weir__store *store, uint32_t id, uint64_t number,
                           const struct weir__segment_content *content)
 {
     weir_lock_acquire(&store->lock);
-    bool may = !store->index_is_stale && !store->is_reindexing;
+    bool may = !store->index_is_stale && !store->is_reindexing && store->index_number == number;
     store->is_removing = may;
     weir_lock_release(&store->lock);
     if (!may)
@@ -278,6 +282,32 @@ static int remove_segment(struct weir__store *store, uint32_t id,
     store->is_removing = false;
     weir_lock_release(&store->lock);
     return error;
+}
+
+static uint64_t index_number(struct weir__store *store)
+{
+    weir_lock_acquire(&store->lock);
+    uint64_t number = store->index_number;
+    weir_lock_release(&store->lock);
+    return number;
+}
+
+#ifdef WEIR_FAULTS
+static void (*decided_fn)(struct weir__store *store);
+
+void weir__store_when_decided(void (*fn)(struct weir__store *store))
+{
+    decided_fn = fn;
+}
+#endif
+
+static void tell_decided(struct weir__store *store)
+{
+    (void)store;
+#ifdef WEIR_FAULTS
+    if (decided_fn)
+        decided_fn(store);
+#endif
 }
 
 static int empty_segment(struct moves *moves, struct weir__segment *segment,
@@ -335,6 +365,7 @@ static int compact_segment(struct weir__store *store, const struct weir__segment
     uint32_t id = facts->id;
     struct weir__segment *segment;
     struct moves *moves;
+    uint64_t number = index_number(store);
     int error = weir__segments_pin(&store->segments, id, &segment);
     if (error)
         return error;
@@ -344,9 +375,12 @@ static int compact_segment(struct weir__store *store, const struct weir__segment
         if (!error) {
             error = empty_segment(moves, segment, &content, deadline);
             moves_free(moves);
+            tell_decided(store);
         }
         if (!error)
-            error = remove_segment(store, id, &content);
+            error = weir__store_check_deletions(store, content.records, content.count, deadline);
+        if (!error)
+            error = remove_segment(store, id, number, &content);
         weir__segment_forget(&content);
     }
     weir__segments_unpin(&store->segments, segment);

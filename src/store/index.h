@@ -114,10 +114,17 @@ WEIR_MUST_USE int weir__index_walk(struct weir__index *index, const struct weir_
                                    int (*fn)(void *arg, const struct weir__entry *entry),
                                    void *arg);
 
+/* The part of an index that all of an address is in. */
+#define WEIR__INDEX_PARTS 4096u
+static inline uint32_t weir__index_part(const unsigned char address[WEIR__ADDRESS_SIZE])
+{
+    return (uint32_t)address[0] << 4 | address[1] >> 4;
+}
+
 /* A piece of a walk over all of it, which looks whether it has what was put into it and not taken
- * out, and whether each of it can be found. at: 0 begins a walk, and is 0 again after its last
- * piece. Corrupt: it does not; Io; Busy: not now. The index in memory has nothing to be looked at.
- */
+ * out, and whether each of it can be found. at: the part that it begins with, and then the one that
+ * the next piece does: 0 begins a walk, and is 0 again after its last piece. Corrupt: it does not;
+ * Io; Busy: not now. The index in memory has nothing to be looked at. */
 WEIR_MUST_USE int weir__index_check(struct weir__index *index, uint32_t *at);
 
 /* To the disk, as far as there is one, so that it may be opened again. */

@@ -26,12 +26,10 @@ enum {
     VALUE_FACTS = 48
 };
 
-/* Sums over all entries of the tables, by the first 12 bits of their addresses. The last is that of
- * the segments. See index_lmdb_sum.c. */
-#define WEIR__LMDB_PARTS 4096u
-
+/* Sums over all entries of the tables, by the parts of their addresses. The last is that of the
+ * segments. See index_lmdb_sum.c. */
 struct weir__lmdb_sums {
-    uint64_t of[WEIR__LMDB_PARTS + 1];
+    uint64_t of[WEIR__INDEX_PARTS + 1];
 };
 
 struct weir__lmdb_reader {

@@ -22,9 +22,9 @@
 
 #include "banned.h"
 
-#define SEGMENTS     WEIR__LMDB_PARTS /* the sum of the segments */
-#define PIECE        4096u            /* entries at least */
-#define PAGE         4096u            /* at most what a leaf has */
+#define SEGMENTS     WEIR__INDEX_PARTS /* the sum of the segments */
+#define PIECE        4096u             /* entries at least */
+#define PAGE         4096u             /* at most what a leaf has */
 #define VALUE_MAX    VALUE_FACTS
 #define HASH_FACTOR  UINT64_C(0x9e3779b97f4a7c15) /* odd: what is multiplied can be told again */
 #define HASH_FACTOR2 UINT64_C(0xbf58476d1ce4e5b9)
@@ -61,8 +61,7 @@ static uint64_t hash_of(const struct weir__lmdb *lmdb, MDB_dbi table, const MDB_
 
 static uint32_t part_of(const struct weir__lmdb *lmdb, MDB_dbi table, const MDB_val *key)
 {
-    const unsigned char *at = key->mv_data;
-    return table == lmdb->segments ? SEGMENTS : (uint32_t)at[0] << 4 | at[1] >> 4;
+    return table == lmdb->segments ? SEGMENTS : weir__index_part(key->mv_data);
 }
 
 /* --- what changes --- */

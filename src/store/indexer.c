@@ -104,6 +104,7 @@ int weir__store_index_replace(struct weir__store *store, struct weir__index *fre
         unused = take_unused(slot);
         store->index = fresh;
         store->index_users = 0;
+        store->index_number++;
         store->index_is_broken = store->index_is_stale = false;
         store->index_error = 0;
         error = 0;

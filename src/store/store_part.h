@@ -127,6 +127,7 @@ struct weir__store {
     /* Those who use the index. The thread `index` puts another in its place: it needs not say that
      * it uses it. Retired ones go with their last user. */
     uint32_t index_users;
+    uint64_t index_number; /* grows with each that takes the place of another */
     struct weir__retired {
         struct weir__index *index; /* NULL: free */
         uint32_t users;
@@ -257,6 +258,11 @@ void weir__store_renew_index(struct weir__store *store);
 /* A piece of a walk over the index (weir__index_check). An index that is wrong is told and counted,
  * and doubted. Corrupt, Io: it is; Busy: it is changed, or made anew: later; NoMemory. */
 WEIR_MUST_USE int weir__store_check_index(struct weir__store *store, uint32_t *at);
+/* Those parts of the index that have to do with deletions among the records. Transient: it is
+ * wrong, as above, or is made anew. */
+WEIR_MUST_USE int weir__store_check_deletions(struct weir__store *store,
+                                              const struct weir__entry *records, size_t count,
+                                              const struct weir_deadline *deadline);
 /* All of it at once, with no thread running. Timeout. */
 WEIR_MUST_USE int weir__store_check_index_all(struct weir__store *store,
                                               const struct weir_deadline *deadline);
@@ -319,6 +325,10 @@ void weir__store_put_aside(struct weir__store *store, int fd, const char *name, 
 
 /* --- compact.c, scrub.c --- */
 int weir__store_compact_main(struct weir_crew_self *self, void *arg);
+#ifdef WEIR_FAULTS
+/* Is called when it is decided what of a segment is needed no more, before it goes; for tests. */
+void weir__store_when_decided(void (*fn)(struct weir__store *store));
+#endif
 /* Has the thread that writes look whether a full disk has room again, and keep some. */
 void weir__store_look_for_room(struct weir__store *store, const struct weir_deadline *deadline);
 /* Bytes of the segment that compaction would free. */
