@@ -86,9 +86,11 @@ const struct weir__usage usage_store = {
         "record (torn) is no damage: it was never acknowledged, and is cut off when the store is "
         "opened next.\n\n"
         "compact moves what is wanted out of segments in which something is dead, and removes "
-        "these. It can be ended at any time without harm. stats prints what the index knows.\n\n"
-        "The exit status of check is 1 when something is damaged, and 3 when something could not "
-        "be read.",
+        "these. It can be ended at any time without harm. What is found lost or damaged when the "
+        "store is opened is told, since it is not known any more afterwards; the work is done all "
+        "the same. stats prints what the index knows.\n\n"
+        "The exit status of check and compact is 1 when something is damaged or lost, and 3 when "
+        "something could not be read.",
     .examples = examples,
     .operands = operands,
     .options = options,
@@ -177,6 +179,24 @@ static int open_store(struct run *run, bool is_read_only)
         return fail(run, "write to", "it can only be read", cure_of(-WEIR_E_DENIED),
                     -WEIR_E_READ_ONLY);
     return error ? fail(run, "open", weir__store_why(), cure_of(error), error) : 0;
+}
+
+static void warn(void *arg, const char *line)
+{
+    (void)arg;
+    weir__log(WEIR__LOG_WARNING, "%s", line);
+}
+
+/* What the opening found. Who opens to write sees it for the last time: the next mark is made of
+ * what is there. */
+static int judge(const struct weir__store_report *opened)
+{
+    const struct weir__store_gaps *gaps = &opened->gaps;
+    if (gaps->missing_segments + gaps->unreadable_bytes > 0)
+        return -WEIR_E_INCOMPLETE;
+    return gaps->lost_segments + gaps->lost_bytes + opened->bad_records + opened->bad_segments > 0
+               ? -WEIR_E_FINDINGS
+               : 0;
 }
 
 /* Tells what ended the work, unless that was asked for. */
@@ -288,6 +308,7 @@ static int compact_store(struct run *run)
     int error = open_store(run, false);
     if (error)
         return error;
+    weir__store_report_tell(&run->opened, warn, NULL);
     run->sample.items_name = NULL;
     begin_progress(run, WEIR__UNIT_COUNT);
     error = weir__store_compact_all(run->store, (uint32_t)run->values->percent, &hooks, &deadline,
@@ -297,11 +318,12 @@ static int compact_store(struct run *run)
         return failed(run, "compact", error);
     if (!run->values->json) {
         weir__show_compacted(run->call->out, &compacted);
-        return 0;
+    } else {
+        begin_json(run);
+        weir__json_compacted(&run->json, &compacted, &run->opened);
+        error = end_json(run);
     }
-    begin_json(run);
-    weir__json_compacted(&run->json, &compacted);
-    return end_json(run);
+    return error ? error : judge(&run->opened);
 }
 
 static int count_store(struct run *run)

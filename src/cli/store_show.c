@@ -223,9 +223,11 @@ void weir__json_stats(struct weir__json *json, const struct weir__census *census
     add_opened(json, opened);
 }
 
-void weir__json_compacted(struct weir__json *json, const struct weir__compacted *compacted)
+void weir__json_compacted(struct weir__json *json, const struct weir__compacted *compacted,
+                          const struct weir__store_report *opened)
 {
     add(json, "compacted", compacted->segments);
     add(json, "bytes_before", compacted->bytes_before);
     add(json, "bytes_after", compacted->bytes_after);
+    add_opened(json, opened);
 }

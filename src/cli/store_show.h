@@ -29,6 +29,7 @@ void weir__json_stats(struct weir__json *json, const struct weir__census *census
                       const struct weir__store_report *opened);
 
 void weir__show_compacted(struct weir__out *out, const struct weir__compacted *compacted);
-void weir__json_compacted(struct weir__json *json, const struct weir__compacted *compacted);
+void weir__json_compacted(struct weir__json *json, const struct weir__compacted *compacted,
+                          const struct weir__store_report *opened);
 
 #endif

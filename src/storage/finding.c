@@ -23,42 +23,16 @@ void weir__finding_add(struct weir__storage *storage, const char *format, ...)
     snprintf(storage->findings + length, size - length, "\n");
 }
 
-static void note_gaps(struct weir__storage *storage, const struct weir__store_report *report)
+static void add_line(void *arg, const char *line)
 {
-    const struct weir__store_gaps *gaps = &report->gaps;
-    if (gaps->missing_segments + gaps->unreadable_bytes > 0)
-        weir__finding_add(
-            storage,
-            "the disk does not give %llu segments and %llu bytes of others, the first in "
-            "%08x.seg: %s",
-            (unsigned long long)gaps->missing_segments, (unsigned long long)gaps->unreadable_bytes,
-            report->missing_first,
-            gaps->missing_segments + gaps->hidden_bytes > 0
-                ? "chunks may be there that are not found"
-                : "all that lies there is known");
-    if (gaps->lost_segments + gaps->lost_bytes > 0)
-        weir__finding_add(
-            storage,
-            "%llu segments and %llu bytes of others are gone since it was closed, the "
-            "first of %08x.seg",
-            (unsigned long long)gaps->lost_segments, (unsigned long long)gaps->lost_bytes,
-            report->missing_first);
+    weir__finding_add(arg, "%s", line);
 }
 
 void weir__finding_note(struct weir__storage *storage, const struct weir__store_report *report)
 {
     if (report->is_read_only)
         weir__finding_add(storage, "the folder cannot be written: serving what is there");
-    note_gaps(storage, report);
-    if (report->index_was_rebuilt)
-        weir__finding_add(storage, "index made anew (%s)", report->index_why);
-    if (report->torn_bytes + report->bad_records + report->bad_segments > 0)
-        weir__finding_add(
-            storage,
-            "%llu bytes of unfinished writes cut off, %llu damaged records and %llu files "
-            "that are no segments put aside",
-            (unsigned long long)report->torn_bytes, (unsigned long long)report->bad_records,
-            (unsigned long long)report->bad_segments);
+    weir__store_report_tell(report, add_line, storage);
 }
 
 /* --- what others may get at --- */

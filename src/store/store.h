@@ -111,6 +111,10 @@ struct weir__store_report {
     uint32_t missing_first; /* segment of which something is missing, unreadable or lost, or 0 */
 };
 
+/* What is to be told of it, a line each and without a newline. */
+void weir__store_report_tell(const struct weir__store_report *report,
+                             void (*fn)(void *arg, const char *line), void *arg);
+
 /* Invalid: an option out of bounds, or a folder that holds something else. Busy: somebody has it.
  * Corrupt: segments of another store. Denied, NoSpace, Io, NoMemory. Why is in
  * weir__store_why(). */

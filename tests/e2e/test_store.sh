@@ -134,6 +134,17 @@ is 'a segment that is gone is told' "$status $(got '[.damaged, .lost_segments, .
 run "$WEIR" store check "$stores/gone"
 expect 'also to people' 1 '*lost segments    1*' ''
 
+cp -r "$stores/gone" "$stores/gone2"
+run "$WEIR" store compact "$stores/gone"
+expect 'compact tells it as well, and does its work' 1 'compacted  *[1-9]*gained *' \
+    '*warning: 1 segments and 0 bytes of others are gone since it was closed*'
+run "$WEIR" store compact --json "$stores/gone2"
+is 'also in JSON' "$status $(got '[.lost_segments, .compacted > 0] | map(tostring) | join(" ")')" '1 1 true'
+run "$WEIR" store compact "$stores/foreign"
+expect 'compact tells a file that is no segment' 1 'compacted*' '*1 files that are no segments put aside*'
+run "$WEIR" store compact "$stores/loop"
+expect 'and what cannot be read' 3 'compacted*' '*the disk does not give 1 segments*'
+
 # --- compact ---
 run "$WEIR" store compact --json "$store"
 is 'compact gains' "$status $(got '[.compacted > 0, .bytes_after < .bytes_before] | map(tostring) | join(" ")')" \

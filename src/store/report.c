@@ -1,0 +1,58 @@
+/* report.c - how a folder was found, in lines for people. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "store_part.h"
+
+#include "banned.h"
+
+struct lines {
+    void (*fn)(void *arg, const char *line);
+    void *arg;
+};
+
+__attribute__((format(printf, 2, 3))) static void tell(const struct lines *lines,
+                                                       const char *format, ...)
+{
+    char line[WEIR__STORE_WHY_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    lines->fn(lines->arg, line);
+}
+
+static void tell_gaps(const struct lines *lines, const struct weir__store_report *report)
+{
+    const struct weir__store_gaps *gaps = &report->gaps;
+    if (gaps->missing_segments + gaps->unreadable_bytes > 0)
+        tell(lines,
+             "the disk does not give %llu segments and %llu bytes of others, the first in "
+             "%08x.seg: %s",
+             (unsigned long long)gaps->missing_segments, (unsigned long long)gaps->unreadable_bytes,
+             report->missing_first,
+             gaps->missing_segments + gaps->hidden_bytes > 0
+                 ? "chunks may be there that are not found"
+                 : "all that lies there is known");
+    if (gaps->lost_segments + gaps->lost_bytes > 0)
+        tell(lines,
+             "%llu segments and %llu bytes of others are gone since it was closed, the first of "
+             "%08x.seg",
+             (unsigned long long)gaps->lost_segments, (unsigned long long)gaps->lost_bytes,
+             report->missing_first);
+}
+
+void weir__store_report_tell(const struct weir__store_report *report,
+                             void (*fn)(void *arg, const char *line), void *arg)
+{
+    struct lines lines = {fn, arg};
+    tell_gaps(&lines, report);
+    if (report->index_was_rebuilt)
+        tell(&lines, "index made anew (%s)", report->index_why);
+    if (report->torn_bytes + report->bad_records + report->bad_segments > 0)
+        tell(&lines,
+             "%llu bytes of unfinished writes cut off, %llu damaged records and %llu files that "
+             "are no segments put aside",
+             (unsigned long long)report->torn_bytes, (unsigned long long)report->bad_records,
+             (unsigned long long)report->bad_segments);
+}
