@@ -127,24 +127,33 @@ static int fail(const struct run *run, const char *verb, const char *reason, con
     return error;
 }
 
+/* In the folder. ENOENT, if it is not there. */
+static bool has(const struct run *run, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    errno = ENAMETOOLONG;
+    return snprintf(path, sizeof(path), "%s/%s", run->folder, name) < (int)sizeof(path) &&
+           weir__sys_fstatat(AT_FDCWD, path, &st, 0) == 0;
+}
+
 /* A folder that is none of a store is not made into one. */
 static int find_store(const struct run *run)
 {
     static const char cure[] = "name the folder of a store";
-    char path[PATH_MAX];
     struct stat st;
-    int length = snprintf(path, sizeof(path), "%s/segments", run->folder);
-    if (length >= (int)sizeof(path))
-        return fail(run, "open", "the name is too long", cure, -WEIR_E_NOT_FOUND);
     if (weir__sys_fstatat(AT_FDCWD, run->folder, &st, 0) < 0)
         return fail(run, "open", weir__log_reason(errno), cure, weir_error_from_errno(errno));
     if (!S_ISDIR(st.st_mode))
         return fail(run, "open", "it is no folder", cure, -WEIR_E_NOT_FOUND);
-    if (weir__sys_fstatat(AT_FDCWD, path, &st, 0) < 0)
-        return errno == ENOENT
-                   ? fail(run, "open", "it holds no store", cure, -WEIR_E_NOT_FOUND)
-                   : fail(run, "open", weir__log_reason(errno), NULL, weir_error_from_errno(errno));
-    return 0;
+    if (has(run, "segments"))
+        return 0;
+    if (errno != ENOENT)
+        return fail(run, "open", weir__log_reason(errno), NULL, weir_error_from_errno(errno));
+    if (has(run, "store"))
+        return fail(run, "open", "its folder 'segments' is missing", "restore it from a copy",
+                    -WEIR_E_NOT_FOUND);
+    return fail(run, "open", "it holds no store", cure, -WEIR_E_NOT_FOUND);
 }
 
 static const char *cure_of(int error)

@@ -150,6 +150,13 @@ static int make_lock(struct weir__store *store)
     return 0;
 }
 
+/* A copy, which may be without the file, is locked by its folder alone when it is only read. */
+static bool is_copy(const struct weir__store *store)
+{
+    return store->is_read_only && errno == ENOENT &&
+           (is_there(store, identity_name) || is_there(store, segments_name));
+}
+
 static int open_lock(struct weir__store *store)
 {
     int flags = O_NOFOLLOW | (store->is_read_only ? O_RDONLY : O_RDWR), error;
@@ -160,12 +167,14 @@ static int open_lock(struct weir__store *store)
         store->is_read_only = true;
         store->lock_fd = weir__sys_openat(store->folder, lock_name, O_RDONLY | O_NOFOLLOW, 0);
     }
-    if (store->lock_fd < 0)
+    bool has_file = store->lock_fd >= 0;
+    if (!has_file && !is_copy(store))
         return errno == ENOENT ? weir__store_fail(-WEIR_E_NOT_FOUND, "it holds no store")
                                : fail_by_errno("cannot open its lock");
     /* The folder as well: who removes the file of the lock does not open the door. */
     int how = (store->is_read_only ? LOCK_SH : LOCK_EX) | LOCK_NB;
-    if (weir__sys_flock(store->lock_fd, how) < 0 || weir__sys_flock(store->folder, how) < 0)
+    if ((has_file && weir__sys_flock(store->lock_fd, how) < 0) ||
+        weir__sys_flock(store->folder, how) < 0)
         return errno == EWOULDBLOCK ? weir__store_fail(-WEIR_E_BUSY, "another process has it open")
                                     : fail_by_errno("cannot lock it");
     return 0;

@@ -46,6 +46,34 @@ run "$WEIR" store stats "$store"
 expect 'stats for people' 0 'segments *closed cleanly   yes*' ''
 is 'nothing was changed' "$(state_of "$store")" "$before"
 
+# --- a copy, as docs/storage.md wants it ---
+mkdir "$stores/copy"
+cp -r "$store/segments" "$store/store" "$stores/copy"
+before=$(find "$stores/copy" | sort)
+run "$WEIR" store check --json "$stores/copy"
+is 'check of a copy that has segments and identity alone' \
+    "$status $(got '[.chunks, .chunk_bytes, .damaged] | map(tostring) | join(" ")')" "0 1125 $bytes 0"
+run "$WEIR" store stats --json "$stores/copy"
+is 'stats of it' "$status $(got '[.chunks, .chunk_bytes] | map(tostring) | join(" ")')" "0 1125 $bytes"
+rm "$stores/copy/store"
+run "$WEIR" store check "$stores/copy"
+expect 'segments alone will do' 0 '*chunks  *1125,*' ''
+cp "$store/store" "$stores/copy"
+is 'nothing was made in it' "$(find "$stores/copy" | sort)" "$before"
+coproc COPY { flock -x "$stores/copy" sh -c 'echo open; read -r line || true'; }
+read -r line <&"${COPY[0]}"
+run "$WEIR" store check "$stores/copy"
+expect 'its folder is its lock' 3 '' '*another process has it open: stop it first'
+input=${COPY[1]} holder=$COPY_PID
+exec {input}>&-
+wait "$holder"
+rm -r "$stores/copy/segments"
+for action in check stats compact; do
+    run "$WEIR" store "$action" "$stores/copy"
+    expect "$action of a copy without segments" 3 '' \
+        "weir store: cannot open '$stores/copy': its folder 'segments' is missing: restore it from a copy"
+done
+
 # --- damage ---
 cp -r "$store" "$stores/bytes"
 read -r address segment offset < <("$STOREGEN" damage "$stores/bytes" bytes 100)
