@@ -20,6 +20,7 @@
 #include "service.h"
 #include "storage.h"
 #include "storage_config.h"
+#include "store_end.h"
 
 #include "banned.h"
 
@@ -385,14 +386,10 @@ int cmd_storage(const struct weir__call *call)
     }
     int error = serve(call, self);
     int closed = weir__storage_free(self->storage);
-    if (closed == -WEIR_E_TIMEOUT) {
-        weir__log(WEIR__LOG_ERROR, "the disk does not answer: leaving without what waits for it");
+    weir__store_end_tell(closed);
+    if (closed == -WEIR_E_TIMEOUT)
         return error ? error : closed;
-    }
     weir__config_unref(self->config);
     weir__base_free(self);
-    if (closed)
-        weir__log(WEIR__LOG_WARNING, "the store could not be marked as closed: nothing that was "
-                                     "acknowledged is lost, the next start makes the index anew");
     return error;
 }

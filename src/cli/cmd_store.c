@@ -14,6 +14,7 @@
 #include "log.h"
 #include "print_json.h"
 #include "progress.h"
+#include "store_end.h"
 #include "store_show.h"
 #include "sys.h"
 
@@ -369,7 +370,8 @@ int cmd_store(const struct weir__call *call)
     }
     weir__buffer_init(&run.buffer, WEIR__STORE_JSON_MAX);
     int result = functions[action](&run);
-    weir__store_close(run.store);
+    int closed = weir__store_close(run.store);
+    weir__store_end_tell(closed);
     weir__buffer_fini(&run.buffer);
-    return result;
+    return closed == -WEIR_E_TIMEOUT && !result ? closed : result;
 }

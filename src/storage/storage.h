@@ -56,8 +56,8 @@ WEIR_MUST_USE int weir__storage_new(struct weir__storage **ret_storage,
                                     char why[WEIR__STORAGE_WHY_MAX]);
 /* Accepts NULL. After a drain, or before a start. Timeout: the disk holds up a thread, nothing is
  * freed, and the process is to leave; what was not acknowledged may be missing. Io: all is freed,
- * and the store has no mark that it was closed. Waits for drain_deadline and some seconds at most.
- */
+ * and the store has no mark that it was closed. Incomplete: the same, and it is not whole. Waits
+ * for drain_deadline and some seconds at most. */
 int weir__storage_free(struct weir__storage *storage);
 
 WEIR_MUST_USE int weir__storage_start(struct weir__storage *storage,

@@ -301,6 +301,22 @@ static bool mark_clean(struct weir__store *store)
     return is_index_right(store, mark.index_digest) && weir__store_mark_write(store, &mark) == 0;
 }
 
+/* As far as it is known, and by the names of the segments: who removes these tells nobody. */
+static bool is_all_there(struct weir__store *store)
+{
+    char name[WEIR__SEGMENT_NAME];
+    struct weir__segment_facts facts;
+    struct weir__store_stats stats;
+    struct stat st;
+    weir__store_read(store, &stats);
+    for (uint32_t id = 0; weir__segments_next(&store->segments, id, &facts); id = facts.id) {
+        weir__segment_name(facts.id, name);
+        if (weir__sys_fstatat(store->segments_folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            return false;
+    }
+    return stats.is_whole;
+}
+
 static void free_store(struct weir__store *store)
 {
     weir__segments_fini(&store->segments);
@@ -330,11 +346,13 @@ int weir__store_close(struct weir__store *store)
     free_tails(store);
     bool wants_mark = store->index && store->folder >= 0 && !store->is_read_only;
     bool has_mark = wants_mark && !store->is_unclean && mark_clean(store);
+    if (wants_mark && !has_mark)
+        error = is_all_there(store) ? -WEIR_E_IO : -WEIR_E_INCOMPLETE;
     weir__index_free(store->index);
     for (size_t i = 0; i < WEIR__STORE_RETIRED; i++)
         weir__index_free(store->retired[i].index);
     free_store(store);
-    return has_mark || !wants_mark ? 0 : -WEIR_E_IO;
+    return error;
 }
 
 /* --- writing --- */

@@ -127,7 +127,7 @@ const char *weir__store_why(void);
  * well. Asserts that no chunk is pinned. Accepts NULL. Timeout: a thread is held up by the disk and
  * does not end within close_ns and some seconds; nothing is freed, since it has it still, and the
  * process is to leave. Io: it is closed and has no mark, so that the next open makes the index
- * anew; what was acknowledged lasts. Waits. */
+ * anew; what was acknowledged lasts. Incomplete: the same, and it is not whole. Waits. */
 int weir__store_close(struct weir__store *store);
 
 /* --- writing --- */

@@ -5,6 +5,7 @@ it. Prints TAP.
 """
 import glob
 import os
+import shutil
 import subprocess
 import sys
 
@@ -155,4 +156,19 @@ same("and can be healed", (storage.put(sixth).status, storage.get(target(sixth))
 same("the end of all", storage.stop(), 0)
 status, out, err = run(WEIR, "store", "check", data)
 print("# weir store check:", status, out.decode().strip().splitlines()[-1:] or err.strip())
+
+# --- a folder that somebody removes ---
+
+storage = Storage(data=data)
+shutil.rmtree(data)
+storage.stop()
+has("a store that is gone is not said to be whole at the end", storage.log(),
+    "could not be marked as closed, and is not whole: ")
+true("nor that nothing is lost", "nothing that was acknowledged is lost" not in storage.log())
+storage = Storage(data=data)
+storage.put(b"some")
+os.makedirs(os.path.join(data, "mark.new", "full"))
+storage.stop()
+has("one that only cannot be marked loses nothing", storage.log(),
+    "could not be marked as closed: nothing that was acknowledged is lost")
 finish()

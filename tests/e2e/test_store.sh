@@ -194,6 +194,19 @@ run "$WEIR" store check --json "$stores/crash2"
 is 'it is clean after that' "$status $(got '[.chunks, .torn_bytes, .was_clean] | map(tostring) | join(" ")')" \
     '0 700 0 true'
 
+# --- no mark ---
+# Something is in the way of the file.
+cp -r "$stores/crash" "$stores/nomark"
+mkdir -p "$stores/nomark/mark.new/full"
+run "$WEIR" store compact "$stores/nomark"
+expect 'compact says that it could not mark the store as closed' 0 'compacted*' \
+    '*the store could not be marked as closed: nothing that was acknowledged is lost*'
+cp -r "$stores/loop" "$stores/nomark2"
+run "$WEIR" store compact "$stores/nomark2"
+expect 'and does not say so of one that is not whole' 3 'compacted*' \
+    '*the store could not be marked as closed, and is not whole: *'
+check 'as one line' test "$(grep -c 'marked as closed' "$dir/err")" -eq 1
+
 # --- in use ---
 coproc HOLD { "$STOREGEN" hold "$store"; }
 read -r line <&"${HOLD[0]}"
