@@ -185,7 +185,7 @@ static void sample_store(struct pass *pass)
     gauge(pass, "store_lost_bytes", "Bytes that were gone from others at the start.", NULL, NULL,
           stats.gaps.lost_bytes);
     gauge(pass, "store_index_sound", "0: the index broke and is made anew, or cannot be written.",
-          NULL, NULL, !stats.index_is_broken);
+          NULL, NULL, !stats.index_is_broken && !stats.index_waits);
     counter(pass, "store_reindexed_total", "Times that the index broke and was made anew.", NULL,
             NULL, stats.reindexed);
     counter(pass, "store_index_checks_total",

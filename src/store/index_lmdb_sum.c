@@ -18,7 +18,11 @@
  */
 #include "index_lmdb.h"
 
+#include <errno.h>
+#include <sys/statfs.h>
+
 #include "alloc.h"
+#include "sys.h"
 
 #include "banned.h"
 
@@ -26,6 +30,7 @@
 #define PIECE        4096u             /* entries at least */
 #define PAGE         4096u             /* at most what a leaf has */
 #define VALUE_MAX    VALUE_FACTS
+#define LITTLE       (UINT64_C(1) << 20)          /* of a disk */
 #define HASH_FACTOR  UINT64_C(0x9e3779b97f4a7c15) /* odd: what is multiplied can be told again */
 #define HASH_FACTOR2 UINT64_C(0xbf58476d1ce4e5b9)
 
@@ -114,13 +119,30 @@ int weir__lmdb_del(struct weir__lmdb *lmdb, MDB_txn *txn, MDB_dbi table, MDB_val
     return rc ? rc : mdb_del(txn, table, key, NULL);
 }
 
+/* LMDB says EIO of a write that ended early, which is what a disk does that becomes full in the
+ * middle of it. Nothing was changed then: what a transaction writes is in use only after its end.
+ */
+static bool is_without_room(const struct weir__lmdb *lmdb)
+{
+    struct statfs fs;
+    int fd;
+    return mdb_env_get_fd(lmdb->env, &fd) == 0 && weir__sys_fstatfs(fd, &fs) == 0 &&
+           fs.f_blocks > 0 && (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize < LITTLE;
+}
+
+static int commit(const struct weir__lmdb *lmdb, MDB_txn *txn)
+{
+    int rc = mdb_txn_commit(txn);
+    return rc == EIO && is_without_room(lmdb) ? -WEIR_E_NO_SPACE : weir__lmdb_error(rc);
+}
+
 int weir__lmdb_commit(struct weir__lmdb *lmdb, MDB_txn *txn, int error)
 {
     MDB_envinfo info;
     if (error)
         mdb_txn_abort(txn);
     else
-        error = weir__lmdb_error(mdb_txn_commit(txn));
+        error = commit(lmdb, txn);
     if (error) {
         lmdb->next_sums = lmdb->sums; /* nobody else changes them */
         return error;

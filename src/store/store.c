@@ -488,7 +488,9 @@ void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_s
         stats.tail_records += store->waiting[i]->count;
     stats.is_full = store->is_full;
     stats.is_failing = store->is_failing;
-    stats.index_is_broken = store->index_is_broken || store->index_error != 0;
+    stats.index_waits = store->index_error == -WEIR_E_NO_SPACE;
+    stats.index_is_broken =
+        store->index_is_broken || (store->index_error != 0 && !stats.index_waits);
     stats.scrub_ended_s = store->scrub_ended_s;
     weir_lock_release(&store->lock);
     *ret_stats = stats;

@@ -272,6 +272,7 @@ struct weir__store_stats {
     uint64_t index_wrong;  /* of these, and of those when a store was closed, that it had not */
     int64_t scrub_ended_s; /* by the wall clock; 0: never */
     bool is_read_only, is_full, is_failing, index_is_broken;
+    bool index_waits;     /* for room; it and the tails are asked further */
     bool keeps_deletions; /* a segment is missing or not whole, so no deletion is let go of */
     bool is_whole;        /* nothing is missing */
     struct weir__store_gaps gaps;

@@ -52,7 +52,8 @@ static void seal(struct weir__store *store)
         return;
     do
         weir__store_read(store, &stats);
-    while (stats.tail_records > 0 && !stats.index_is_broken && weir_deadline_check(&deadline) == 0);
+    while (stats.tail_records > 0 && !stats.index_is_broken && !stats.index_waits &&
+           weir_deadline_check(&deadline) == 0);
 }
 
 static void look_at_all(struct weir__store *store, const char *when)

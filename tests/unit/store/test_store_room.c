@@ -192,4 +192,44 @@ TEST(room_is_noticed_without_a_write)
     unmount_small();
 }
 
+/* An index that only waits for room is asked further, and is not said to be broken. */
+TEST(an_index_without_room_is_no_broken_one)
+{
+    enum { SMALL_COUNT = 3000 };
+    static struct weir__address smalls[SMALL_COUNT];
+    struct weir_deadline deadline = rig_soon();
+    char path[128];
+    if (!mount_small("size=16m"))
+        return;
+    snprintf(path, sizeof(path), "%s/index", rig_folder);
+    CHECK_EQ(mkdir(path, 0700), 0);
+    CHECK_EQ(mount("none", path, "tmpfs", 0, "size=128k"), 0);
+    struct weir__store *store =
+        rig_open_with((struct weir__store_options){.folder = rig_folder,
+                                                   .segment_bytes = WEIR__STORE_SEGMENT_LEAST},
+                      NULL);
+    for (uint32_t i = 0; i < SMALL_COUNT; i++)
+        CHECK_EQ(rig_put(store, 8, i, &smalls[i]), 0);
+    CHECK_EQ(weir__store_seal(store, &deadline), 0);
+    struct weir__store_stats stats = stats_of(store);
+    while (!stats.index_waits && stats.tail_records > 0) {
+        struct weir_deadline moment = weir_deadline_in(WEIR_NS_PER_MS, NULL);
+        weir_deadline_sleep(&moment);
+        CHECK_EQ(weir_deadline_check(&deadline), 0);
+        stats = stats_of(store);
+        CHECK(!stats.index_is_broken);
+    }
+    for (uint32_t i = 0; i < SMALL_COUNT; i++)
+        CHECK_EQ(rig_read(store, &smalls[i], 8, i), 0);
+    /* It is made anew in memory, and the other one is used until then. */
+    while (stats_of(store).index_waits || stats_of(store).tail_records > 0) {
+        CHECK_EQ(rig_read(store, &smalls[7], 8, 7), 0);
+        CHECK(!stats_of(store).index_is_broken);
+        CHECK_EQ(weir_deadline_check(&deadline), 0);
+    }
+    weir__store_close(store);
+    CHECK_EQ(umount2(path, MNT_DETACH), 0);
+    unmount_small();
+}
+
 TAP_MAIN()
