@@ -6,6 +6,8 @@
 
 #include "banned.h"
 
+#define MIB (UINT64_C(1) << 20)
+
 struct lines {
     void (*fn)(void *arg, const char *line);
     void *arg;
@@ -47,6 +49,14 @@ void weir__store_report_tell(const struct weir__store_report *report,
 {
     struct lines lines = {fn, arg};
     tell_gaps(&lines, report);
+    if (report->reserve_missing > 0)
+        tell(&lines,
+             "the disk is full: %llu MiB are missing in the room that is kept for compaction and "
+             "deletions: free that much, or delete chunks",
+             (unsigned long long)((report->reserve_missing + MIB - 1) / MIB));
+    if (report->reserve_why)
+        tell(&lines, "no room is kept for compaction and deletions, 'reserve' cannot be used: %s",
+             report->reserve_why);
     if (report->index_was_rebuilt)
         tell(&lines, "index made anew (%s)", report->index_why);
     if (report->torn_bytes + report->bad_records + report->bad_segments > 0)

@@ -175,15 +175,32 @@ int weir__store_reserve_settle(struct weir__store *store)
     return error;
 }
 
-int weir__store_reserve_open(struct weir__store *store)
+/* What somebody would have to free before all of it is kept: a MiB at least. */
+static uint64_t missing(struct weir__store *store)
+{
+    uint64_t moves, lacks = wanted(store, &moves), held = store->writer.reserve_held;
+    uint64_t room = free_bytes(store);
+    lacks = lacks > held ? lacks - held : 0;
+    lacks = room != UINT64_MAX && lacks > room ? lacks - room : 0;
+    return lacks > MIB ? lacks : MIB;
+}
+
+int weir__store_reserve_open(struct weir__store *store, struct weir__store_report *report)
 {
     struct stat st;
     weir__store_reserve_measure(store);
     store->writer.reserve_moves = UINT64_MAX; /* nobody knows what it was */
-    if (is_concerned(store) &&
-        weir__sys_fstatat(store->folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+    bool is_there = is_concerned(store) &&
+                    weir__sys_fstatat(store->folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    bool is_foreign = is_there && !S_ISREG(st.st_mode);
+    if (is_there && !is_foreign)
         store->writer.reserve_held = least((uint64_t)st.st_size, (uint64_t)st.st_blocks * 512);
-    return weir__store_reserve_settle(store);
+    int error = weir__store_reserve_settle(store);
+    if (error == -WEIR_E_NO_SPACE)
+        report->reserve_missing = missing(store);
+    else if (error)
+        report->reserve_why = is_foreign ? "it is no file: remove it" : weir_error_text(error);
+    return error;
 }
 
 int weir__store_reserve_take_for_moves(struct weir__store *store)

@@ -190,7 +190,7 @@ int weir__store_open(struct weir__store **ret_store, const struct weir__store_op
         error = weir__store_recover(store, &report);
     /* Nothing but what makes room is written until it can be had. */
     if (!error)
-        store->is_full = weir__store_reserve_open(store) == -WEIR_E_NO_SPACE;
+        store->is_full = weir__store_reserve_open(store, &report) == -WEIR_E_NO_SPACE;
     if (!error)
         error = start_threads(store);
     if (error) {

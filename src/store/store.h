@@ -108,7 +108,9 @@ struct weir__store_report {
     uint64_t bad_segments;      /* files that are none, put aside */
     bool identity_was_repaired; /* from a segment */
     struct weir__store_gaps gaps;
-    uint32_t missing_first; /* segment of which something is missing, unreadable or lost, or 0 */
+    uint64_t reserve_missing; /* bytes that the disk lacks for the room that is to be kept */
+    const char *reserve_why;  /* why no room can be kept at all, and none is; NULL: it can */
+    uint32_t missing_first;   /* segment of which something is missing, unreadable or lost, or 0 */
 };
 
 /* What is to be told of it, a line each and without a newline. */

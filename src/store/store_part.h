@@ -218,7 +218,8 @@ WEIR_MUST_USE int weir__store_write_and_wait(struct weir__store *store,
 /* On a small disk segments are smaller than was asked for. */
 void weir__store_fit_segments(struct weir__store *store);
 /* Finds what was kept. NoSpace: it is less than it should be. */
-WEIR_MUST_USE int weir__store_reserve_open(struct weir__store *store);
+WEIR_MUST_USE int weir__store_reserve_open(struct weir__store *store,
+                                           struct weir__store_report *report);
 /* How much is to be kept goes by what is stored now. */
 void weir__store_reserve_measure(struct weir__store *store);
 /* Sees to it that all of it is kept. NoSpace: there is too little. */

@@ -99,21 +99,35 @@ static void unmount_small(void)
 }
 
 /* To the last byte, as others on the same disk may do. */
-static void fill_disk(struct weir__store *store)
+static void fill_rest(void)
 {
     char path[128];
-    int error = 0;
-    for (count = 0; !error; count += error == 0) {
-        CHECK(count < MANY);
-        error = rig_put(store, LARGE, count, &addresses[count]);
-    }
-    CHECK_EQ(error, -WEIR_E_NO_SPACE);
     snprintf(path, sizeof(path), "%s/rest", rig_folder);
     int rest = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     for (size_t size = sizeof(rig_room); rest >= 0 && size > 0;)
         if (write(rest, rig_room, size) <= 0)
             size /= 2;
     close(rest);
+}
+
+static off_t rest_size(void)
+{
+    char path[128];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s/rest", rig_folder);
+    CHECK_EQ(stat(path, &st), 0);
+    return st.st_size;
+}
+
+static void fill_disk(struct weir__store *store)
+{
+    int error = 0;
+    for (count = 0; !error; count += error == 0) {
+        CHECK(count < MANY);
+        error = rig_put(store, LARGE, count, &addresses[count]);
+    }
+    CHECK_EQ(error, -WEIR_E_NO_SPACE);
+    fill_rest();
 }
 
 /* Bytes that it takes of the disk. */
@@ -190,6 +204,88 @@ TEST(room_is_noticed_without_a_write)
     CHECK_EQ(reserve_size(), 5 << 20);
     weir__store_close(store);
     unmount_small();
+}
+
+static char told[512];
+
+static void take_line(void *arg, const char *line)
+{
+    size_t length = strlen(told);
+    (void)arg;
+    snprintf(told + length, sizeof(told) - length, "%s\n", line);
+}
+
+/* Opens it, and what is told of it is in told. */
+static struct weir__store *open_and_tell(void)
+{
+    struct weir__store_report report;
+    struct weir__store_options options = {.folder = rig_folder,
+                                          .segment_bytes = WEIR__STORE_SEGMENT_LEAST};
+    struct weir__store *store = rig_open_with(options, &report);
+    told[0] = '\0';
+    weir__store_report_tell(&report, take_line, NULL);
+    return store;
+}
+
+/* A store that comes without its reserve to a disk that has no room for it. */
+TEST(a_reserve_that_cannot_be_filled_is_told)
+{
+    char path[128], other[128];
+    if (!mount_small("size=24m"))
+        return;
+    struct weir__store *store = open_and_tell();
+    CHECK_STR(told, "");
+    for (count = 0; count < 60; count++)
+        CHECK_EQ(rig_put(store, LARGE, count, &addresses[count]), 0);
+    weir__store_close(store);
+    CHECK_EQ(reserve_size(), 5 << 20);
+    snprintf(path, sizeof(path), "%s/reserve", rig_folder);
+    snprintf(other, sizeof(other), "%s/rest", rig_folder);
+    CHECK_EQ(rename(path, other), 0);
+    fill_rest();
+    /* Of 5 MiB none is free. */
+    store = open_and_tell();
+    CHECK(stats_of(store).is_full);
+    CHECK_HAS(told, "the disk is full: 5 MiB are missing in the room that is kept");
+    weir__store_close(store);
+    /* Half of what is missing is free, and is not asked for. */
+    CHECK_EQ(truncate(other, rest_size() - (5 << 19)), 0);
+    store = open_and_tell();
+    CHECK(stats_of(store).is_full);
+    CHECK_HAS(told, "the disk is full: 3 MiB are missing in the room that is kept");
+    weir__store_close(store);
+    CHECK_EQ(unlink(other), 0);
+    store = open_and_tell();
+    CHECK(!stats_of(store).is_full);
+    CHECK(strstr(told, "missing in the room") == NULL);
+    weir__store_close(store);
+    unmount_small();
+}
+
+/* A disk that is too small for anything. */
+TEST(a_tiny_disk_is_told)
+{
+    if (!mount_small("size=512k"))
+        return;
+    struct weir__store *store = open_and_tell();
+    CHECK_HAS(told, "the disk is full: 1 MiB are missing in the room that is kept");
+    weir__store_close(store);
+    unmount_small();
+}
+
+/* Somebody else's folder has the name: nothing is refused for that, and it is told. */
+TEST(a_reserve_that_is_no_file_is_told)
+{
+    char path[128];
+    rig_make_folder();
+    snprintf(path, sizeof(path), "%s/reserve", rig_folder);
+    CHECK_EQ(mkdir(path, 0700), 0);
+    struct weir__store *store = open_and_tell();
+    CHECK_STR(told, "no room is kept for compaction and deletions, 'reserve' cannot be used: it is "
+                    "no file: remove it\n");
+    CHECK_EQ(rig_put(store, LARGE, 1, &addresses[1]), 0);
+    weir__store_close(store);
+    rig_remove_folder();
 }
 
 /* An index that only waits for room is asked further, and is not said to be broken. */
