@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <weir/clock.h>
@@ -173,6 +175,20 @@ static const char *cure_of(int error)
     }
 }
 
+/* Why a folder could only be opened to be read. */
+static int refuse_to_write(const struct run *run)
+{
+    struct statfs fs;
+    int fd = weir__sys_openat(AT_FDCWD, run->folder, O_RDONLY | O_DIRECTORY, 0);
+    bool is_mount =
+        fd >= 0 && weir__sys_fstatfs(fd, &fs) == 0 && ((unsigned long)fs.f_flags & ST_RDONLY) != 0;
+    weir__sys_close(fd);
+    if (is_mount)
+        return fail(run, "write to", "its file system is mounted to be read alone",
+                    "mount it to be written, with 'mount -o remount,rw'", -WEIR_E_READ_ONLY);
+    return fail(run, "write to", "it can only be read", cure_of(-WEIR_E_DENIED), -WEIR_E_READ_ONLY);
+}
+
 static int open_store(struct run *run, bool is_read_only)
 {
     struct weir__store_options store_options = {
@@ -186,9 +202,10 @@ static int open_store(struct run *run, bool is_read_only)
         return error;
     error = weir__store_open(&run->store, &store_options, &run->opened);
     if (!error && run->opened.is_read_only && !is_read_only)
-        return fail(run, "write to", "it can only be read", cure_of(-WEIR_E_DENIED),
-                    -WEIR_E_READ_ONLY);
-    return error ? fail(run, "open", weir__store_why(), cure_of(error), error) : 0;
+        return refuse_to_write(run);
+    /* What is wrong with the folder is told with what to do. */
+    const char *cure = error == -WEIR_E_CORRUPT ? NULL : cure_of(error);
+    return error ? fail(run, "open", weir__store_why(), cure, error) : 0;
 }
 
 static void warn(void *arg, const char *line)

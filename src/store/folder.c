@@ -250,7 +250,8 @@ static int check_identity(struct weir__store *store)
         return 0;
     return weir__store_fail(-WEIR_E_CORRUPT,
                             "its file 'store' is of another store than all of its segments: if "
-                            "these are right remove that file, which is made anew from them");
+                            "these are right remove that file, which is made anew from them; if "
+                            "not, restore them from a copy");
 }
 
 static int save_identity(struct weir__store *store)
@@ -298,8 +299,10 @@ static int find_identity(struct weir__store *store, struct weir__store_report *r
     if (is_unreadable)
         return weir__store_fail(-WEIR_E_IO, "cannot read its identity, and no segment has it");
     if (search.has_segments)
-        return weir__store_fail(-WEIR_E_CORRUPT,
-                                "its identity is lost and no segment has a whole beginning");
+        return weir__store_fail(
+            -WEIR_E_CORRUPT,
+            "its identity is lost and no segment has a whole beginning: restore the "
+            "file 'store' from a copy");
     if (store->is_read_only)
         return weir__store_fail(-WEIR_E_NOT_FOUND, "it holds no store and cannot be written");
     error = weir__disk_each(store->folder, is_foreign, &search);

@@ -207,6 +207,27 @@ expect 'and does not say so of one that is not whole' 3 'compacted*' \
     '*the store could not be marked as closed, and is not whole: *'
 check 'as one line' test "$(grep -c 'marked as closed' "$dir/err")" -eq 1
 
+# --- an identity of another store ---
+cp -r "$store" "$stores/other"
+cp "$stores/crash/store" "$stores/other/store"
+for action in check stats compact; do
+    run "$WEIR" store "$action" "$stores/other"
+    expect "$action of a store with the identity of another" 3 '' \
+        "weir store: cannot open '$stores/other': its file 'store' is of another store than all of its segments: if these are right remove that file, which is made anew from them; if not, restore them from a copy"
+done
+
+# --- a file system that cannot be written ---
+mkdir "$stores/mounted"
+if [[ $EUID -eq 0 ]] && unshare -m true 2>/dev/null; then
+    # shellcheck disable=SC2016 # the shell in the namespace reads them
+    run unshare -m bash -c 'mount --bind "$2" "$3" && mount -o remount,bind,ro "$3" && exec "$1" store compact "$3"' \
+        - "$WEIR" "$store" "$stores/mounted"
+    expect 'compact on a file system that is only read' 3 '' \
+        "weir store: cannot write to '$stores/mounted': its file system is mounted to be read alone: mount it to be written, *"
+else
+    skip 'compact on a file system that is only read' 'no mounts'
+fi
+
 # --- in use ---
 coproc HOLD { "$STOREGEN" hold "$store"; }
 read -r line <&"${HOLD[0]}"
