@@ -15,7 +15,7 @@
 
 #define COMPACT_PERCENT  50u
 #define COMPACT_PER_S    (UINT64_C(64) << 20)
-#define SCRUB_PER_S      (UINT64_C(16) << 20)
+#define SCRUB_PER_S      (UINT64_C(10) << 20)
 #define SCRUB_INTERVAL_S (7 * UINT64_C(86400))
 /* A record fits into it, whatever the pace. */
 #define BURST_LEAST (2 * (uint64_t)WEIR__CHUNK_MAX)

@@ -79,7 +79,7 @@ struct weir__store_options {
     enum weir__store_verify verify;
     uint32_t compact_percent;  /* of dead bytes, from which on a segment is compacted; 50 */
     uint64_t compact_per_s;    /* bytes that compaction reads; 64 MiB */
-    uint64_t scrub_per_s;      /* bytes that the scrubber reads; 16 MiB */
+    uint64_t scrub_per_s;      /* bytes that the scrubber reads; 10 MiB */
     uint64_t scrub_interval_s; /* from the end of one walk to the next; a week */
     uint64_t close_ns;         /* for what waits to be written when the store is closed; 60 s */
 };
