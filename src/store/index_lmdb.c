@@ -286,8 +286,9 @@ static int open_in(void *arg)
     if (!error)
         error = open_env(self->lmdb, self->folder, self->is_read_only);
     lock_end(&lock);
-    /* A mount that follows no links. */
-    if (error && error != -WEIR_E_CORRUPT && lock.fd >= 0)
+    /* A mount that follows no links. On a full disk a lock file would be a hole, and the first look
+     * at it the end of this opening. */
+    if (error && error != -WEIR_E_CORRUPT && error != -WEIR_E_NO_SPACE && lock.fd >= 0)
         error = open_env(self->lmdb, self->folder, self->is_read_only);
     return error ? error : open_tables(self);
 }
