@@ -22,22 +22,15 @@
  * Where a run finds no room, its deletions and moves are judged and written once more, alone, in
  * the room that was kept for them (reserve.c).
  */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <weir/error.h>
 
 #include "alloc.h"
-#include "require.h"
 #include "store_part.h"
 #include "sys.h"
 
 #include "banned.h"
-
-/* How long a full segment waits for the index to take an older one. */
-#define INDEX_PATIENCE_NS (10 * WEIR_NS_PER_S)
 
 /* Content of this size and more begins with a page, so that it is sent in whole pages. */
 #define PAGE      4096u
@@ -79,168 +72,6 @@ static void finish(struct weir__store_write *write, int result)
     write->result = result;
     weir_permit_release(&write->_permit);
     write->done(write);
-}
-
-/* --- segments --- */
-
-static int create_file(struct weir__store *store, uint32_t id, struct weir__disk_file *ret_file)
-{
-    char name[WEIR__SEGMENT_NAME];
-    weir__segment_name(id, name);
-    if (store->segments_folder >= 0)
-        return weir__disk_create(ret_file, store->segments_folder, name);
-    int fd = memfd_create(name, MFD_CLOEXEC);
-    if (fd < 0)
-        return weir_error_from_errno(errno);
-    *ret_file = (struct weir__disk_file){.fd = fd};
-    snprintf(ret_file->name, sizeof(ret_file->name), "%s", name);
-    return 0;
-}
-
-static int make_last(struct weir__store *store, const struct weir__disk_file *file)
-{
-    int error = weir__disk_sync(file);
-    if (!error && store->segments_folder >= 0)
-        error = weir__disk_sync_names(store->segments_folder);
-    return error;
-}
-
-/* With the segment in the list and pinned, its tail the active one. */
-static int show_segment(struct weir__store *store, const struct weir__disk_file *file, uint32_t id,
-                        uint32_t end, struct weir__tail *tail)
-{
-    struct weir__segment_facts facts = {.id = id, .size = end};
-    int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-    int error = fd < 0 ? weir_error_from_errno(errno) : 0;
-    if (!error)
-        error = weir__segments_add(&store->segments, &facts, fd, store->segments_folder < 0);
-    if (error) {
-        weir__sys_close(fd);
-        return error;
-    }
-    error = weir__segments_pin(&store->segments, id, &store->writer.pin);
-    if (error)
-        return error;
-    tail->end = end;
-    weir_lock_acquire(&store->lock);
-    store->active = tail;
-    weir_lock_release(&store->lock);
-    return 0;
-}
-
-int weir__store_begin_segment(struct weir__store *store)
-{
-    struct weir__writer *writer = &store->writer;
-    struct weir__disk_file file = {.fd = -1};
-    struct weir__tail *tail = NULL;
-    uint32_t id = writer->next_id, end = 0;
-    if (id > WEIR__SEGMENT_ID_MAX)
-        return -WEIR_E_NO_SPACE;
-    int error = weir__store_has_folder(store) ? weir__tail_new(&tail, id) : -WEIR_E_IO;
-    if (!error)
-        error = create_file(store, id, &file);
-    if (!error) {
-        writer->next_id++;
-        error = weir__segment_begin(&file, id, &store->identity, writer->next_sequence, &end);
-        if (!error)
-            error = make_last(store, &file);
-        if (!error)
-            error = show_segment(store, &file, id, end, tail);
-        if (error && store->segments_folder >= 0)
-            (void)!weir__disk_remove(store->segments_folder, file.name);
-    }
-    if (error) {
-        weir__sys_close(file.fd);
-        weir__tail_free(tail);
-        return error;
-    }
-    writer->file = file;
-    writer->id = id;
-    writer->end = end;
-    weir__store_reserve_measure(store);
-    return 0;
-}
-
-/* The active tail goes to the index; there is no active segment any more. */
-static void retire(struct weir__store *store, bool is_sealed)
-{
-    struct weir__writer *writer = &store->writer;
-    struct weir__tail *tail = store->active;
-    weir__sys_close_at(&writer->file.fd);
-    tail->is_sealed = is_sealed;
-    tail->end = writer->end;
-    weir_lock_acquire(&store->lock);
-    WEIR__REQUIRE(store->waiting_count < WEIR__STORE_TAILS, "store", "tails", "too many wait");
-    store->waiting[store->waiting_count++] = tail;
-    store->active = NULL;
-    weir_lock_release(&store->lock);
-    weir__segments_unpin(&store->segments, writer->pin);
-    writer->pin = NULL;
-    int error = weir_queue_try_send(&store->tails, &tail);
-    WEIR__REQUIRE(!error, "queue", "tails", "it has room for all that may wait");
-}
-
-/* A place in the line for the index. Its permit goes home when the index has the tail. */
-static int take_turn(struct weir__store *store, struct weir_crew_self *self)
-{
-    struct weir_permit permit = WEIR_PERMIT_NONE;
-    struct weir_deadline deadline = weir_deadline_in(INDEX_PATIENCE_NS, self ? self->abort : NULL);
-    int error = weir_budget_acquire(&store->unindexed, 1, &permit, &deadline);
-    weir_lock_acquire(&store->lock);
-    if (error == -WEIR_E_TIMEOUT)
-        error = store->index_error == -WEIR_E_NO_SPACE ? -WEIR_E_NO_SPACE : -WEIR_E_BUSY;
-    weir_lock_release(&store->lock);
-    if (!error)
-        weir_permit_move(&store->active->turn, &permit);
-    return error;
-}
-
-/* Ends the active segment, if there is one. An error: it is still the active one. */
-static int seal(struct weir__store *store, struct weir_crew_self *self)
-{
-    struct weir__writer *writer = &store->writer;
-    if (writer->file.fd < 0)
-        return 0;
-    int error = take_turn(store, self);
-    if (error)
-        return error;
-    error = weir__segment_seal(&writer->file, writer->id, &store->identity.key,
-                               store->active->records, store->active->count, writer->end);
-    /* Without its footer it is scanned when the store is opened: nothing is lost by that. */
-    if (error)
-        (void)!weir__disk_cut(&writer->file, writer->end);
-    retire(store, error == 0);
-    return 0;
-}
-
-/* --- after a failure --- */
-
-/* What lies behind the records that last is no more, and that lasts. */
-static int settle(struct weir__writer *writer)
-{
-    if (writer->doubtful.fd < 0)
-        return 0;
-    int error = weir__disk_cut(&writer->doubtful, writer->doubtful_end);
-    if (!error)
-        error = weir__disk_sync(&writer->doubtful);
-    if (!error)
-        weir__sys_close_at(&writer->doubtful.fd);
-    return error;
-}
-
-/* Nobody writes to it any more. Where the index has no place for another tail, there is no other
- * way than to wait for one. */
-static void abandon(struct weir__store *store, struct weir_crew_self *self)
-{
-    struct weir__writer *writer = &store->writer;
-    writer->doubtful = writer->file;
-    writer->doubtful_end = writer->end;
-    writer->file.fd = -1;
-    (void)!settle(writer); /* if not now, then before anything else */
-    while (take_turn(store, self))
-        if (weir_cancel_is_fired(self->abort))
-            return;
-    retire(store, false);
 }
 
 /* --- judging --- */
@@ -401,7 +232,7 @@ static int write_run(struct weir__store *store, struct weir_crew_self *self,
     if (!error)
         return 0;
     if (!is_sound || weir__disk_cut(&writer->file, writer->end) || weir__disk_sync(&writer->file))
-        abandon(store, self);
+        weir__store_abandon(store, self);
     return error;
 }
 
@@ -590,10 +421,10 @@ static int find_room(struct weir__store *store, struct weir_crew_self *self,
     int error = is_full && !has_memory(store, write) ? -WEIR_E_NO_SPACE : 0;
     if (!error && is_full) {
         end_run(store, self, run);
-        error = seal(store, self);
+        error = weir__store_end_segment(store, self);
     }
     if (!error && writer->file.fd < 0) {
-        error = settle(writer);
+        error = weir__store_settle(writer);
         if (!error)
             error = weir__store_begin_segment(store);
         if (error == -WEIR_E_NO_SPACE && makes_room(write) &&
@@ -636,7 +467,7 @@ static void take_write(struct weir__store *store, struct weir_crew_self *self,
                        struct weir__store_run *run, struct weir__store_write *write)
 {
     struct weir__entry known = {.sequence = 0};
-    int result = settle(&store->writer);
+    int result = weir__store_settle(&store->writer);
     if (result) {
         note_failure(store, result);
         finish(write, result);
@@ -644,7 +475,9 @@ static void take_write(struct weir__store *store, struct weir_crew_self *self,
     }
     if (write->_kind == WEIR__WRITE_SEAL) {
         end_run(store, self, run);
-        finish(write, store->active && store->active->count > 0 ? seal(store, self) : 0);
+        finish(write, store->active && store->active->count > 0
+                          ? weir__store_end_segment(store, self)
+                          : 0);
         return;
     }
     if (write->_kind == WEIR__WRITE_ROOM) {

@@ -20,16 +20,16 @@
 
 static const char folder_name[] = "quarantine";
 
-#define PIECE (64u << 10)
+#define PIECE    (64u << 10)
+#define TEXT_MAX 96u
 
-/* The folder, made if it is not there; -1: there is none. */
+/* The folder, made if it is not there. */
 static int open_folder(struct weir__store *store)
 {
-    if (store->folder < 0 || store->is_read_only)
-        return -1;
     if (weir__sys_mkdirat(store->folder, folder_name, 0700) < 0 && errno != EEXIST)
-        return -1;
-    return weir__sys_openat(store->folder, folder_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+        return weir_error_from_errno(errno);
+    int fd = weir__sys_openat(store->folder, folder_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    return fd < 0 ? weir_error_from_errno(errno) : fd;
 }
 
 static int copy_range(int from, int to, uint64_t at, uint64_t end)
@@ -48,23 +48,33 @@ static int copy_range(int from, int to, uint64_t at, uint64_t end)
     return error;
 }
 
-void weir__store_put_aside(struct weir__store *store, int fd, const char *name, uint64_t from,
-                           uint64_t to)
+static int keep(int folder, int fd, const char *name, uint64_t from, uint64_t to)
 {
-    int folder = open_folder(store);
-    if (folder < 0)
-        return;
+    int out = weir__sys_openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (out < 0)
+        return errno == EEXIST ? 0 : weir_error_from_errno(errno);
+    int error = copy_range(fd, out, from, to);
+    weir__sys_close(out);
+    if (error)
+        (void)!weir__sys_unlinkat(folder, name, 0);
+    return error;
+}
+
+int weir__store_put_aside(struct weir__store *store, int fd, const char *name, uint64_t from,
+                          uint64_t to)
+{
+    if (store->folder < 0 || store->is_read_only)
+        return 0; /* nothing is to touch a disk, and nothing goes */
     /* One more or less does not matter: the count is a limit on what piles up. */
-    if (weir_counter_value(&store->counts.quarantined) < WEIR__STORE_QUARANTINE_MAX) {
-        int out = weir__sys_openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-        if (out >= 0) {
-            weir_counter_add(&store->counts.quarantined, 1);
-            if (copy_range(fd, out, from, to))
-                (void)!weir__sys_unlinkat(folder, name, 0);
-        }
-        weir__sys_close(out);
-    }
-    weir__sys_close(folder);
+    if (weir_counter_value(&store->counts.quarantined) >= WEIR__STORE_QUARANTINE_MAX)
+        return -WEIR_E_BUSY;
+    int folder = open_folder(store);
+    int error = folder < 0 ? folder : keep(folder, fd, name, from, to);
+    if (!error)
+        weir_counter_add(&store->counts.quarantined, 1);
+    if (folder >= 0)
+        weir__sys_close(folder);
+    return error;
 }
 
 static void verdict_done(struct weir__store_write *write)
@@ -101,16 +111,20 @@ void weir__store_quarantine(struct weir__store *store, const struct weir__entry 
                             const char *what)
 {
     struct weir__segment *segment;
-    char name[WEIR__ADDRESS_TEXT + 32], address[WEIR__ADDRESS_TEXT];
+    char name[WEIR__ADDRESS_TEXT + 32], address[WEIR__ADDRESS_TEXT], text[TEXT_MAX];
     weir__hot_forget(&store->hot, &entry->address);
     weir__address_print(&entry->address, address);
     snprintf(name, sizeof(name), "%s.%016llx", address + 3, (unsigned long long)entry->sequence);
-    if (weir__segments_pin(&store->segments, entry->place.segment, &segment) == 0) {
-        weir__store_put_aside(store, segment->fd, name, entry->place.offset,
-                              (uint64_t)entry->place.offset + entry->size);
+    int error = weir__segments_pin(&store->segments, entry->place.segment, &segment);
+    if (!error) {
+        error = weir__store_put_aside(store, segment->fd, name, entry->place.offset,
+                                      (uint64_t)entry->place.offset + entry->size);
         weir__segments_unpin(&store->segments, segment);
     }
+    if (error)
+        snprintf(text, sizeof(text), "%s; it is not kept in quarantine: %s", what,
+                 error == -WEIR_E_BUSY ? "many are" : weir_error_text(error));
     /* Before it is told, so that who hears of it comes behind the verdict. */
     say_bad(store, entry);
-    weir__store_tell(store, &entry->address, what);
+    weir__store_tell(store, &entry->address, error ? text : what);
 }

@@ -277,7 +277,9 @@ static int cut_tail(struct weir__store *store, struct weir__disk_file *file,
         return 0;
     if (content->torn_bytes > 0) {
         snprintf(name, sizeof(name), "%s.%08x", file->name, content->end);
-        weir__store_put_aside(store, file->fd, name, content->end, content->file_size);
+        /* A tail that a crash has left is nobody's: where it cannot be kept it goes all the same.
+         */
+        (void)!weir__store_put_aside(store, file->fd, name, content->end, content->file_size);
     }
     return weir__disk_cut(file, content->end);
 }

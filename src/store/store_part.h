@@ -3,6 +3,7 @@
  *   store.c       life cycle, calls of other rooms, counts
  *   folder.c      the folder: lock, identity, clean mark
  *   recover.c     what the folder holds: segments and the index over them
+ *   active.c      the segment that is written to
  *   commit.c      the thread that writes
  *   reserve.c     room that is kept for deletions and moves
  *   write_wait.c  writes that are waited for
@@ -202,11 +203,19 @@ WEIR_MUST_USE int weir__store_recover(struct weir__store *store, struct weir__st
 void weir__store_bulk_memory(size_t bytes);
 #endif
 
+/* --- active.c: with no thread running, or by the thread that writes --- */
+/* Makes the active segment. */
+WEIR_MUST_USE int weir__store_begin_segment(struct weir__store *store);
+/* Ends it, if there is one. An error: it is still the active one. */
+WEIR_MUST_USE int weir__store_end_segment(struct weir__store *store, struct weir_crew_self *self);
+/* Nobody writes to it any more. */
+void weir__store_abandon(struct weir__store *store, struct weir_crew_self *self);
+/* What lies behind the records of the abandoned one that last is no more, and that lasts. */
+WEIR_MUST_USE int weir__store_settle(struct weir__writer *writer);
+
 /* --- commit.c --- */
 WEIR_MUST_USE struct weir__store_run *weir__store_run_new(void);
 int weir__store_commit_main(struct weir_crew_self *self, void *arg);
-/* Makes the active segment; with no thread running, or by the thread that writes. */
-WEIR_MUST_USE int weir__store_begin_segment(struct weir__store *store);
 
 /* --- write_wait.c --- */
 /* Hands it in and waits for its end. What it needs is copied, so that it may be given up. */
@@ -321,8 +330,8 @@ void weir__store_quarantine(struct weir__store *store, const struct weir__entry 
 void weir__store_tell(struct weir__store *store, const struct weir__address *address,
                       const char *what);
 /* Bytes of a segment's file, to be kept for whoever wants to look at them. */
-void weir__store_put_aside(struct weir__store *store, int fd, const char *name, uint64_t from,
-                           uint64_t to);
+WEIR_MUST_USE int weir__store_put_aside(struct weir__store *store, int fd, const char *name,
+                                        uint64_t from, uint64_t to);
 
 /* --- compact.c, scrub.c --- */
 int weir__store_compact_main(struct weir_crew_self *self, void *arg);

@@ -306,9 +306,9 @@ static int place_init(struct weir__found_place *place, const struct weir__newcom
 /* Where the only occurrence of the secret is, or SIZE_MAX. */
 static size_t only_occurrence(const struct weir__finding *finding)
 {
-    const char *end = finding->match + finding->match_length;
     if (finding->secret_length == 0 || finding->match_length < finding->secret_length)
         return SIZE_MAX;
+    const char *end = finding->match + finding->match_length;
     const char *first =
         memmem(finding->match, finding->match_length, finding->secret, finding->secret_length);
     if (!first ||

@@ -55,13 +55,14 @@ struct hearer {
     struct weir__store *store;
     unsigned times;
     int result;
+    char what[96];
 };
 
 static void hear(void *arg, const struct weir__address *address, const char *what)
 {
     struct hearer *hearer = arg;
-    (void)what;
     hearer->times++;
+    snprintf(hearer->what, sizeof(hearer->what), "%s", what);
     hearer->result = salvage(hearer->store, address);
 }
 
@@ -79,6 +80,35 @@ TEST(without_another_record_it_is_not_found)
     CHECK_EQ(hearer.result, -WEIR_E_NOT_FOUND);
     CHECK_EQ(rig_find(hearer.store, &address), -WEIR_E_NOT_FOUND);
     weir__store_close(hearer.store);
+    rig_remove_folder();
+}
+
+/* What is damaged is kept for people to look at, or they are told that it is not. */
+TEST(damage_is_kept_or_told_to_be_lost)
+{
+    struct weir__address address;
+    char path[128], other[128];
+    rig_make_folder();
+    snprintf(path, sizeof(path), "%s/quarantine", rig_folder);
+    snprintf(other, sizeof(other), "%s/quarantine.old", rig_folder);
+    for (unsigned i = 0; i < 2; i++) {
+        struct hearer hearer = {.store = rig_open(NULL)};
+        weir__store_on_damage(hearer.store, hear, &hearer);
+        CHECK_EQ(rig_put(hearer.store, LENGTH, i, &address), 0);
+        rig_seal(hearer.store);
+        CHECK(damage(1, i) || damage(2, i) || damage(3, i));
+        if (i == 1) { /* a file is in the way */
+            CHECK_EQ(rename(path, other), 0);
+            CHECK_EQ(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
+        }
+        CHECK_EQ(rig_read(hearer.store, &address, LENGTH, i), -WEIR_E_CORRUPT);
+        CHECK_EQ(hearer.times, 1);
+        CHECK_EQ(strstr(hearer.what, "not kept in quarantine: ") != NULL, i == 1);
+        struct weir__store_stats stats;
+        weir__store_read(hearer.store, &stats);
+        CHECK_EQ(stats.quarantined, i == 0);
+        weir__store_close(hearer.store);
+    }
     rig_remove_folder();
 }
 
