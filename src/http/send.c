@@ -205,7 +205,13 @@ static enum weir__step broken(struct weir__conn *conn, int error, const struct w
     conn->loop->stats.truncated += piece != NULL;
     if (x->is_begun && handler->broke)
         handler->broke(x, error, piece ? piece->fd : -1, piece ? piece->offset : 0);
-    return WEIR__STEP_CUT;
+    if (!piece || x->sent > 0)
+        return WEIR__STEP_CUT;
+    /* Nothing has left yet, so it can be another answer. */
+    x->is_sent = x->is_chunked = false;
+    x->tail_length = 0;
+    weir__reply_refusal(x, (unsigned)weir_error_http(error), error, NULL, 0);
+    return WEIR__STEP_ON;
 }
 
 /* What a socket says of the other end, or of the way there. */

@@ -389,6 +389,20 @@ TEST(files_that_end_too_early_cut_the_connection)
     serving_end();
 }
 
+/* Of a small one nothing has left when it cannot be read. */
+TEST(small_files_that_cannot_be_read_are_an_error)
+{
+    serving_start(NULL);
+    struct answer answer = ask(GET("/file?3145728-100"));
+    CHECK_EQ(answer.status, 500);
+    CHECK_HAS(answer.body, "{\"error\": \"Corrupt\"");
+    answer_free(&answer);
+    SERVING_AWAIT(serving_stats().truncated == 1);
+    CHECK_EQ(serving_stats().aborted, 0);
+    CHECK_EQ(serving_ended().status, 500);
+    serving_end();
+}
+
 TEST(files_that_are_not_in_memory_are_brought_there)
 {
     char name[] = "weir-cold-XXXXXX", block[4096] = "cold";
