@@ -162,8 +162,10 @@ static bool take_id(const char *bytes, size_t length, size_t *at, const char *na
                     struct weir__git_id *ret_id)
 {
     size_t name_length = strlen(name), whole = name_length + 1 + 2 * id_size + 1;
+    if (length - *at < whole)
+        return false;
     const char *line = bytes + *at;
-    if (length - *at < whole || memcmp(line, name, name_length) != 0 || line[name_length] != ' ' ||
+    if (memcmp(line, name, name_length) != 0 || line[name_length] != ' ' ||
         line[whole - 1] != '\n' ||
         weir__git_id_from_hex(ret_id, line + name_length + 1, id_size) < 0)
         return false;
