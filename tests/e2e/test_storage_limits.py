@@ -186,6 +186,29 @@ for end in (*ends, one):
     end.close()
 storage.stop()
 
+# --- many addresses that are too many together: who is refused has an eighth of the descriptors ---
+
+FEW, ROOM = 400, 8
+storage = Storage("--set", f"server.max_conns={ROOM}", "--set", "read_timeout=600s", data=data,
+                  before=("sh", "-c", f'ulimit -n {FEW}; exec "$@"', "sh"))
+
+
+def descriptors():
+    return len(os.listdir(f"/proc/{storage.pid}/fd"))
+
+
+before = descriptors()
+ends = [reach_from(f"127.0.0.{number}") for number in range(2, 22) for _ in range(20)]
+waits = select.poll()
+for end in ends:
+    waits.register(end, select.POLLIN)
+until(lambda: len(waits.poll(0)) >= len(ends) - ROOM - FEW // 8, "those who are told at once")
+waiting = descriptors() - before
+true("those who may wait to be refused are few", ROOM < waiting <= ROOM + FEW // 8, waiting)
+for end in ends:
+    end.close()
+storage.stop()
+
 # --- descriptors ---
 
 # Python takes the limit that a shell would set (ulimit -n) from itself.
