@@ -181,6 +181,19 @@ def parts_of(answer):
     return parts
 
 
+# --- a disk ---
+
+def fill_disk(place):
+    """To the last byte, as others on the disk may do, by a file called rest."""
+    size = MIB
+    with open(os.path.join(place, "rest"), "ab", buffering=0) as file:
+        while size > 0:
+            try:
+                file.write(bytes(size))
+            except OSError:
+                size //= 2
+
+
 # --- the service ---
 
 class Storage:

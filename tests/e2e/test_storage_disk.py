@@ -13,7 +13,7 @@ import sys
 import threading
 
 sys.dont_write_bytecode = True
-from storage_lib import (MIB, Storage, address, bearer, children_of, finish, folder, has, is_envelope,  # noqa: E402
+from storage_lib import (MIB, Storage, address, bearer, children_of, fill_disk, finish, folder, has, is_envelope,  # noqa: E402
                          make_folder, mint, path, read_all, read_head, refused, run, same, tap, true, until, weir)
 
 mounts = []
@@ -58,17 +58,6 @@ def put_until(status, content=lambda: os.urandom(MIB // 2)):
     raise RuntimeError("never")
 
 
-def fill(place):
-    """To the last byte, as others on the disk may do."""
-    size = MIB
-    with open(os.path.join(place, "rest"), "wb", buffering=0) as file:
-        while size > 0:
-            try:
-                file.write(bytes(size))
-            except OSError:
-                size //= 2
-
-
 # --- a disk that is full ---
 
 small = make_folder("small")
@@ -86,7 +75,7 @@ if mount("-t", "tmpfs", "-o", "size=16m", "none", small):
     same("so does what is there already", storage.put(first).status, 200)
     same("health", storage.get("/healthz").status, 200)
     same("numbers tell it", storage.metrics()["store_writable"], 0)
-    fill(small)
+    fill_disk(small)
     answer = storage.ask("DELETE", "/o/" + address(first), headers=bearer(token))
     same("a deletion is taken all the same", answer.status, 204)
     same("and is one", storage.get("/o/" + address(first)).status, 404)

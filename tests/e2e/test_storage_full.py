@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from storage_lib import (MIB, Storage, address, bearer, finish, make_folder, mint, path, run, same,  # noqa: E402
+from storage_lib import (MIB, Storage, address, bearer, fill_disk, finish, make_folder, mint, path, run, same,  # noqa: E402
                          tap, true, until)
 
 LARGE, SMALL = 65536, 1024
@@ -61,15 +61,6 @@ class Case:
                 return
             assert status == 201, status
 
-    def fill_rest(self):
-        size = MIB
-        with open(os.path.join(place, "rest"), "ab", buffering=0) as file:
-            while size > 0:
-                try:
-                    file.write(bytes(size))
-                except OSError:
-                    size //= 2
-
     def delete(self, part):
         """Of each hundred so many, wherever they are; those that are refused come again."""
         gone = [name for name in self.chunks if chosen.randrange(100) < part]
@@ -100,7 +91,7 @@ class Case:
 def round_of(what, small, part, between):
     case = Case(small)
     case.fill()
-    case.fill_rest()
+    fill_disk(place)
     true(f"{what}: it is full", case.storage.get("/readyz").json["room"] is False)
     gone, size = case.delete(part)
     between(case)

@@ -164,4 +164,27 @@ static inline void rig_remove(const char *name)
     CHECK(unlink(path) == 0);
 }
 
+/* A bit so many bytes behind the address turns, wherever the index has that as a key of this size
+ * (0: of any), which LMDB writes before it. How often that was. */
+static inline unsigned rig_turn_in_index(const struct weir__address *address, unsigned key_size,
+                                         size_t behind)
+{
+    char path[128];
+    unsigned char page[4096];
+    unsigned count = 0;
+    snprintf(path, sizeof(path), "%s/index/data.mdb", rig_folder);
+    int fd = open(path, O_RDWR);
+    CHECK(fd >= 0);
+    for (off_t at = 0; pread(fd, page, sizeof(page), at) == (ssize_t)sizeof(page); at += 4096)
+        for (size_t i = 2; i + 32 <= sizeof(page) && i + behind < sizeof(page); i++)
+            if ((key_size == 0 || page[i - 2] == key_size) &&
+                memcmp(page + i, address->bytes, 32) == 0) {
+                unsigned char turned = page[i + behind] ^ 1;
+                CHECK_EQ(pwrite(fd, &turned, 1, at + (off_t)(i + behind)), 1);
+                count++;
+            }
+    close(fd);
+    return count;
+}
+
 #endif

@@ -1,12 +1,10 @@
 /* test_store_full.c - a disk that is full to its last byte recovers by deleting, wherever what is
  * deleted lies: the store takes the deletions, brings the room back, has all that was not deleted,
  * and nothing that was. */
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 
+#include "small_disk.h"
 #include "store_check.h"
-#include "store_rig.h"
 
 #define MANY  65536u
 #define SMALL 1024u
@@ -25,18 +23,6 @@ struct plan {
     bool is_restarted; /* when it takes no deletions any more, or all are made */
 };
 
-static bool mount_small(const char *size)
-{
-    rig_make_folder();
-    if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
-        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-        mount("none", rig_folder, "tmpfs", 0, size) == 0)
-        return true;
-    printf("# SKIP needs to mount\n");
-    rig_remove_folder();
-    return false;
-}
-
 static struct weir__store *open_as(const struct plan *plan, bool is_offline)
 {
     return rig_open_with((struct weir__store_options){.folder = rig_folder,
@@ -51,18 +37,6 @@ static uint32_t length_of(const struct plan *plan, size_t i)
     return i * 37 % 100 < plan->small ? SMALL : LARGE;
 }
 
-/* What others have on the same disk: all that is left. */
-static void fill_rest(void)
-{
-    char path[128];
-    snprintf(path, sizeof(path), "%s/rest", rig_folder);
-    int rest = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    for (size_t size = sizeof(rig_room); rest >= 0 && size > 0;)
-        if (write(rest, rig_room, size) <= 0)
-            size /= 2;
-    close(rest);
-}
-
 static void fill(struct weir__store *store, const struct plan *plan)
 {
     int error = 0;
@@ -72,7 +46,7 @@ static void fill(struct weir__store *store, const struct plan *plan)
         error = rig_put(store, length_of(plan, count), count, &addresses[count]);
     }
     CHECK_EQ(error, -WEIR_E_NO_SPACE);
-    fill_rest();
+    small_disk_fill();
 }
 
 static void compact_by_hand(struct weir__store *store)
@@ -163,7 +137,7 @@ static void check_all(struct weir__store *store, const struct plan *plan)
 static void carry_out(const struct plan *plan)
 {
     uint64_t bytes;
-    if (!mount_small(plan->size))
+    if (!small_disk_mount(plan->size))
         return;
     struct weir__store *store = open_as(plan, plan->is_offline || plan->is_restarted);
     fill(store, plan);
@@ -175,8 +149,7 @@ static void carry_out(const struct plan *plan)
     store = open_as(plan, true);
     check_all(store, plan);
     weir__store_close(store);
-    CHECK_EQ(umount(rig_folder), 0);
-    rig_remove_folder();
+    small_disk_unmount();
 }
 
 /* In a process of its own: an index that has no room for its first pages is left as it is. */

@@ -247,32 +247,12 @@ static void write_index(const unsigned char *bytes, size_t length, off_t at)
     close(fd);
 }
 
-/* A bit of an address turns wherever the index has it. How often that was. */
-static unsigned forget_in_index(const struct weir__address *address)
-{
-    char path[128];
-    unsigned char page[4096];
-    unsigned count = 0;
-    snprintf(path, sizeof(path), "%s/index/data.mdb", rig_folder);
-    int fd = open(path, O_RDONLY);
-    CHECK(fd >= 0);
-    for (off_t at = 0; pread(fd, page, sizeof(page), at) == (ssize_t)sizeof(page); at += 4096)
-        for (size_t i = 0; i + sizeof(address->bytes) <= sizeof(page); i++)
-            if (memcmp(page + i, address->bytes, sizeof(address->bytes)) == 0) {
-                unsigned char turned = address->bytes[31] ^ 1;
-                write_index(&turned, 1, at + (off_t)i + 31);
-                count++;
-            }
-    close(fd);
-    return count;
-}
-
 /* It may say that a chunk is not there, but no segment goes because of that. */
 static void forgotten(void)
 {
     struct weir_deadline deadline = rig_soon();
     struct weir__store *store = fill();
-    CHECK(forget_in_index(&numbers[1]) > 0);
+    CHECK(rig_turn_in_index(&numbers[1], 0, 31) > 0);
     int result;
     do
         result = weir__store_compact(store, 1, &deadline);
@@ -355,34 +335,14 @@ static unsigned count_missing(struct weir__store *store)
     return count;
 }
 
-/* Wherever the index has the address, a bit so many bytes behind its beginning. */
-static unsigned turn_at(const struct weir__address *address, size_t behind)
-{
-    char path[128];
-    unsigned char page[4096];
-    unsigned count = 0;
-    snprintf(path, sizeof(path), "%s/index/data.mdb", rig_folder);
-    int fd = open(path, O_RDONLY);
-    CHECK(fd >= 0);
-    for (off_t at = 0; pread(fd, page, sizeof(page), at) == (ssize_t)sizeof(page); at += 4096)
-        for (size_t i = 0; i + behind < sizeof(page); i++)
-            if (i + 32 <= sizeof(page) && memcmp(page + i, address->bytes, 32) == 0) {
-                unsigned char turned = page[i + behind] ^ 1;
-                write_index(&turned, 1, at + (off_t)(i + behind));
-                count++;
-            }
-    close(fd);
-    return count;
-}
-
 static void turn_key(void)
 {
-    CHECK(turn_at(&smalls[7], 31) > 0);
+    CHECK(rig_turn_in_index(&smalls[7], 0, 31) > 0);
 }
 
 static void turn_value(void)
 {
-    CHECK(turn_at(&smalls[7], 32 + 24) > 0); /* what kind of record it is */
+    CHECK(rig_turn_in_index(&smalls[7], 0, 32 + 24) > 0); /* what kind of record it is */
 }
 
 /* In each page above the leaves, as LMDB writes them: what its middle node begins with. */

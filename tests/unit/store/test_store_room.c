@@ -1,13 +1,11 @@
 /* test_store_room.c - a disk that is full or fails: what a store says of it, and what it still
  * takes. */
 #include <errno.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 
 #include <weir/fault.h>
 
-#include "store_rig.h"
+#include "small_disk.h"
 #include "sys.h"
 
 static struct weir__store_stats stats_of(struct weir__store *store)
@@ -80,37 +78,6 @@ TEST(states_last_until_they_are_over)
 static struct weir__address addresses[MANY];
 static size_t count;
 
-/* Seen by this process alone, and gone with it. False: that is not allowed. */
-static bool mount_small(const char *size)
-{
-    rig_make_folder();
-    if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
-        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-        mount("none", rig_folder, "tmpfs", 0, size) == 0)
-        return true;
-    printf("# SKIP needs to mount\n");
-    rig_remove_folder();
-    return false;
-}
-
-static void unmount_small(void)
-{
-    CHECK_EQ(umount(rig_folder), 0);
-    rig_remove_folder();
-}
-
-/* To the last byte, as others on the same disk may do. */
-static void fill_rest(void)
-{
-    char path[128];
-    snprintf(path, sizeof(path), "%s/rest", rig_folder);
-    int rest = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    for (size_t size = sizeof(rig_room); rest >= 0 && size > 0;)
-        if (write(rest, rig_room, size) <= 0)
-            size /= 2;
-    close(rest);
-}
-
 static off_t rest_size(void)
 {
     char path[128];
@@ -128,7 +95,7 @@ static void fill_disk(struct weir__store *store)
         error = rig_put(store, LARGE, count, &addresses[count]);
     }
     CHECK_EQ(error, -WEIR_E_NO_SPACE);
-    fill_rest();
+    small_disk_fill();
 }
 
 /* Bytes that it takes of the disk. */
@@ -145,7 +112,7 @@ static uint64_t reserve_size(void)
 TEST(a_full_disk_takes_deletions)
 {
     struct weir__address address;
-    if (!mount_small("size=16m"))
+    if (!small_disk_mount("size=16m"))
         return;
     struct weir__store *store = rig_open(NULL);
     CHECK_EQ(reserve_size(), 1 << 20);
@@ -178,14 +145,14 @@ TEST(a_full_disk_takes_deletions)
     for (size_t i = kept + 1; i < count; i++)
         CHECK_EQ(rig_read(store, &addresses[i], LARGE, i), 0);
     weir__store_close(store);
-    unmount_small();
+    small_disk_unmount();
 }
 
 /* Somebody else makes room, and nobody writes: it is told all the same. */
 TEST(room_is_noticed_without_a_write)
 {
     char path[128];
-    if (!mount_small("size=16m"))
+    if (!small_disk_mount("size=16m"))
         return;
     struct weir__store *store =
         rig_open_with((struct weir__store_options){.folder = rig_folder,
@@ -204,7 +171,7 @@ TEST(room_is_noticed_without_a_write)
     }
     CHECK_EQ(reserve_size(), 5 << 20);
     weir__store_close(store);
-    unmount_small();
+    small_disk_unmount();
 }
 
 static char told[512];
@@ -248,7 +215,7 @@ static void apart(void (*fn)(void))
 static void open_without_reserve(void)
 {
     char path[128], other[128];
-    if (!mount_small("size=24m"))
+    if (!small_disk_mount("size=24m"))
         return;
     struct weir__store *store = open_and_tell();
     CHECK_STR(told, "");
@@ -259,7 +226,7 @@ static void open_without_reserve(void)
     snprintf(path, sizeof(path), "%s/reserve", rig_folder);
     snprintf(other, sizeof(other), "%s/rest", rig_folder);
     CHECK_EQ(rename(path, other), 0);
-    fill_rest();
+    small_disk_fill();
     /* Of 5 MiB none is free. */
     store = open_and_tell();
     CHECK(stats_of(store).is_full);
@@ -276,7 +243,7 @@ static void open_without_reserve(void)
     CHECK(!stats_of(store).is_full);
     CHECK(strstr(told, "missing in the room") == NULL);
     weir__store_close(store);
-    unmount_small();
+    small_disk_unmount();
 }
 
 TEST(a_reserve_that_cannot_be_filled_is_told)
@@ -287,12 +254,12 @@ TEST(a_reserve_that_cannot_be_filled_is_told)
 /* A disk that is too small for anything. */
 static void open_on_a_tiny_disk(void)
 {
-    if (!mount_small("size=512k"))
+    if (!small_disk_mount("size=512k"))
         return;
     struct weir__store *store = open_and_tell();
     CHECK_HAS(told, "the disk is full: 1 MiB are missing in the room that is kept");
     weir__store_close(store);
-    unmount_small();
+    small_disk_unmount();
 }
 
 TEST(a_tiny_disk_is_told)
@@ -322,7 +289,7 @@ static void keep_a_full_index(void)
     static struct weir__address smalls[SMALL_COUNT];
     struct weir_deadline deadline = rig_soon();
     char path[128];
-    if (!mount_small("size=16m"))
+    if (!small_disk_mount("size=16m"))
         return;
     snprintf(path, sizeof(path), "%s/index", rig_folder);
     CHECK_EQ(mkdir(path, 0700), 0);
@@ -352,7 +319,7 @@ static void keep_a_full_index(void)
     }
     weir__store_close(store);
     CHECK_EQ(umount2(path, MNT_DETACH), 0);
-    unmount_small();
+    small_disk_unmount();
 }
 
 TEST(an_index_without_room_is_no_broken_one)

@@ -47,27 +47,6 @@ static struct weir__store *fill(void)
     return store;
 }
 
-/* A bit so many bytes behind the beginning of the key, wherever the index has it with that length:
- * LMDB writes that before it. */
-static void turn(unsigned key_size, size_t behind)
-{
-    char path[128];
-    unsigned char page[4096];
-    unsigned count = 0;
-    snprintf(path, sizeof(path), "%s/index/data.mdb", rig_folder);
-    int fd = open(path, O_RDWR);
-    CHECK(fd >= 0);
-    for (off_t at = 0; pread(fd, page, sizeof(page), at) == (ssize_t)sizeof(page); at += 4096)
-        for (size_t i = 2; i + 32 <= sizeof(page) && i + behind < sizeof(page); i++)
-            if (page[i - 2] == key_size && memcmp(page + i, hidden.bytes, 32) == 0) {
-                unsigned char turned = page[i + behind] ^ 1;
-                CHECK_EQ(pwrite(fd, &turned, 1, at + (off_t)(i + behind)), 1);
-                count++;
-            }
-    close(fd);
-    CHECK(count > 0);
-}
-
 /* It is made anew, the segment goes then, and what is deleted stays so, also for who knows nothing
  * but the segments. */
 static void stays_deleted(struct weir__store *store)
@@ -90,7 +69,7 @@ static void compact_turned(unsigned key_size, size_t behind)
 {
     struct weir_deadline deadline = rig_soon();
     struct weir__store *store = fill();
-    turn(key_size, behind);
+    CHECK(rig_turn_in_index(&hidden, key_size, behind) > 0);
     CHECK_EQ(weir__store_compact(store, 50, &deadline), -WEIR_E_TRANSIENT);
     CHECK_EQ(stats_of(store).compacted_segments, 0);
     stays_deleted(store);
@@ -125,7 +104,7 @@ TEST(a_decision_goes_with_its_index)
 {
     struct weir_deadline deadline = rig_soon();
     struct weir__store *store = fill();
-    turn(KEY_DEAD, 31);
+    CHECK(rig_turn_in_index(&hidden, KEY_DEAD, 31) > 0);
     weir__store_when_decided(heal_meanwhile);
     int result = weir__store_compact(store, 50, &deadline);
     weir__store_when_decided(NULL);
