@@ -118,6 +118,9 @@ static int judge(struct weir__store *store, const struct weir__store_write *writ
         return error;
     if (write->_kind == WEIR__WRITE_MOVE && write->_from.type == WEIR__RECORD_TOUCHED)
         return is_there && ret_known->time_s == write->_from.time_s ? 0 : -WEIR_E_NOT_FOUND;
+    bool is_bad = !error && ret_known->type == WEIR__RECORD_BAD;
+    if (write->_kind == WEIR__WRITE_SALVAGE)
+        return is_bad && ret_known->sequence == write->_from.sequence ? 0 : -WEIR_E_NOT_FOUND;
     if (write->_kind != WEIR__WRITE_PLAIN)
         return !error && is_same_place(ret_known, &write->_from) ? 0 : -WEIR_E_NOT_FOUND;
     bool is_certain = weir__store_is_certain(store, error ? NULL : ret_known);
@@ -126,7 +129,9 @@ static int judge(struct weir__store *store, const struct weir__store_write *writ
                        weir__store_has_segment(store, ret_known->place.segment)
                    ? WEIR__STORE_PRESENT
                    : 0;
-    return is_there || (write->action == WEIR__STORE_DELETE && !is_certain) ? 0 : -WEIR_E_NOT_FOUND;
+    /* What is damaged may be salvaged: to delete it is to say that nobody wants that. */
+    bool may_come = write->action == WEIR__STORE_DELETE && (is_bad || !is_certain);
+    return is_there || may_come ? 0 : -WEIR_E_NOT_FOUND;
 }
 
 /* What is left free before a record that would begin there. */

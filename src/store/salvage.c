@@ -62,9 +62,13 @@ int weir__store_salvage(struct weir__store *store, struct weir__store_reader *re
         return error;
     for (size_t i = 0; i < count; i++)
         if (try_place(store, reader, address, places[i], &length) == 0) {
-            error = weir__store_put(store, address, reader->_bytes + WEIR__RECORD_HEAD, length,
-                                    deadline);
-            return error < 0 ? error : 0;
+            struct weir__store_write put = {.action = WEIR__STORE_PUT,
+                                            .address = *address,
+                                            .bytes = reader->_bytes + WEIR__RECORD_HEAD,
+                                            .length = length,
+                                            ._from = entry,
+                                            ._kind = WEIR__WRITE_SALVAGE};
+            return weir__store_write_and_wait(store, &put, deadline);
         }
     return -WEIR_E_NOT_FOUND;
 }

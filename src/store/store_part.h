@@ -54,6 +54,7 @@ enum {
     WEIR__WRITE_PLAIN,
     WEIR__WRITE_MOVE,
     WEIR__WRITE_BAD,
+    WEIR__WRITE_SALVAGE, /* a put, if the verdict is still what counts */
     WEIR__WRITE_SEAL,
     WEIR__WRITE_ROOM /* nothing: looks whether a disk that was full has room again */
 };

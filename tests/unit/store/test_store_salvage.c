@@ -1,5 +1,6 @@
 /* test_store_salvage.c - a damaged chunk is put again from another good record of it, if there is
  * one, and never what was deleted. */
+#include "store_part.h"
 #include "store_rig.h"
 
 #define LENGTH 3000u
@@ -109,6 +110,45 @@ TEST(damage_is_kept_or_told_to_be_lost)
         CHECK_EQ(stats.quarantined, i == 0);
         weir__store_close(hearer.store);
     }
+    rig_remove_folder();
+}
+
+/* What is damaged can be deleted: then nothing brings it back, also not who has found a good record
+ * before. */
+TEST(what_is_damaged_and_then_deleted_stays_deleted)
+{
+    struct weir__address address;
+    struct weir__entry verdict;
+    struct weir_deadline deadline = rig_soon();
+    unsigned char content[LENGTH];
+    rig_make_folder();
+    struct weir__store *store = rig_open(NULL);
+    CHECK_EQ(rig_put(store, LENGTH, 1, &address), 0);
+    rig_seal(store);
+    CHECK_EQ(rig_delete(store, &address), 0);
+    CHECK_EQ(rig_put(store, LENGTH, 1, &address), 0);
+    rig_seal(store);
+    CHECK(damage(2, 1));
+    CHECK_EQ(rig_read(store, &address, LENGTH, 1), -WEIR_E_CORRUPT);
+    rig_seal(store);
+    CHECK_EQ(weir__store_lookup(store, &address, &verdict, NULL), 0);
+    CHECK_EQ(verdict.type, WEIR__RECORD_BAD);
+    CHECK_EQ(rig_delete(store, &address), 0);
+    CHECK_EQ(salvage(store, &address), -WEIR_E_NOT_FOUND);
+    rig_fill(content, LENGTH, 1);
+    struct weir__store_write late = {.action = WEIR__STORE_PUT,
+                                     .address = address,
+                                     .bytes = content,
+                                     .length = LENGTH,
+                                     ._from = verdict,
+                                     ._kind = WEIR__WRITE_SALVAGE};
+    CHECK_EQ(weir__store_write_and_wait(store, &late, &deadline), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(rig_delete(store, &address), -WEIR_E_NOT_FOUND);
+    weir__store_close(store);
+    store = rig_open(NULL);
+    CHECK_EQ(salvage(store, &address), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(rig_find(store, &address), -WEIR_E_NOT_FOUND);
+    weir__store_close(store);
     rig_remove_folder();
 }
 
