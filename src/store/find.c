@@ -262,7 +262,7 @@ static int find(struct weir__store *store, const struct weir__address *address, 
     struct weir__entry entry;
     int error = weir__store_lookup(store, address, &entry, NULL);
     if (!error && (entry.type != WEIR__RECORD_CHUNK ||
-                   (for_certain && (!weir__store_is_certain(store, &entry) ||
+                   (for_certain && (store->is_doubtful || !weir__store_is_certain(store, &entry) ||
                                     !weir__store_has_segment(store, entry.place.segment)))))
         error = -WEIR_E_NOT_FOUND;
     if (error)

@@ -32,21 +32,6 @@ bool weir__store_has_folder(struct weir__store *store)
            leads_to(store->folder, WEIR__STORE_SEGMENTS, store->segments_folder);
 }
 
-/* Whether its name is there, and leads to the file that is open, if it is. */
-static bool has_name(struct weir__store *store, uint32_t id)
-{
-    char name[WEIR__SEGMENT_NAME];
-    struct weir__segment *segment;
-    struct stat st;
-    weir__segment_name(id, name);
-    if (weir__segments_pin_open(&store->segments, id, &segment))
-        return fstatat(store->segments_folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
-               errno != ENOENT;
-    bool has = leads_to(store->segments_folder, name, segment->fd);
-    weir__segments_unpin(&store->segments, segment);
-    return has;
-}
-
 /* Whether that is news. Who compacts a segment says so before its name goes, and until it is off
  * the list. */
 static bool lose(struct weir__store *store, uint32_t id)
@@ -67,7 +52,8 @@ static void tell(struct weir__store *store)
 
 bool weir__store_has_segment(struct weir__store *store, uint32_t id)
 {
-    if (store->segments_folder < 0 || (weir__store_has_folder(store) && has_name(store, id)))
+    if (store->segments_folder < 0 ||
+        (weir__store_has_folder(store) && weir__segments_has_file(&store->segments, id)))
         return true;
     if (lose(store, id))
         tell(store);
@@ -81,7 +67,8 @@ void weir__store_look_at_names(struct weir__store *store)
     if (store->segments_folder < 0)
         return;
     for (uint32_t id = 0; weir__segments_next(&store->segments, id, &facts); id = facts.id)
-        if ((!has_folder || !has_name(store, facts.id)) && lose(store, facts.id))
+        if ((!has_folder || !weir__segments_has_file(&store->segments, facts.id)) &&
+            lose(store, facts.id))
             has_lost = true;
     /* Once, however many there are. */
     if (has_lost)

@@ -441,6 +441,17 @@ static int open_file(struct weir__store *store, uint32_t id, struct weir__disk_f
     return 0;
 }
 
+/* Who only reads can make it last as well, where a file system has anything to do for that. If not,
+ * it is served, and vouched for to nobody. */
+static bool is_lasting(struct weir__store *store, struct weir__disk_file *file)
+{
+    bool is =
+        (weir__disk_sync(file) == 0 || errno == EINVAL || errno == EROFS) &&
+        (weir__disk_sync_names(store->segments_folder) == 0 || errno == EINVAL || errno == EROFS);
+    store->is_doubtful = store->is_doubtful || !is;
+    return is;
+}
+
 /* What it holds, on the disk. After a sudden end the kernel may still show what it failed to write
  * for whoever was there before: it tells such a failure once, and keeps the page as if it were
  * written. So what is not on its way to the disk any more is read from there. That it cannot be
@@ -450,10 +461,11 @@ static int load_anew(struct found *found, struct weir__disk_file *file, uint32_t
 {
     struct weir__store *store = found->store;
     int error = weir__segment_load(content, file->fd, id, &store->identity.key);
-    bool is_sure = content->is_sealed || store->is_read_only || found->report->was_clean;
+    bool is_sure = content->is_sealed || found->report->was_clean ||
+                   (!error && store->is_read_only && !is_lasting(store, file));
     if (!error && !is_sure) {
         weir__segment_forget(content);
-        error = weir__disk_sync(file);
+        error = store->is_read_only ? 0 : weir__disk_sync(file);
         if (error)
             return error;
         (void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);

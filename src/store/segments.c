@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <weir/error.h>
 
@@ -57,6 +58,33 @@ uint32_t weir__segment_id(const char *name)
         id = id << 4 | (uint32_t)(is_digit ? *name - '0' : *name - 'a' + 10);
     }
     return strcmp(name, suffix) == 0 && id <= WEIR__SEGMENT_ID_MAX ? id : 0;
+}
+
+/* --- files --- */
+
+/* Of the file under that name, or of the descriptor if that is empty. Not among the calls that
+ * tests let fail: what cannot be looked at says nothing. */
+static int look_at(int folder, const char *name, struct weir__segment_file *ret_file)
+{
+    struct statx st;
+    *ret_file = (struct weir__segment_file){0};
+    if (statx(folder, name, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC,
+              STATX_INO | STATX_BTIME, &st) < 0)
+        return errno;
+    ret_file->device = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
+    ret_file->inode = st.stx_ino;
+    if (st.stx_mask & STATX_BTIME) {
+        ret_file->born_s = st.stx_btime.tv_sec;
+        ret_file->born_ns = st.stx_btime.tv_nsec;
+    }
+    return 0;
+}
+
+static bool is_same(const struct weir__segment_file *a, const struct weir__segment_file *b)
+{
+    return a->inode == 0 || b->inode == 0 ||
+           (a->inode == b->inode && a->device == b->device && a->born_s == b->born_s &&
+            a->born_ns == b->born_ns);
 }
 
 /* --- the list; with the lock held --- */
@@ -141,10 +169,14 @@ int weir__segments_add(struct weir__segments *segments, const struct weir__segme
 {
     struct weir__segment *segment = weir__base_alloc(1, sizeof(*segment));
     int error = segment ? 0 : -WEIR_E_NO_MEMORY, closed = -1;
+    char name[WEIR__SEGMENT_NAME];
     if (error)
         return error;
     *segment =
         (struct weir__segment){.fd = fd, .id = facts->id, ._is_kept = is_kept, ._facts = *facts};
+    weir__segment_name(facts->id, name);
+    if (!is_kept)
+        (void)!look_at(fd < 0 ? segments->_folder : fd, fd < 0 ? name : "", &segment->_file);
     weir_lock_acquire(&segments->_lock);
     size_t at = place_of(segments, facts->id);
     if (at < segments->_count && segments->_list[at]->id == facts->id)
@@ -189,6 +221,7 @@ int weir__segments_pin(struct weir__segments *segments, uint32_t id,
                        struct weir__segment **ret_segment)
 {
     char name[WEIR__SEGMENT_NAME];
+    struct weir__segment_file file;
     int error = weir__segments_pin_open(segments, id, ret_segment);
     if (error != -WEIR_E_BUSY)
         return error;
@@ -196,10 +229,11 @@ int weir__segments_pin(struct weir__segments *segments, uint32_t id,
     int fd = weir__sys_openat(segments->_folder, name, O_RDONLY | O_NOFOLLOW, 0);
     if (fd < 0)
         return weir_error_from_errno(errno);
+    (void)!look_at(fd, "", &file);
     weir_lock_acquire(&segments->_lock);
     struct weir__segment *segment = find(segments, id);
-    error = segment ? 0 : -WEIR_E_NOT_FOUND;
-    if (segment) {
+    error = segment && is_same(&segment->_file, &file) ? 0 : -WEIR_E_NOT_FOUND;
+    if (!error) {
         if (segment->fd < 0) {
             segment->fd = fd;
             segments->_opened++;
@@ -252,6 +286,21 @@ int weir__segments_remove(struct weir__segments *segments, uint32_t id)
     if (last)
         free_segment(last);
     return is_there ? 0 : -WEIR_E_NOT_FOUND;
+}
+
+bool weir__segments_has_file(struct weir__segments *segments, uint32_t id)
+{
+    char name[WEIR__SEGMENT_NAME];
+    struct weir__segment_file file;
+    weir__segment_name(id, name);
+    int error = look_at(segments->_folder, name, &file);
+    if (error)
+        return error != ENOENT;
+    weir_lock_acquire(&segments->_lock);
+    struct weir__segment *segment = find(segments, id);
+    bool has = !segment || is_same(&segment->_file, &file);
+    weir_lock_release(&segments->_lock);
+    return has;
 }
 
 bool weir__segments_lose(struct weir__segments *segments, uint32_t id)

@@ -4,7 +4,7 @@
  * removed: compaction takes its name away, and the last who reads it its bytes.
  *
  * Limits: open_max descriptors, those that are pinned beyond that included; the one that was let go
- * of longest ago is closed. Some 100 bytes for each segment.
+ * of longest ago is closed. Some 130 bytes for each segment.
  *
  * The lock is held for a search and a count, never while a file is opened or closed.
  *
@@ -20,6 +20,13 @@
 #define WEIR__SEGMENT_NAME   16u                  /* of the file, with NUL */
 #define WEIR__SEGMENT_ID_MAX UINT32_C(0x7fffffff) /* files with greater ones are not ours */
 
+/* Which file it is. A number that is used again comes with another time of birth. */
+struct weir__segment_file {
+    uint64_t device, inode; /* 0: nobody knows */
+    int64_t born_s;
+    uint32_t born_ns;
+};
+
 struct weir__segment {
     int fd; /* readable while it is pinned */
     uint32_t id;
@@ -27,6 +34,7 @@ struct weir__segment {
     bool _is_kept;    /* has no name by which it could be opened again */
     bool _is_removed; /* from the list */
     bool _is_lost;    /* its file is gone, by somebody else's hand */
+    struct weir__segment_file _file;
     struct weir__segment_facts _facts;
     struct weir__segment *_older, *_newer; /* of those that are open and not pinned */
 };
@@ -54,7 +62,7 @@ uint32_t weir__segment_id(const char *name);
  * is_kept: it cannot be opened by its name. Exists, NoMemory. */
 WEIR_MUST_USE int weir__segments_add(struct weir__segments *segments,
                                      const struct weir__segment_facts *facts, int fd, bool is_kept);
-/* NotFound, or what opening its file failed with. */
+/* NotFound, also for another file of its name; or what opening its file failed with. */
 WEIR_MUST_USE int weir__segments_pin(struct weir__segments *segments, uint32_t id,
                                      struct weir__segment **ret_segment);
 /* The same, but only if it is open: Busy otherwise. Makes no system call. */
@@ -64,6 +72,9 @@ void weir__segments_unpin(struct weir__segments *segments, struct weir__segment 
 /* Takes it off the list. NotFound. */
 WEIR_MUST_USE int weir__segments_remove(struct weir__segments *segments, uint32_t id);
 
+/* Whether its name leads to the file that it had when it was added. What cannot be looked at says
+ * nothing: true. */
+bool weir__segments_has_file(struct weir__segments *segments, uint32_t id);
 /* Somebody else has removed its file. False: that is known already, or it is not on the list. */
 bool weir__segments_lose(struct weir__segments *segments, uint32_t id);
 

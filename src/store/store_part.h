@@ -99,6 +99,7 @@ struct weir__store {
     char *folder_name;
     int folder, segments_folder, lock_fd; /* -1 in memory */
     bool is_read_only;
+    bool is_doubtful;     /* only read, and what it has may not last */
     bool keeps_deletions; /* segments are missing, or not read whole: see compact.c */
     struct weir__identity identity;
 

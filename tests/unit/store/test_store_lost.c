@@ -373,6 +373,36 @@ TEST(the_folder_of_segments_is_moved)
     help_remove(folder);
 }
 
+/* Nor in another one of its name, which nobody had open before. */
+TEST(what_is_put_again_is_not_in_a_file_that_was_replaced)
+{
+    char path[HELP_PATH + 40], copy[HELP_PATH + 40];
+    uint32_t length, time_s;
+    struct help_chunk chunk;
+    size_t size;
+    make(false);
+    struct weir__store *store = help_open(folder, NULL);
+    help_chunk(&chunk, 0);
+    path_of(path, "segments/00000001.seg");
+    path_of(copy, "copy");
+    unsigned char *bytes = help_read(path, &size);
+    CHECK(bytes);
+    memset(bytes, 0, size);
+    help_write(copy, bytes, size);
+    free(bytes);
+    CHECK_EQ(rename(copy, path), 0);
+    CHECK_EQ(weir__store_vouch(store, &chunk.address, &length, &time_s), -WEIR_E_NOT_FOUND);
+    CHECK(help_look(store, 0) < 0);
+    CHECK_EQ(stats_of(store).gaps.lost_segments, 1);
+    CHECK_EQ(help_put(store, 0), 0);
+    CHECK_EQ(help_look(store, 0), 0);
+    weir__store_close(store);
+    store = help_open(folder, NULL);
+    CHECK_EQ(help_look(store, 0), 0);
+    weir__store_close(store);
+    help_remove(folder);
+}
+
 #ifdef WEIR_FAULTS
 static void look_when_removed(void *arg, const struct weir__disk_note *note)
 {

@@ -3,6 +3,7 @@
 #include <weir/clock.h>
 #include <weir/fault.h>
 
+#include "disk.h"
 #include "store_rig.h"
 
 #define LENGTH 20000u
@@ -517,6 +518,52 @@ TEST(only_read)
     store = rig_open(NULL);
     end(store);
 }
+
+#ifdef WEIR_FAULTS
+static unsigned synced;
+
+static void count_syncs(void *arg, const struct weir__disk_note *note)
+{
+    (void)arg;
+    synced |= note->change == WEIR__DISK_SYNC ? 1 : note->change == WEIR__DISK_SYNC_NAMES ? 2 : 0;
+}
+
+/* After a sudden end: what was not made to last is served, and vouched for to nobody. */
+TEST(only_read_and_not_vouched_for)
+{
+    struct weir__address address;
+    uint32_t length, time_s;
+    unsigned doubts = 0;
+    bool is_hit = true;
+    begin();
+    struct weir__store *store = rig_open(NULL);
+    CHECK_EQ(rig_put(store, LENGTH, 1, &address), 0);
+    weir__store_close(store);
+    rig_remove("mark");
+    weir__disk_watch(count_syncs, NULL);
+    for (uint64_t n = 1; is_hit; n++) {
+        struct weir__store_options options = {.folder = rig_folder, .is_read_only = true};
+        synced = 0;
+        weir_fault_arm(WEIR_FAULT_IO, n);
+        int error = weir__store_open(&store, &options, NULL);
+        is_hit = weir_fault_was_hit(WEIR_FAULT_IO);
+        weir_fault_arm(WEIR_FAULT_IO, 0);
+        if (error)
+            continue;
+        bool is_there = weir__store_find(store, &address, &length, &time_s) == 0;
+        bool is_certain = weir__store_vouch(store, &address, &length, &time_s) == 0;
+        CHECK(!is_certain || synced == 3);
+        CHECK(is_there || is_hit);
+        doubts += is_there && !is_certain;
+        weir__store_close(store);
+    }
+    weir__disk_watch(NULL, NULL);
+    CHECK_EQ(synced, 3);
+    CHECK_EQ(doubts, 2);
+    store = rig_open(NULL);
+    end(store);
+}
+#endif
 
 /* Who has it open has it alone. */
 TEST(one_at_a_time)
