@@ -93,6 +93,7 @@ int weir__store_begin_segment(struct weir__store *store)
     writer->file = file;
     writer->id = id;
     writer->end = end;
+    writer->has_leftovers = false;
     weir__store_reserve_measure(store);
     return 0;
 }

@@ -385,7 +385,14 @@ int weir__store_index_make_way(struct weir__store *store, bool *ret_is_aside)
 /* The first version says nothing of segments, and ends with its sum where they stand. */
 static const unsigned char mark_magic[8] = "weirmrk2", old_magic[8] = "weirmrk1";
 
-enum { MARK_CLEAN = 8, MARK_KEEPS = 9, MARK_ID = 12, MARK_SEQUENCE = 16, MARK_DIGEST = 24 };
+enum {
+    MARK_CLEAN = 8,
+    MARK_KEEPS = 9,
+    MARK_FINISHED = 10,
+    MARK_ID = 12,
+    MARK_SEQUENCE = 16,
+    MARK_DIGEST = 24
+};
 enum { MARK_OLD_SUM = 56 };
 enum { MARK_SEGMENTS = 56, MARK_NEWEST = 60, MARK_NEWEST_SIZE = 64, MARK_SUM = 72 };
 enum { MARK_SUM_SIZE = 8, MARK_SIZE = WEIR__STORE_MARK_SIZE };
@@ -422,6 +429,7 @@ bool weir__store_mark_decode(struct weir__store_mark *ret_mark, const unsigned c
         memcpy(&mark.newest_size, bytes + MARK_NEWEST_SIZE, sizeof(mark.newest_size));
     }
     mark.keeps_deletions = bytes[MARK_KEEPS];
+    mark.newest_is_finished = bytes[MARK_FINISHED];
     *ret_mark = mark;
     return true;
 }
@@ -432,6 +440,7 @@ void weir__store_mark_encode(const struct weir__store_mark *mark, unsigned char 
     memcpy(bytes, mark_magic, sizeof(mark_magic));
     bytes[MARK_CLEAN] = mark->is_clean;
     bytes[MARK_KEEPS] = mark->keeps_deletions;
+    bytes[MARK_FINISHED] = mark->newest_is_finished;
     memcpy(bytes + MARK_ID, &mark->next_id, sizeof(mark->next_id));
     memcpy(bytes + MARK_SEQUENCE, &mark->next_sequence, sizeof(mark->next_sequence));
     memcpy(bytes + MARK_DIGEST, mark->index_digest, sizeof(mark->index_digest));

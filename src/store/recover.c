@@ -44,8 +44,10 @@ struct found {
     bool is_in_memory;       /* the index */
     struct weir__bulk *bulk; /* what the index will have; NULL: segments go to it one by one */
     char bulk_path[PATH_MAX];
-    uint32_t newest_id; /* when it was closed; 0: not known */
-    bool is_short;      /* the index knows more than there is */
+    uint32_t newest_id;   /* when it was closed; 0: not known */
+    bool is_short;        /* the index knows more than there is */
+    uint32_t finished_id; /* of the newest, if nothing of it was unfinished; 0: of none */
+    uint64_t lost_inside; /* bytes of segments that nobody can tell any more */
 };
 
 /* Above anything that the unreadable end of a store may have: each write that fails takes a number,
@@ -321,7 +323,7 @@ static int meaning_of(struct weir__store *store, const struct weir__tail *tail,
 
 /* The newest segment, to be written further. */
 static int resume(struct weir__store *store, uint32_t id, struct weir__disk_file *file,
-                  const struct weir__segment_content *content)
+                  const struct weir__segment_content *content, bool is_finished)
 {
     struct weir__segment_facts facts = {.id = id, .size = content->end};
     struct weir__tail *tail = NULL;
@@ -352,6 +354,7 @@ static int resume(struct weir__store *store, uint32_t id, struct weir__disk_file
     file->fd = -1;
     store->writer.id = id;
     store->writer.end = content->end;
+    store->writer.has_leftovers = content->bad_records > 0 && !is_finished;
     return 0;
 }
 
@@ -375,6 +378,18 @@ static void note_missing(struct found *found, uint32_t id)
     found->report->gaps.missing_segments++;
 }
 
+/* What cannot be told any more may have been a deletion. An end that is missing is told already. */
+static void note_lost_inside(struct found *found, uint32_t id,
+                             const struct weir__segment_content *content)
+{
+    uint64_t lost = content->lost_bytes;
+    if (found->report->gaps.lost_bytes == 0)
+        lost += content->torn_bytes;
+    found->lost_inside += lost;
+    if (lost > 0 && found->report->missing_first == 0)
+        found->report->missing_first = id;
+}
+
 static void note_content(struct found *found, uint32_t id,
                          const struct weir__segment_content *content)
 {
@@ -391,6 +406,8 @@ static void note_content(struct found *found, uint32_t id,
     found->report->gaps.hidden_bytes += content->hidden_bytes;
     if (content->unreadable_bytes > 0)
         note_unreadable(found, id);
+    if (id == found->finished_id)
+        note_lost_inside(found, id, content);
 }
 
 /* A segment whose records are whole: into the index, or as the active one. */
@@ -411,7 +428,7 @@ static int take_in(struct found *found, uint32_t id, struct weir__disk_file *fil
     bool is_beside = store->is_read_only && !found->is_in_memory;
     if (is_newest && (has_room(store, content) || is_beside)) {
         error = end_bulk(found);
-        return error ? error : resume(store, id, file, content);
+        return error ? error : resume(store, id, file, content, id == found->finished_id);
     }
     /* One that is written further gets a list of its records, and what is none is gone for good. */
     if (content->bad_records > 0)
@@ -460,7 +477,9 @@ static int load_anew(struct found *found, struct weir__disk_file *file, uint32_t
                      struct weir__segment_content *content, bool *ret_is_unreadable)
 {
     struct weir__store *store = found->store;
-    int error = weir__segment_load(content, file->fd, id, &store->identity.key);
+    int error = id == found->finished_id
+                    ? weir__segment_load_finished(content, file->fd, id, &store->identity.key)
+                    : weir__segment_load(content, file->fd, id, &store->identity.key);
     bool is_sure = content->is_sealed || found->report->was_clean ||
                    (!error && store->is_read_only && !is_lasting(store, file));
     if (!error && !is_sure) {
@@ -524,8 +543,10 @@ static int read_segments(struct found *found)
     return error ? error : end_bulk(found);
 }
 
-static void forget_findings(struct weir__store_report *report)
+static void forget_findings(struct found *found)
 {
+    struct weir__store_report *report = found->report;
+    found->lost_inside = 0;
     report->torn_bytes = report->bad_records = 0;
     report->gaps.missing_segments = 0;
     report->gaps.unreadable_bytes = report->gaps.hidden_bytes = 0;
@@ -535,7 +556,7 @@ static void forget_findings(struct weir__store_report *report)
 static int read_one_by_one(struct found *found)
 {
     int error = drop_known(found->store);
-    forget_findings(found->report);
+    forget_findings(found);
     return error ? error : read_segments(found);
 }
 
@@ -553,7 +574,7 @@ static int read_all_again(struct found *found)
     if (!store->is_read_only)
         (void)!weir__index_remove(store->folder, index_name);
     found->known = 0;
-    forget_findings(report);
+    forget_findings(found);
     report->index_was_rebuilt = true;
     report->index_why = store->is_read_only ? "it misses segments and cannot be written" : no_room;
     error = index_in_memory(found);
@@ -575,6 +596,7 @@ static void check_newest(struct found *found, const struct weir__store_mark *mar
     uint32_t id = found->newest_id = mark->newest_id;
     if (!mark->is_clean || id == 0)
         return;
+    found->finished_id = mark->newest_is_finished ? id : 0;
     uint64_t size = size_of(found->store, id);
     if (!has_id(found, id))
         note_lost(found, id, 1, 0);
@@ -594,6 +616,7 @@ static void count_lost(struct found *found, const struct weir__store_mark *mark)
 static void note_gaps(struct found *found, const struct weir__store_mark *mark)
 {
     struct weir__store *store = found->store;
+    found->report->gaps.lost_bytes += found->lost_inside;
     store->gaps = found->report->gaps;
     if (store->gaps.missing_segments + store->gaps.hidden_bytes + store->gaps.lost_segments +
             store->gaps.lost_bytes >

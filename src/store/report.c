@@ -61,7 +61,7 @@ void weir__store_report_tell(const struct weir__store_report *report,
         tell(&lines, "index made anew (%s)", report->index_why);
     if (report->torn_bytes + report->bad_records + report->bad_segments > 0)
         tell(&lines,
-             "%llu bytes of unfinished writes cut off, %llu damaged records and %llu files that "
+             "%llu bytes of unfinished writes cut off, %llu damaged records found, %llu files that "
              "are no segments put aside",
              (unsigned long long)report->torn_bytes, (unsigned long long)report->bad_records,
              (unsigned long long)report->bad_segments);

@@ -28,6 +28,7 @@ struct scan {
     uint64_t doubtful_bytes;
     uint64_t blind_from, blind_to; /* the last stretch with holes in it */
     uint64_t footer_at;            /* from where on there are no records */
+    bool is_finished;              /* what is wrong was right once */
     void (*bad)(void *arg, const struct weir__entry *entry);
     void *arg;
 };
@@ -46,6 +47,7 @@ static int keep(struct scan *scan, const struct weir__entry *entry)
     content->records[content->count++] = *entry;
     content->bad_records += scan->doubtful_records;
     content->bad_bytes += scan->doubtful_bytes;
+    content->lost_bytes += scan->is_finished ? scan->doubtful_bytes : 0;
     scan->doubtful_records = scan->doubtful_bytes = 0;
     return 0;
 }
@@ -114,14 +116,14 @@ static int scan_record(struct scan *scan, const struct weir__record *record, uin
         return error;
     /* Its head says what it is, and that it was to be here. */
     bool is_lost = !error && weir__window_lost(&scan->window, at, at + record->size) > 0;
-    if (error || (!is_lost && !is_whole(record, bytes)) ||
-        scan->content.count == WEIR__SEGMENT_COUNT) {
+    bool is_damaged = !error && !is_lost && !is_whole(record, bytes);
+    if (error || (is_damaged && !scan->is_finished) || scan->content.count == WEIR__SEGMENT_COUNT) {
         count_bad(scan, *ret_next - at);
         if (scan->bad)
             scan->bad(scan->arg, &entry);
         return 0;
     }
-    if (is_lost) {
+    if (is_lost || is_damaged) {
         scan->content.bad_records++;
         scan->content.bad_bytes += *ret_next - at;
     }
@@ -262,31 +264,37 @@ static int end_scan(struct scan *scan)
     return error;
 }
 
+static int run_scan(struct scan *scan, struct weir__segment_content *ret_content, int fd,
+                    void (*hole)(void *arg, uint64_t from, uint64_t to))
+{
+    uint64_t at;
+    int error = weir__window_open(&scan->window, fd, WEIR__SEGMENT_MAX);
+    if (error)
+        return error;
+    error = scan_begin(scan, &at);
+    scan->content.file_size = scan->window.file_size;
+    if (!error)
+        error = scan_from(scan, at);
+    if (!error)
+        error = end_scan(scan);
+    for (size_t i = 0; hole && i < scan->window.holes_count; i++)
+        hole(scan->arg, scan->window.holes[i].from, scan->window.holes[i].to);
+    weir__window_close(&scan->window);
+    if (error) {
+        weir__segment_forget(&scan->content);
+        return error;
+    }
+    *ret_content = scan->content;
+    return 0;
+}
+
 int weir__segment_scan_around(struct weir__segment_content *ret_content, int fd, uint32_t id,
                               const struct weir__record_key *key,
                               void (*bad)(void *arg, const struct weir__entry *entry),
                               void (*hole)(void *arg, uint64_t from, uint64_t to), void *arg)
 {
     struct scan scan = {.id = id, .key = key, .footer_at = UINT64_MAX, .bad = bad, .arg = arg};
-    uint64_t at;
-    int error = weir__window_open(&scan.window, fd, WEIR__SEGMENT_MAX);
-    if (error)
-        return error;
-    error = scan_begin(&scan, &at);
-    scan.content.file_size = scan.window.file_size;
-    if (!error)
-        error = scan_from(&scan, at);
-    if (!error)
-        error = end_scan(&scan);
-    for (size_t i = 0; hole && i < scan.window.holes_count; i++)
-        hole(arg, scan.window.holes[i].from, scan.window.holes[i].to);
-    weir__window_close(&scan.window);
-    if (error) {
-        weir__segment_forget(&scan.content);
-        return error;
-    }
-    *ret_content = scan.content;
-    return 0;
+    return run_scan(&scan, ret_content, fd, hole);
 }
 
 int weir__segment_scan(struct weir__segment_content *ret_content, int fd, uint32_t id,
@@ -385,9 +393,10 @@ static int load_footer(struct weir__segment_content *ret_content, int fd, uint64
     return error;
 }
 
-int weir__segment_load(struct weir__segment_content *ret_content, int fd, uint32_t id,
-                       const struct weir__record_key *key)
+static int load(struct weir__segment_content *ret_content, int fd, uint32_t id,
+                const struct weir__record_key *key, bool is_finished)
 {
+    struct scan scan = {.id = id, .key = key, .footer_at = UINT64_MAX, .is_finished = is_finished};
     struct stat st;
     if (weir__sys_fstat(fd, &st) < 0)
         return weir_error_from_errno(errno);
@@ -395,10 +404,22 @@ int weir__segment_load(struct weir__segment_content *ret_content, int fd, uint32
     if (error != -WEIR_E_CORRUPT && error != -WEIR_E_IO)
         return error;
     bool has_failed = error == -WEIR_E_IO;
-    error = weir__segment_scan(ret_content, fd, id, key, NULL, NULL);
+    error = run_scan(&scan, ret_content, fd, NULL);
     if (!error && has_failed)
         ret_content->is_frail = true;
     return error;
+}
+
+int weir__segment_load(struct weir__segment_content *ret_content, int fd, uint32_t id,
+                       const struct weir__record_key *key)
+{
+    return load(ret_content, fd, id, key, false);
+}
+
+int weir__segment_load_finished(struct weir__segment_content *ret_content, int fd, uint32_t id,
+                                const struct weir__record_key *key)
+{
+    return load(ret_content, fd, id, key, true);
 }
 
 int weir__segment_identity(struct weir__identity *ret_identity, int fd, uint32_t id)

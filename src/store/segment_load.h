@@ -33,6 +33,7 @@ struct weir__segment_content {
     uint64_t bad_records; /* whole heads with wrong bytes, and stretches that are no records */
     uint64_t bad_bytes;
     uint64_t torn_bytes; /* the same behind the last record: what a crash leaves */
+    uint64_t lost_bytes; /* between those of a finished one: nobody knows what was there */
     uint64_t sequence_max;
     uint64_t sequence_begin;   /* of its first record, which none before it has; 0: not known */
     uint64_t unreadable_bytes; /* that the disk did not give */
@@ -45,6 +46,10 @@ struct weir__segment_content {
  * not all zeros. */
 WEIR_MUST_USE int weir__segment_load(struct weir__segment_content *ret_content, int fd, uint32_t id,
                                      const struct weir__record_key *key);
+/* The same for one of which nothing was left unfinished: a chunk whose head is right counts even if
+ * its bytes are wrong, so that who asks for it is told. */
+WEIR_MUST_USE int weir__segment_load_finished(struct weir__segment_content *ret_content, int fd,
+                                              uint32_t id, const struct weir__record_key *key);
 /* By a scan, in any case. bad() is told of each chunk whose bytes are not those of its address; may
  * be NULL. */
 WEIR_MUST_USE int weir__segment_scan(struct weir__segment_content *ret_content, int fd, uint32_t id,

@@ -298,6 +298,7 @@ static bool mark_clean(struct weir__store *store)
         .next_id = store->writer.next_id,
     };
     note_newest(store, &mark);
+    mark.newest_is_finished = mark.newest_id == store->writer.id && !store->writer.has_leftovers;
     return is_index_right(store, mark.index_digest) && weir__store_mark_write(store, &mark) == 0;
 }
 

@@ -75,8 +75,9 @@ struct weir__writer {
     struct weir__map batch; /* what this batch has written, by address */
     /* Room that is kept (reserve.c), and of this what only moves may use. */
     uint64_t reserve_held, reserve_moves;
-    uint64_t stored; /* bytes of the other segments when this one was begun */
-    bool has_helped; /* the index was given some of it, since it had no room */
+    uint64_t stored;    /* bytes of the other segments when this one was begun */
+    bool has_helped;    /* the index was given some of it, since it had no room */
+    bool has_leftovers; /* of a crash, between the records of the active segment */
 };
 
 #define WEIR__STORE_SEGMENTS "segments" /* the folder that they are in */
@@ -177,9 +178,10 @@ struct weir__store_mark {
     bool keeps_deletions;
     uint64_t next_sequence;
     uint32_t next_id;
-    uint32_t segments;    /* how many there were */
-    uint32_t newest_id;   /* of these; 0: none, or a mark of a version that did not say so */
-    uint64_t newest_size; /* bytes of its file */
+    uint32_t segments;       /* how many there were */
+    uint32_t newest_id;      /* of these; 0: none, or a mark of a version that did not say so */
+    uint64_t newest_size;    /* bytes of its file */
+    bool newest_is_finished; /* nothing that a crash has left lies between its records */
     unsigned char index_digest[WEIR__HASH_SIZE];
 };
 #define WEIR__STORE_MARK_SIZE 80u

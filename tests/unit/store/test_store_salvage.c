@@ -152,6 +152,63 @@ TEST(what_is_damaged_and_then_deleted_stays_deleted)
     rig_remove_folder();
 }
 
+/* Behind a clean end nothing is unfinished, also in the segment that has no footer yet: what is
+ * wrong there is damage, and told by its address. */
+TEST(damage_in_the_newest_segment_is_told)
+{
+    struct weir__address address, other;
+    struct weir__store_report report;
+    rig_make_folder();
+    struct weir__store *store = rig_open(NULL);
+    CHECK_EQ(rig_put(store, LENGTH, 1, &address), 0);
+    CHECK_EQ(rig_put(store, LENGTH, 2, &other), 0);
+    weir__store_close(store);
+    CHECK(damage(1, 1));
+    struct hearer hearer = {.store = rig_open(&report)};
+    struct weir__store_stats stats;
+    weir__store_on_damage(hearer.store, hear, &hearer);
+    CHECK_EQ(report.bad_records, 1);
+    CHECK_EQ(report.gaps.lost_bytes, 0);
+    CHECK_EQ(rig_find(hearer.store, &address), 0);
+    CHECK_EQ(rig_read(hearer.store, &address, LENGTH, 1), -WEIR_E_CORRUPT);
+    CHECK_EQ(hearer.times, 1);
+    weir__store_read(hearer.store, &stats);
+    CHECK_EQ(stats.quarantined, 1);
+    CHECK_EQ(rig_find(hearer.store, &address), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(rig_read(hearer.store, &other, LENGTH, 2), 0);
+    weir__store_close(hearer.store);
+    rig_remove_folder();
+}
+
+/* What has lost its head may have been anything, a deletion too. */
+TEST(what_has_lost_its_head_is_told)
+{
+    struct weir__address address, other;
+    struct weir__store_report report;
+    struct weir__store_stats stats;
+    struct stat st;
+    char path[128], head[1] = {0x55};
+    rig_make_folder();
+    struct weir__store *store = rig_open(NULL);
+    CHECK_EQ(rig_put(store, LENGTH, 1, &address), 0);
+    snprintf(path, sizeof(path), "%s/segments/00000001.seg", rig_folder);
+    CHECK_EQ(stat(path, &st), 0);
+    CHECK_EQ(rig_delete(store, &address), 0);
+    CHECK_EQ(rig_put(store, LENGTH, 2, &other), 0);
+    weir__store_close(store);
+    int fd = open(path, O_WRONLY);
+    CHECK_EQ(pwrite(fd, head, 1, st.st_size + 8), 1);
+    close(fd);
+    store = rig_open(&report);
+    weir__store_read(store, &stats);
+    CHECK(!stats.is_whole && stats.keeps_deletions);
+    CHECK_EQ(report.gaps.lost_bytes, WEIR__RECORD_HEAD);
+    CHECK_EQ(report.missing_first, 1);
+    CHECK_EQ(rig_read(store, &other, LENGTH, 2), 0);
+    weir__store_close(store);
+    rig_remove_folder();
+}
+
 TEST(what_was_deleted_stays_deleted)
 {
     struct weir__address address;
