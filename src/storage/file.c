@@ -49,6 +49,7 @@ struct weir__file_answer {
     bool has_bytes;     /* there is one span, and these are all bytes of its chunk */
     struct weir__buffer bytes;
     int error;
+    int store_error;             /* of the last node that the store was asked for */
     struct weir__address wanted; /* the chunk that was asked for last, a node of the manifest too */
 };
 
@@ -63,6 +64,7 @@ static int get_chunk(void *arg, const struct weir__address *address, void *bytes
     file->wanted = *address;
     int error = weir__store_read_chunk(file->storage->store, &file->worker->reader, address, &found,
                                        &length);
+    file->store_error = error;
     if (error)
         return error;
     if (length > size)
@@ -70,6 +72,14 @@ static int get_chunk(void *arg, const struct weir__address *address, void *bytes
     memcpy(bytes, found, length);
     *ret_length = length;
     return 0;
+}
+
+/* A node that the store gave has its address. If no manifest can be read from it, that is how
+ * somebody made it: nothing is damaged here, and the request is wrong. */
+static int judge(const struct weir__file_answer *file, int error)
+{
+    bool is_made_so = error == -WEIR_E_CORRUPT || error == -WEIR_E_UNSUPPORTED;
+    return is_made_so && !file->store_error ? -WEIR_E_INVALID : error;
 }
 
 /* --- by other threads --- */
@@ -89,8 +99,11 @@ static void work_open(struct weir__errand *job, struct weir__worker *worker)
     job->file = file;
     int error = weir__file_reader_open(&file->reader, &source, &job->address);
     file->is_open = error == 0;
-    weir__errand_finish(
-        job, error, error == -WEIR_E_INVALID ? "this chunk is not the manifest of a file" : NULL);
+    const char *message = error == -WEIR_E_UNSUPPORTED
+                              ? "this manifest is not one of a file, or of a later version"
+                              : "this chunk is not the manifest of a file";
+    error = judge(file, error);
+    weir__errand_finish(job, error, error == -WEIR_E_INVALID ? message : NULL);
 }
 
 /* Its bytes, verified, into memory. */
@@ -110,6 +123,18 @@ static int read_span(struct weir__file_answer *file, struct weir__worker *worker
     return 0;
 }
 
+/* The chunk is not as long as the manifest says. Without verification at reads it may be that its
+ * record is damaged. */
+static int judge_length(struct weir__file_answer *file, struct weir__worker *worker,
+                        const struct weir__address *address)
+{
+    const unsigned char *bytes;
+    uint32_t length;
+    int error =
+        weir__store_read_chunk(file->storage->store, &worker->reader, address, &bytes, &length);
+    return error ? error : -WEIR_E_INVALID;
+}
+
 static int find_span(struct weir__file_answer *file, struct weir__worker *worker, bool is_always)
 {
     struct weir__file_span found;
@@ -117,7 +142,7 @@ static int find_span(struct weir__file_answer *file, struct weir__worker *worker
     int result = weir__file_reader_next(&file->reader, &found);
     if (result <= 0) {
         file->is_at_end = result == 0;
-        return result;
+        return judge(file, result);
     }
     *span = (struct span){.address = found.address,
                           .chunk = {.fd = -1},
@@ -135,7 +160,8 @@ static int find_span(struct weir__file_answer *file, struct weir__worker *worker
         return result;
     file->count++;
     /* The manifest and the chunk must agree; what is sent is of the length that was promised. */
-    return found.is_hole || span->chunk.length == found.chunk_length ? 1 : -WEIR_E_CORRUPT;
+    bool is_right = found.is_hole || span->chunk.length == found.chunk_length;
+    return is_right ? 1 : judge_length(file, worker, &found.address);
 }
 
 static void work_step(struct weir__errand *job, struct weir__worker *worker)

@@ -73,12 +73,14 @@ bool weir__storage_tell_failure(const struct weir__exchange *exchange, int error
     uint64_t untold = weir_counter_value(&storage->counts.untold);
     if (chunk)
         weir__address_print(chunk, address);
-    size_t length = weir__log_format(
-        text, WEIR__LOG_WARNING,
-        "%s %s failed%s%s: %s (request %s; %llu others were not told so far)",
-        weir__http_method_name(weir__exchange_method(exchange)), weir__exchange_path(exchange),
-        chunk ? " at " : "", address, weir_error_text(error), weir__exchange_corr_id(exchange),
-        (unsigned long long)untold);
+    const char *reason =
+        error == -WEIR_E_INVALID ? "the manifest is wrong there" : weir_error_text(error);
+    size_t length =
+        weir__log_format(text, WEIR__LOG_WARNING,
+                         "%s %s failed%s%s: %s (request %s; %llu others were not told so far)",
+                         weir__http_method_name(weir__exchange_method(exchange)),
+                         weir__exchange_path(exchange), chunk ? " at " : "", address, reason,
+                         weir__exchange_corr_id(exchange), (unsigned long long)untold);
     weir__log_courtesy(text, length);
     return true;
 }

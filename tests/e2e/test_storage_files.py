@@ -120,11 +120,43 @@ same("nothing but a hole", storage.get("/f/" + root).body == bytes(MIB), True)
 
 # --- what is no file ---
 
+
+def node(*entries, version=1, kind=0, level=0, length=None):
+    """A manifest with these (length, content) of 256 to 65535 bytes."""
+    total = sum(size for size, _ in entries) if length is None else length
+    made = b"\xdaWeir\x85" + bytes((version, kind, level)) + b"\x19" + total.to_bytes(2, "big")
+    made += bytes((0x80 + len(entries),))
+    for size, held in entries:
+        made += b"\x82\x19" + size.to_bytes(2, "big") + b"\x58\x20" + bytes.fromhex(address(held)[3:])
+    return made
+
+
+healthy = chance.randbytes(1000)
+right = node((1000, healthy))
+storage.put(healthy)
+storage.put(right)
+same("a manifest that is made by hand", storage.get("/f/" + address(right)).body, healthy)
 for made, what in ((b"no manifest", "some text"), (b"", "an empty chunk"), (bytes(1000), "zeros"),
-                   (b"\xa3\x01\x02", "something cut")):
+                   (b"\xa3\x01\x02", "something cut"), (b"\xdaWeir", "the tag alone"),
+                   (b"\xdaWeirhello", "the tag and some text"), (right[:-1], "a manifest that is cut"),
+                   (right + b"x", "one with a byte behind it"), (node((1000, healthy), length=999), "a wrong sum"),
+                   (node((1000, right), level=1), "a root that is not needed"),
+                   (node((1000, healthy), version=2), "one of version 2"),
+                   (node((1000, healthy), kind=1), "that of a directory")):
     storage.put(made)
     answer = storage.get("/f/" + address(made))
     same(f"{what} is no manifest", (answer.status, is_envelope(answer, "Invalid")), (400, True))
+true("and nothing is said of it", " failed" not in storage.log(), storage.log())
+for made, wrong in ((node((999, healthy)), healthy), (node((1000, right), (999, right), level=1), right),
+                    (node((1000, right), (1000, healthy), level=1), right),
+                    (node((1000, b"\xdaWeirhello"), (1000, right), level=1), b"\xdaWeirhello")):
+    storage.put(made)
+    got = storage.raw(f"GET /f/{address(made)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    same("a manifest that is wrong about what it leads to is cut there",
+         got.partition(b"\r\n\r\n")[2].removesuffix(b"(reset)"), b"")
+    storage.wait_for_log(f"GET /f/{address(made)} failed at {address(wrong)}: the manifest is wrong there")
+true("and no chunk is called damaged", "damaged" not in storage.log(), storage.log())
+same("nor is one", storage.metrics()["store_damaged_total"], 0)
 answer = storage.get("/f/" + address(b"nowhere"))
 same("one that is not there", (answer.status, is_envelope(answer, "NotFound")), (404, True))
 
