@@ -17,9 +17,10 @@
  * The request's headers and the user of its URL go to its own origin alone.
  * - What the error table calls retryable is tried again, with growing delays or those that the
  *   other side asks for by Retry-After, while the deadline allows, and never after a byte of the
- *   body was handed out. POST is tried again only if the request says that it may be.
+ *   body was handed out. POST is tried again only if the request says that it may be. A full disk
+ *   (507) is not waited for.
  * - A host that fails too often is left alone for a while (one breaker for each host and port):
- *   BreakerOpen, at once.
+ *   BreakerOpen, at once. One whose disk is full has not failed.
  * - No more than body_max bytes of a body are handed out, after decoding: TooLarge for the rest,
  * and at once for an answer that says that it is larger. Heads are limited to 256 KiB.
  * - Messages have no user, password or value of a query in them (url.h).

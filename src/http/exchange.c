@@ -232,7 +232,7 @@ static bool on_head(struct exchange *x)
     x->redirects = call->request->follows && is_read && is_redirect(x->status) &&
                    header_of(x->curl, x->line->easy, "Location");
     x->drops = x->redirects ||
-               (call->may_retry && weir_error_is_retryable(weir__http_status_error(x->status)));
+               (call->may_retry && weir__http_may_pass(weir__http_status_error(x->status)));
     return x->drops || hand_out(x);
 }
 

@@ -94,6 +94,10 @@ WEIR_MUST_USE int weir__http_host_take(struct weir__http_client *client,
 void weir__http_host_give(struct weir__http_client *client, struct weir__http_host *host);
 void weir__http_hosts_free(struct weir__http_client *client);
 
+/* --- request.c --- */
+/* Whether another try may go better. */
+bool weir__http_may_pass(int error);
+
 /* --- exchange.c --- */
 /* One try at the URL of the call. 0: an answer came, whose status is in the outcome; where a
  * redirect is to be followed, call->next says to where. */

@@ -41,6 +41,11 @@ int weir__http_status_error(unsigned status)
     }
 }
 
+bool weir__http_may_pass(int error)
+{
+    return weir_error_is_retryable(error) && error != -WEIR_E_NO_SPACE;
+}
+
 /* --- one try --- */
 
 static enum weir_breaker_outcome verdict(int result, unsigned status)
@@ -50,7 +55,8 @@ static enum weir_breaker_outcome verdict(int result, unsigned status)
     if (result < 0 &&
         (status == 0 || result == -WEIR_E_TRANSIENT || result == -WEIR_E_TIMEOUT_READ))
         return WEIR_BREAKER_FAILURE;
-    return status >= 500 ? WEIR_BREAKER_FAILURE : WEIR_BREAKER_SUCCESS;
+    /* Who says that its disk is full answers well, and reads are served. */
+    return status >= 500 && status != 507 ? WEIR_BREAKER_FAILURE : WEIR_BREAKER_SUCCESS;
 }
 
 static int try_at(struct weir__http_call *call, struct weir__http_host *host)
@@ -124,7 +130,7 @@ static bool is_repeatable(const struct weir__http_request *request)
 static bool is_worth_a_try(const struct weir__http_call *call, int result)
 {
     int error = result < 0 ? result : weir__http_status_error(call->outcome->status);
-    return call->may_retry && !call->has_begun && weir_error_is_retryable(error) &&
+    return call->may_retry && !call->has_begun && weir__http_may_pass(error) &&
            error != -WEIR_E_BREAKER_OPEN && !(result == -WEIR_E_TIMEOUT);
 }
 

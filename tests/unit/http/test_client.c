@@ -206,6 +206,20 @@ TEST(retry_after)
     stop();
 }
 
+/* It is told each time, at once, by whoever meets it. */
+TEST(a_full_disk)
+{
+    start(NULL);
+    for (int i = 0; i < 40; i++) {
+        CHECK_EQ(get("/status/507/1"), 0);
+        CHECK_EQ(got.status, 507);
+        CHECK_EQ(outcome.tries, 1);
+        CHECK_HAS(got.body, "status 507");
+    }
+    CHECK_EQ(get("/text/there"), 0);
+    stop();
+}
+
 TEST(redirects)
 {
     char path[1024];
