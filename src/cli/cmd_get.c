@@ -203,6 +203,8 @@ static int run(const struct weir__call *call, const struct weir__get_options *wi
     *ret_is_over = weir__get_free(get);
     if (weir__program_signal() != 0)
         return -WEIR_E_INTERRUPTED;
+    if (result->lacks_threads)
+        return weir__cannot_start(result->error, "--parallel", wish->parallel);
     /* Who has seen enough of a stream is no error. */
     if (result->error && !(result->has_reader_left && is_stream(values))) {
         weir__log(WEIR__LOG_ERROR, "cannot get '%s': %s", call->operands[0], result->problem);

@@ -311,7 +311,10 @@ static int start_others(struct weir__get *get)
     int error = 0;
     for (uint32_t i = 0; !error && i < get->options.parallel; i++)
         error = weir_crew_start(get->crew, "fetch", fetch_main, get);
-    return error ? error : weir_crew_start(get->crew, "scout", scout_main, get);
+    if (!error)
+        error = weir_crew_start(get->crew, "scout", scout_main, get);
+    get->result.lacks_threads = error != 0;
+    return error;
 }
 
 static int write_main(struct weir_crew_self *self, void *arg)

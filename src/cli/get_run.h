@@ -43,7 +43,8 @@ struct weir__get_options {
 
 struct weir__get_result {
     int error;
-    bool has_reader_left;         /* nobody reads what is written: why it failed */
+    bool lacks_threads;           /* not all of them could be started: why it failed */
+    bool has_reader_left;         /* nobody reads what is written: the same */
     bool is_chunk;                /* and not a manifest */
     uint64_t bytes;               /* of the range */
     uint64_t whole;               /* of the file */

@@ -337,6 +337,21 @@ else
     skip 'without threads it says what it has not got' 'setpriv is not installed'
     skip 'so does get' 'setpriv is not installed'
 fi
+# Between too few addresses to begin with and enough, some of the threads can be had.
+if [[ $SANITIZED != none ]]; then
+    skip 'get says so of the threads behind its first, too' 'the sanitizer needs addresses'
+else
+    few=
+    for ((mib = 32; mib <= 1024; mib += 4)); do
+        run prlimit "--as=$((mib << 20))" "$WEIR" get "$address" -o few
+        [[ $status -eq 0 || -e few ]] && break
+        few+=$err$'\n'
+    done
+    check 'until all threads can be had, nothing is left behind' cmp few $big
+    check 'before, get says so of the threads behind its first, too' \
+        grep -qF 'the threads for --parallel=8 cannot be had: ' <<<"$few"
+    check 'and not that it is something else' no grep -qF 'at capacity' <<<"$few"
+fi
 run "$WEIR" put none work work/1
 expect 'a file fails alone' 3 'b3:*  work/1' \
     "*cannot put 'none': no such file or directory*cannot put 'work': is a directory"
@@ -437,8 +452,11 @@ stop_storage
 start_storage --amnesia --set amnesia.max_bytes=12MiB --listen 127.0.0.1:0
 export WEIR_SERVER=$server
 run "$WEIR" put --timeout 3s $big
-expect 'a full server' 3 '' "*cannot put '$big': *"
+expect 'a full server' 3 '' "*cannot put '$big': *?status 507?"
 check 'is told in one line' one_line
+head -c 20971520 /dev/urandom >work/more
+run "$WEIR" put work/more
+expect 'is told as such when every chunk meets it' 3 '' "*cannot put 'work/more': *?status 507?"
 
 # --- a server that is busy ---
 
