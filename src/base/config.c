@@ -345,6 +345,8 @@ int weir__config_reload(struct weir__config **ret_config, const struct weir__con
         result = end_load(&judge, keep_old(&judge, old));
     if (result == 0)
         result = put_changes(&texts, old, read);
+    if (result == 0 && sink && sink->apply)
+        result = sink->apply(sink->arg, fresh);
     if (result < 0)
         return result;
     tell_changes(&texts, old, read, sink);

@@ -178,13 +178,16 @@ struct weir__config_sources {
     size_t given_count;
 };
 
-/* Who hears what. Lines have no newline. Either may be NULL. */
+/* Who hears what. Lines have no newline. Each may be NULL. */
 struct weir__config_sink {
     void (*problem)(void *arg, bool is_warning, const char *line);
     /* Of a reload that succeeded, once for each key that differs. The texts are TOML. */
     void (*changed)(void *arg, const struct weir__config_key *key, const char *before,
                     const char *after, bool needs_restart);
     void *arg;
+    /* Of a reload: puts what was read into force, or says why it cannot be, which the reload then
+     * returns. No change is told before. */
+    int (*apply)(void *arg, struct weir__config *fresh);
 };
 
 /* Invalid when the configuration is bad; NotFound, Denied, Io and the like when the file cannot be

@@ -182,7 +182,8 @@ struct supervisor {
     struct given given;
     struct weir__config *config; /* of the thread that reloads, once that is there */
     struct weir__storage *storage;
-    bool has_told; /* that a reload hangs */
+    char why[WEIR__STORAGE_WHY_MAX]; /* the last reload was refused by the service; or "" */
+    bool has_told;                   /* that a reload hangs */
 };
 
 /* A log that nobody reads holds nobody up: a line has half a second and is lost then. */
@@ -191,23 +192,30 @@ static int gives_way(void)
     return 1;
 }
 
+static int apply(void *arg, struct weir__config *fresh)
+{
+    struct supervisor *self = arg;
+    return weir__storage_reload(self->storage, fresh, self->why);
+}
+
 /* By a thread of the service: files may lie on a disk that does not answer. */
 static void reload(void *arg)
 {
     struct supervisor *self = arg;
     struct weir__config_sources sources = sources_of(&self->given);
-    char why[WEIR__STORAGE_WHY_MAX], notice[64];
+    const struct weir__config_sink hears = {
+        .problem = sink.problem, .apply = apply, .changed = sink.changed, .arg = self};
+    char notice[64];
     struct weir__config *fresh;
     size_t changed;
     /* The time tells the manager which reload it is that READY ends. */
     snprintf(notice, sizeof(notice), "RELOADING=1\nMONOTONIC_USEC=%llu",
              (unsigned long long)(weir_now_ns() / WEIR_NS_PER_US));
     weir__service_notify(notice);
-    if (weir__config_reload(&fresh, self->config, &sources, &sink, &changed)) {
-        weir__log(WEIR__LOG_ERROR, "the configuration stays as it was");
-    } else if (weir__storage_reload(self->storage, fresh, why)) {
-        weir__log(WEIR__LOG_ERROR, "the configuration stays as it was: %s", why);
-        weir__config_unref(fresh);
+    self->why[0] = '\0';
+    if (weir__config_reload(&fresh, self->config, &sources, &hears, &changed)) {
+        weir__log(WEIR__LOG_ERROR, "the configuration stays as it was%s%s",
+                  self->why[0] ? ": " : "", self->why);
     } else {
         weir__config_unref(self->config);
         self->config = fresh;

@@ -68,6 +68,16 @@ for name in ("cert", "key", "weir.toml"):
     has(f"a pipe for {name} is refused, and nobody waits for it", storage.reload(), "not a regular file.*stays as it was|"
         "stays as it was: .*not a regular file")
     os.rename(path("kept"), path(name))
+make_file("weir.toml", 'drain_deadline = "9s"\n[server]\nbacklog = 8192\n')
+os.rename(path("cert"), path("kept"))
+make_file("cert", "none")
+said = storage.reload()
+has("a certificate that is none leaves the rest as it was, too", said, "the configuration stays as it was: ")
+same("and nothing else is told", said.count("\n"), 1)
+os.rename(path("kept"), path("cert"))
+has("with the certificate the rest counts", storage.reload(),
+    'drain_deadline is "9s" now, and was "5s"\n.*server.backlog stays 4096 until a restart.*reloaded: 1 keys')
+make_file("weir.toml", "")
 only = os.path.join(keys, os.listdir(keys)[0])
 os.rename(only, path("kept"))
 os.mkfifo(only)

@@ -49,7 +49,7 @@ static void everything(void)
         return;
     }
     print_all(config);
-    struct weir__config_sink sink = {toy_problem, toy_changed, &heard};
+    struct weir__config_sink sink = {.problem = toy_problem, .changed = toy_changed, .arg = &heard};
     struct weir__config_sources sources = {.file = path};
     heard = (struct toy_heard){0};
     size_t changed = 99;

@@ -24,7 +24,8 @@
 #define VARIABLES_MAX 16
 
 static struct toy_heard heard;
-static const struct weir__config_sink sink = {toy_problem, toy_changed, &heard};
+static const struct weir__config_sink sink = {
+    .problem = toy_problem, .changed = toy_changed, .arg = &heard};
 
 static int load(struct weir__config **ret_config, const char *text, size_t length,
                 const char *const *environment)

@@ -129,7 +129,7 @@ static inline int toy_load_all(struct weir__config **ret_config, struct toy_hear
                                struct weir__config_sources *sources, const char *text)
 {
     *heard = (struct toy_heard){0};
-    struct weir__config_sink sink = {toy_problem, toy_changed, heard};
+    struct weir__config_sink sink = {.problem = toy_problem, .changed = toy_changed, .arg = heard};
     if (text) {
         sources->file = "toy.toml";
         sources->text = text;

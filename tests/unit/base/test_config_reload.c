@@ -30,7 +30,7 @@ static int reload(struct weir__config **ret_config, const struct weir__config *o
                   const char *text, size_t *ret_changed)
 {
     heard = (struct toy_heard){0};
-    struct weir__config_sink sink = {toy_problem, toy_changed, &heard};
+    struct weir__config_sink sink = {.problem = toy_problem, .changed = toy_changed, .arg = &heard};
     struct weir__config_sources sources = {
         .file = "new.toml", .text = text, .text_length = strlen(text)};
     return weir__config_reload(ret_config, old, &sources, &sink, ret_changed);
@@ -47,6 +47,29 @@ TEST(a_reload_that_changes_nothing)
     weir__config_unref(old);
     CHECK_STR(toy_of(fresh)->name, "a");
     weir__config_unref(fresh);
+}
+
+static int refuse(void *arg, struct weir__config *fresh)
+{
+    (void)arg;
+    CHECK_STR(toy_of(fresh)->name, "b");
+    CHECK_EQ(heard.changes, 0);
+    return -WEIR_E_DENIED;
+}
+
+TEST(a_reload_that_cannot_be_put_into_force_tells_of_no_change)
+{
+    struct weir__config *old = load("name = 'a'\n"), *fresh = NULL;
+    const char text[] = "name = 'b'\n";
+    const struct weir__config_sink sink = {
+        .problem = toy_problem, .changed = toy_changed, .arg = &heard, .apply = refuse};
+    const struct weir__config_sources sources = {
+        .file = "new.toml", .text = text, .text_length = sizeof(text) - 1};
+    heard = (struct toy_heard){0};
+    CHECK_EQ(weir__config_reload(&fresh, old, &sources, &sink, NULL), -WEIR_E_DENIED);
+    CHECK(!fresh);
+    CHECK_EQ(heard.changes, 0);
+    weir__config_unref(old);
 }
 
 TEST(a_reload_takes_what_it_can_and_names_the_rest)
