@@ -1,7 +1,8 @@
 /* audit.c - events of the service, and the log that is written from them.
  *
  * Whoever has something to tell puts it on the bus and goes on; a subscriber that is too slow loses
- * the oldest ones, is told how many, and says so at most once in five seconds.
+ * the oldest ones, is told how many, and says so at most once in five seconds. What cannot be
+ * written is counted, and told as rarely.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,8 +20,19 @@
 
 #include "banned.h"
 
-#define LAG_WARNING_NS (5 * WEIR_NS_PER_S)
-#define LINE_MAX       1024u
+#define WARNING_NS (5 * WEIR_NS_PER_S)
+#define LINE_MAX   1024u
+
+/* The thread's own. */
+struct audit {
+    struct weir__storage *storage;
+    struct weir__buffer line;
+    int fd;
+    uint64_t lost; /* that could not be written, and were not told yet */
+    int reason;    /* errno of the last of them */
+    bool has_told;
+    uint64_t told_ns;
+};
 
 static const char *const names[] = {
     [WEIR__EVENT_START] = "start",   [WEIR__EVENT_STOP] = "stop",
@@ -86,15 +98,34 @@ static int print_event(struct weir__buffer *buffer, const struct weir__event *ev
     return weir__json_finish(&json);
 }
 
-static void write_event(int fd, struct weir__buffer *buffer, const struct weir__event *event)
+/* is_last: nobody comes after this who would tell the rest. */
+static void tell_lost(struct audit *audit, bool is_last)
 {
-    weir__buffer_truncate(buffer, 0);
-    if (print_event(buffer, event))
+    uint64_t now_ns = weir_now_ns();
+    bool is_due = !audit->has_told || now_ns >= weir_time_add(audit->told_ns, WARNING_NS);
+    if (audit->lost == 0 || (!is_due && !is_last))
         return;
-    if (fd < 0)
-        weir__log_courtesy(weir__buffer_text(buffer), weir__buffer_length(buffer));
-    else if (weir__whole_write(fd, weir__buffer_text(buffer), weir__buffer_length(buffer)))
-        weir__log(WEIR__LOG_ERROR, "cannot write the audit log: %s", weir__log_reason(errno));
+    weir__log(WEIR__LOG_ERROR, "cannot write %llu events to the audit log: %s",
+              (unsigned long long)audit->lost, weir__log_reason(audit->reason));
+    audit->has_told = true;
+    audit->told_ns = now_ns;
+    audit->lost = 0;
+}
+
+static void write_event(struct audit *audit, const struct weir__event *event)
+{
+    struct weir__buffer *line = &audit->line;
+    weir__buffer_truncate(line, 0);
+    if (print_event(line, event))
+        return;
+    if (audit->fd < 0) {
+        weir__log_courtesy(weir__buffer_text(line), weir__buffer_length(line));
+    } else if (weir__whole_write(audit->fd, weir__buffer_text(line), weir__buffer_length(line))) {
+        audit->reason = errno;
+        audit->lost++;
+        weir_counter_add(&audit->storage->counts.audit_lost, 1);
+    }
+    tell_lost(audit, false);
 }
 
 /* -1: none is named, or it cannot be opened, which errno tells. */
@@ -125,16 +156,16 @@ int weir__audit_check(const struct weir__rules *rules, char why[WEIR__STORAGE_WH
 
 /* By its name of now: who rotates logs has moved the old one, and then asks for a reload. One that
  * cannot be opened leaves what there is. */
-static void open_log(struct weir__storage *storage, int *fd)
+static void open_log(struct audit *audit)
 {
-    struct weir__rules *rules = weir__storage_rules(storage);
+    struct weir__rules *rules = weir__storage_rules(audit->storage);
     int fresh = open_file(rules);
     if (fresh < 0 && errno != 0) {
         weir__log(WEIR__LOG_ERROR, "cannot open the audit log '%s': %s", rules->service->audit.file,
                   weir__log_reason(errno));
     } else {
-        weir__sys_close(*fd);
-        *fd = fresh;
+        weir__sys_close(audit->fd);
+        audit->fd = fresh;
     }
     weir__storage_rules_give(rules);
 }
@@ -142,26 +173,26 @@ static void open_log(struct weir__storage *storage, int *fd)
 int weir__audit_main(struct weir_crew_self *self, void *arg)
 {
     struct weir__storage *storage = arg;
+    struct audit audit = {.storage = storage, .fd = -1};
     struct weir__event event;
-    struct weir__buffer buffer;
     struct weir_deadline until_abort = weir_deadline_until(self->abort);
-    uint64_t lost;
-    weir__buffer_init(&buffer, LINE_MAX);
-    int fd = -1;
-    open_log(storage, &fd);
+    uint64_t missed;
+    weir__buffer_init(&audit.line, LINE_MAX);
+    open_log(&audit);
     for (;;) {
         int result = weir_bus_recv(&storage->audit, &event, &until_abort);
         if (result == 0 && event.kind == WEIR__EVENT_RELOAD)
-            open_log(storage, &fd);
+            open_log(&audit);
         if (result == 0)
-            write_event(fd, &buffer, &event);
+            write_event(&audit, &event);
         else if (result != -WEIR_E_LAGGING)
             break;
-        if (weir_bus_lag_warning(&storage->audit, LAG_WARNING_NS, &lost))
+        if (weir_bus_lag_warning(&storage->audit, WARNING_NS, &missed))
             weir__log(WEIR__LOG_WARNING, "the audit log has missed %llu events",
-                      (unsigned long long)lost);
+                      (unsigned long long)missed);
     }
-    weir__buffer_fini(&buffer);
-    weir__sys_close(fd);
+    tell_lost(&audit, true);
+    weir__buffer_fini(&audit.line);
+    weir__sys_close(audit.fd);
     return 0;
 }

@@ -97,6 +97,8 @@ static void sample_lines(struct pass *pass)
     counter(pass, "queue_dropped_total", dropped, "queue", "events", events.lagged_total);
     counter(pass, "bus_lagged_total", "Events that subscribers missed.", "topic", "events",
             events.lagged_total);
+    counter(pass, "audit_lost_total", "Events that could not be written to the audit log.", NULL,
+            NULL, weir_counter_value(&storage->counts.audit_lost));
 }
 
 static void sample_crew(struct pass *pass, struct weir_crew *crew, const char *const *kinds)

@@ -197,7 +197,7 @@ struct weir__storage_counts {
     struct weir_counter timeouts[WEIR__OP_COUNT + 1]; /* of the server's, and "work" */
     struct weir_counter unauthorized, forbidden, cross_site;
     struct weir_counter repairs, repairs_failed, skipped_full;
-    struct weir_counter answered_by_loop, replaced, untold;
+    struct weir_counter answered_by_loop, replaced, untold, audit_lost;
     struct weir_counter quota_refused[WEIR__QUOTA_REASONS];
     struct weir_histogram repair_wait, latency[WEIR__ENDPOINTS];
 };

@@ -209,6 +209,16 @@ numbers = storage.metrics()
 true("as dropped, too", numbers['queue_dropped_total{queue="events"}'] >= 1)
 same("and everybody was served all the same", storage.stop(), 0)
 same("the newest is there", events()[-1]["event"], "stop")
+
+# One that cannot be written.
+storage = Storage("--set", "audit.enabled=true", "--set", "audit.file=/dev/full", data=data)
+for _ in range(300):
+    storage.ask("DELETE", kept)
+until(lambda: storage.metrics()["audit_lost_total"] == 301, "the events to be lost")
+same("the end of a full disk", storage.stop(), 0)
+told = re.findall("cannot write ([0-9]+) events to the audit log: no space left on device\n", storage.log())
+true("is told now and then", 2 <= len(told) < 100, told)
+same("of all that are lost", sum(int(count) for count in told), 302)
 storage = Storage("--set", "audit.enabled=true", data=data)
 storage.put(b"seen")
 storage.wait_for_log('"event": ?"put"')
