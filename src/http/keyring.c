@@ -21,7 +21,8 @@
 #define FILE_LENGTH (2 * WEIR__KEY_SIZE + 1) /* the digits and a line end */
 #define WINDOW      8192u
 #define ID_RANDOM   3u
-#define SHOWN       200u /* bytes of a path */
+#define SHOWN       200u  /* bytes of a path */
+#define PATH_SIZE   4096u /* with NUL */
 
 struct key {
     char id[WEIR__KEY_ID_SIZE];
@@ -176,21 +177,48 @@ static int look_at(int fd, struct stat *st, uid_t *ret_above)
     return 0;
 }
 
-static int fail_open(char why[WEIR__KEY_WHY], const char *folder)
+/* Its path without slashes at the end, behind which a link would be followed. */
+static int trim(char path[PATH_SIZE], const char *folder)
+{
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    if (length >= PATH_SIZE) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    snprintf(path, PATH_SIZE, "%.*s", (int)length, folder);
+    return 0;
+}
+
+static bool is_link(const char *path)
+{
+    struct stat st;
+    return weir__sys_fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+}
+
+static int fail_open(char why[WEIR__KEY_WHY], const char *folder, const char *path)
 {
     if (errno == ENOENT)
         return fail(-WEIR_E_NOT_FOUND, why, folder, "", "there is no such folder");
+    if (errno == ENOTDIR && is_link(path))
+        return fail(-WEIR_E_INVALID, why, folder, "",
+                    "it is a symlink: name the folder that it leads to");
     if (errno == ENOTDIR)
         return fail(-WEIR_E_INVALID, why, folder, "", "it is not a folder: name that of the keys");
     return fail_errno(why, folder, "");
 }
 
+/* Not by a link: who has the folder above could lead root to one of root's own. */
 static int open_folder(const char *folder, struct stat *st, uid_t *ret_above,
                        char why[WEIR__KEY_WHY])
 {
-    int fd = weir__sys_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
+    char path[PATH_SIZE];
+    if (trim(path, folder) < 0)
+        return fail_errno(why, folder, "");
+    int fd = weir__sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (fd < 0)
-        return fail_open(why, folder);
+        return fail_open(why, folder, path);
     const char *fault = NULL;
     int result = look_at(fd, st, ret_above) < 0 ? fail_errno(why, folder, "") : 0;
     if (result == 0)
@@ -359,11 +387,7 @@ static int write_key(int dir, const struct stat *owner, const char *id)
 /* The folder that it lies in: so many bytes of the path, none if it has no slash. */
 static int open_above(const char *folder, size_t length)
 {
-    char above[4096];
-    if (length >= sizeof(above)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
+    char above[PATH_SIZE];
     snprintf(above, sizeof(above), "%.*s", (int)length, folder);
     return weir__sys_openat(AT_FDCWD, length > 0 ? above : ".", O_RDONLY | O_DIRECTORY, 0);
 }
@@ -381,16 +405,16 @@ static int give_folder(int above, const char *name)
 /* Its entry in the folder above must last, too. */
 static int make_folder(const char *folder)
 {
-    char name[256];
-    size_t length = strlen(folder), begin;
-    while (length > 1 && folder[length - 1] == '/')
-        length--;
-    for (begin = length; begin > 0 && folder[begin - 1] != '/';)
+    char path[PATH_SIZE];
+    if (trim(path, folder) < 0)
+        return -1;
+    size_t begin = strlen(path);
+    while (begin > 0 && path[begin - 1] != '/')
         begin--;
-    int above = open_above(folder, begin);
+    int above = open_above(path, begin);
     if (above < 0)
         return -1;
-    snprintf(name, sizeof(name), "%.*s", (int)(length - begin), folder + begin);
+    const char *name = path + begin;
     int result = weir__sys_mkdirat(above, name, 0700);
     if (result == 0)
         result = give_folder(above, name) == 0 && weir__sys_fsync(above) == 0 ? 0 : -1;

@@ -10,8 +10,9 @@
  * - A ring that was loaded does not change: any number of threads may use it. Who wants to see new
  *   keys loads another one and puts it in its place.
  * - A folder or a file that others than its owner could write or read is refused (Denied), and so
- *   is anything in the folder that is no key (Corrupt), but for names that begin with a dot. Each
- *   with a sentence that says what to do.
+ *   is anything in the folder that is no key (Corrupt), but for names that begin with a dot. Links
+ *   are not followed, neither that of a key nor that of the folder. Each with a sentence that says
+ *   what to do.
  * - Keys belong to who uses them, or to root. Root may also use those of another user whose is the
  *   folder above theirs as well, as that of a service that runs as that user; what root makes there
  *   gets that owner, so that the service can read it.
@@ -35,8 +36,8 @@
 struct weir__keyring;
 
 /* 0, and a ring with one key or more; NotFound: there is no folder or no key; Invalid: it is no
- * folder; else as above, or what the system said. On failure why is one sentence, which names the
- * file. */
+ * folder, or a link to one; else as above, or what the system said. On failure why is one sentence,
+ * which names the file. */
 WEIR_MUST_USE int weir__keyring_load(struct weir__keyring **ret_ring, const char *folder,
                                      char why[WEIR__KEY_WHY]);
 

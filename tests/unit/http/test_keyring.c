@@ -260,6 +260,27 @@ TEST(what_is_no_key_is_refused)
     clean();
 }
 
+TEST(a_folder_is_not_found_by_a_link)
+{
+    char real[600], id[WEIR__KEY_ID_SIZE];
+    struct weir__keyring *ring = NULL;
+    fresh();
+    snprintf(real, sizeof(real), "%s.real", folder);
+    CHECK_EQ(mkdir(real, 0700), 0);
+    CHECK_EQ(symlink(real, folder), 0);
+    refuses(-WEIR_E_INVALID, "it is a symlink: name the folder");
+    CHECK_EQ(weir__keyring_add(folder, id, why), -WEIR_E_INVALID);
+    CHECK_HAS(why, "it is a symlink: name the folder");
+    snprintf(real, sizeof(real), "%s//", folder);
+    CHECK_EQ(weir__keyring_add(real, id, why), -WEIR_E_INVALID);
+    CHECK_EQ(weir__keyring_load(&ring, real, why), -WEIR_E_INVALID);
+    snprintf(real, sizeof(real), "%s.real", folder);
+    CHECK_EQ(rmdir(real), 0); /* nothing was written there */
+    CHECK(weir__keyring_add(folder, id, why) < 0);
+    CHECK_EQ(unlink(folder), 0);
+    clean();
+}
+
 TEST(sixty_four_are_the_most)
 {
     char id[WEIR__KEY_ID_SIZE];
