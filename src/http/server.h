@@ -202,6 +202,9 @@ enum weir__http_method weir__exchange_method(const struct weir__exchange *exchan
 const char *weir__exchange_path(const struct weir__exchange *exchange);
 /* As it came, without the '?'; "" when there is none. */
 const char *weir__exchange_query(const struct weir__exchange *exchange);
+/* A part of it with its escapes decoded, ended by NUL. Invalid: one is none, or stands for NUL;
+ * TooLarge: it does not fit. */
+WEIR_MUST_USE int weir__query_decode(char *ret_text, size_t size, const char *part, size_t length);
 /* Host and port that the client asks for; "" when it said none. */
 const char *weir__exchange_host(const struct weir__exchange *exchange);
 /* The value of the first header of that name, in letters of any case; NULL when there is none. */

@@ -6,7 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include <weir/error.h>
+
 #include "head.h"
+#include "server.h"
 
 #include "banned.h"
 
@@ -60,6 +63,25 @@ static const char *decode(char *path, size_t length)
     }
     path[to] = '\0';
     return why ? why : check_segment(path + segment, to - segment, true);
+}
+
+int weir__query_decode(char *ret_text, size_t size, const char *part, size_t length)
+{
+    size_t to = 0;
+    for (size_t from = 0; from < length; from++) {
+        int byte = (unsigned char)part[from];
+        if (byte == '%') {
+            byte = unescape(part + from, length - from);
+            from += 2;
+        }
+        if (byte <= 0)
+            return -WEIR_E_INVALID;
+        if (to + 1 >= size)
+            return -WEIR_E_TOO_LARGE;
+        ret_text[to++] = (char)byte;
+    }
+    ret_text[to] = '\0';
+    return 0;
 }
 
 static bool takes(const char **at, const char *end, const char *word)

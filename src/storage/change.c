@@ -204,25 +204,31 @@ static int list_one(void *arg, const struct weir__address *address, uint32_t len
                                length, time_s);
 }
 
-/* "after=b3:...&limit=100", in any order; false for anything else. */
+static bool parse_limit(const char *text, uint64_t *ret_limit)
+{
+    char *end;
+    *ret_limit = strtoull(text, &end, 10);
+    return *end == '\0' && text[0] >= '0' && text[0] <= '9' && *ret_limit > 0 &&
+           *ret_limit <= INVENTORY_MOST;
+}
+
+/* "after=b3:...&limit=100", in any order, each once; false for anything else. */
 static bool parse_query(const char *query, struct weir__address *after, bool *ret_has_after,
                         uint64_t *ret_limit)
 {
+    char text[WEIR__ADDRESS_TEXT];
+    bool has_limit = false;
     while (*query) {
         size_t length = strcspn(query, "&");
-        if (strncmp(query, "after=", 6) == 0) {
-            if (weir__address_parse(query + 6, length - 6, after))
-                return false;
-            *ret_has_after = true;
-        } else if (strncmp(query, "limit=", 6) == 0) {
-            char *end;
-            *ret_limit = strtoull(query + 6, &end, 10);
-            if (end != query + length || query[6] < '0' || query[6] > '9' || *ret_limit == 0 ||
-                *ret_limit > INVENTORY_MOST)
-                return false;
-        } else {
+        bool is_after = strncmp(query, "after=", 6) == 0;
+        bool *has_it = is_after ? ret_has_after : &has_limit;
+        if ((!is_after && strncmp(query, "limit=", 6) != 0) || *has_it ||
+            weir__query_decode(text, sizeof(text), query + 6, length - 6))
             return false;
-        }
+        *has_it = true;
+        if (is_after ? weir__address_parse(text, strlen(text), after) != 0
+                     : !parse_limit(text, ret_limit))
+            return false;
         query += length + (query[length] == '&');
     }
     return true;
@@ -239,7 +245,8 @@ static void work_inventory(struct weir__errand *job, struct weir__worker *worker
         exchange && parse_query(weir__exchange_query(exchange), &after, &has_after, &listing.left);
     weir__errand_end_reading(job);
     if (!is_good) {
-        weir__errand_finish(job, -WEIR_E_INVALID, "the query is after=ADDRESS&limit=1..10000");
+        weir__errand_finish(job, -WEIR_E_INVALID,
+                            "the query is after=ADDRESS&limit=1..10000, each once at most");
         return;
     }
     listing.after = has_after ? &after : NULL;

@@ -266,7 +266,13 @@ more = storage.ask("GET", f"/inventory?limit=10000&after={last}", headers=peer).
 listed = re.findall(r"b3:[0-9a-f]+", "\n".join(lines + more))
 same("in order, each once", listed, sorted(set(listed)))
 true("all of it", name in listed and address(b"posted") in listed)
-same("with a query that is none", storage.ask("GET", "/inventory?limit=0", headers=peer).status, 400)
+for query in (f"after={last.replace(':', '%3A')}&limit=10000", f"limit=1%30000&after=%62{last[1:]}"):
+    answer = storage.ask("GET", "/inventory?" + query, headers=peer)
+    same(f"also with escapes, as {query[:14]}", (answer.status, answer.body.decode().splitlines()), (200, more))
+for query in ("limit=0", "limit=10001", "limit=", "limit=5x", "limit=%35%", "limit=5%00", "limit=%2B5", "limit=5&limit=6",
+              f"after={last}&after={last}", "after=b3:0", "after=", f"after={last}00", "more=1", "&limit=5"):
+    answer = storage.ask("GET", "/inventory?" + query, headers=peer)
+    same(f"{query[:14]} is no query", (answer.status, is_envelope(answer, "Invalid")), (400, True))
 
 # --- curl and wget ---
 
