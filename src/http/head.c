@@ -14,6 +14,12 @@
 
 _Static_assert(sizeof(llhttp_t) <= sizeof(((struct weir__head *)0)->_parser), "llhttp has grown");
 
+/* Found by llhttp or by us, whoever comes to it first. */
+static const char bad_length[] = "the Content-Length is not one",
+                  two_lengths[] = "there are two Content-Lengths",
+                  both_lengths[] = "there are Content-Length and Transfer-Encoding",
+                  bad_coding[] = "this Transfer-Encoding is not understood";
+
 static llhttp_t *parser_of(struct weir__head *head)
 {
     return (llhttp_t *)head->_parser;
@@ -295,7 +301,7 @@ static const char *look_at(struct weir__head *head, const char *base, uint16_t n
         if (!is_word(name, 14, "content-length"))
             return NULL;
         if (seen->length || !read_length(head, value, length))
-            return seen->length ? "there are two Content-Lengths" : "the Content-Length is not one";
+            return seen->length ? two_lengths : bad_length;
         seen->length = true;
         return NULL;
     case 15:
@@ -307,7 +313,7 @@ static const char *look_at(struct weir__head *head, const char *base, uint16_t n
         if (!is_word(name, 17, "transfer-encoding"))
             return NULL;
         if (seen->coding || head->is_http10 || !is_word(value, length, "chunked"))
-            return "this Transfer-Encoding is not understood";
+            return bad_coding;
         seen->coding = head->is_chunked = true;
         return NULL;
     default:
@@ -356,7 +362,7 @@ static int judge(struct weir__head *head, char *base)
     for (uint16_t i = 0; i < head->count && !why; i++)
         why = look_at(head, base, i, &seen);
     if (!why && seen.length && seen.coding)
-        why = "there are Content-Length and Transfer-Encoding";
+        why = both_lengths;
     if (!why && !seen.host && !head->is_http10)
         why = "there is no Host";
     if (why)
@@ -386,6 +392,18 @@ static int refuse_method(struct weir__head *head)
                                : refuse(head, 400, "it does not begin with a method");
 }
 
+static int refuse_length(struct weir__head *head, llhttp_errno_t error)
+{
+    uint16_t flags = parser_of(head)->flags;
+    bool is_coding = error == HPE_INVALID_TRANSFER_ENCODING;
+    if (flags & (is_coding ? F_CONTENT_LENGTH : F_TRANSFER_ENCODING))
+        return refuse(head, 400, both_lengths);
+    return refuse(head, 400,
+                  is_coding                                ? bad_coding
+                  : error == HPE_UNEXPECTED_CONTENT_LENGTH ? two_lengths
+                                                           : bad_length);
+}
+
 static int refuse_as(struct weir__head *head, llhttp_errno_t error)
 {
     switch (error) {
@@ -398,9 +416,8 @@ static int refuse_as(struct weir__head *head, llhttp_errno_t error)
         return refuse(head, 400, "the URL is not one");
     case HPE_INVALID_CONTENT_LENGTH:
     case HPE_UNEXPECTED_CONTENT_LENGTH:
-        return refuse(head, 400, "the Content-Length is not one, or one of several");
     case HPE_INVALID_TRANSFER_ENCODING:
-        return refuse(head, 400, "this Transfer-Encoding is not understood");
+        return refuse_length(head, error);
     default:
         return refuse(head, 400, "the head is not that of a request");
     }

@@ -146,6 +146,30 @@ TEST(hostile_heads_are_refused_however_they_are_cut)
     }
 }
 
+TEST(what_is_wrong_with_a_length_is_told)
+{
+    static const struct {
+        const char *fields, *why;
+    } rows[] = {
+        {"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+         "there are Content-Length and Transfer-Encoding"},
+        {"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+         "there are Content-Length and Transfer-Encoding"},
+        {"Content-Length: 5\r\nContent-Length: 5\r\n", "there are two Content-Lengths"},
+        {"Content-Length: 5x\r\n", "the Content-Length is not one"},
+        {"Content-Length: 18446744073709551616\r\n", "the Content-Length is not one"},
+        {"Transfer-Encoding: chunked, gzip\r\n", "this Transfer-Encoding is not understood"},
+    };
+    char text[256];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        snprintf(text, sizeof(text), POST "%s\r\n", rows[i].fields);
+        for (size_t step = 1; step <= strlen(text); step++) {
+            CHECK_EQ(feed(text, strlen(text), step), 400);
+            CHECK_STR(head.why, rows[i].why);
+        }
+    }
+}
+
 /* Accepts the head and says what was understood. */
 static void check_head(const char *text, const char *path, const char *query, const char *host)
 {
