@@ -133,6 +133,17 @@ static enum weir__scope scope_of(const struct weir__exchange *exchange, const st
     return weir__endpoint_of(exchange) == WEIR__ENDPOINT_GET ? WEIR__SCOPE_READ : WEIR__SCOPE_WRITE;
 }
 
+/* Logs say whose token was refused, if it is one that was made here: what else it says of itself
+ * nobody has to believe. */
+static void note_refused(struct weir__ask *ask, const struct weir__rules *rules, const char *token,
+                         size_t length)
+{
+    struct weir__token_view view;
+    if (weir__token_is_genuine(rules->ring, token, length) == 0 &&
+        weir__token_read(&view, token, length) == 0)
+        memcpy(ask->grant.id, view.id, sizeof(ask->grant.id));
+}
+
 /* 0, or why the request may not, in words that stand behind "the capability ". */
 static int check_token(struct weir__exchange *exchange, struct weir__ask *ask,
                        const struct weir__rules *rules, enum weir__scope scope,
@@ -159,7 +170,10 @@ static int check_token(struct weir__exchange *exchange, struct weir__ask *ask,
         .scope = scope,
         .now_s = weir_wall_s(),
     };
-    return weir__token_verify(&ask->grant, rules->ring, token, length, &request, ret_why);
+    error = weir__token_verify(&ask->grant, rules->ring, token, length, &request, ret_why);
+    if (error)
+        note_refused(ask, rules, token, length);
+    return error;
 }
 
 static bool is_authorized(struct weir__storage *storage, struct weir__exchange *exchange,

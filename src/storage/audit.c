@@ -60,6 +60,7 @@ void weir__storage_event_of(struct weir__exchange *exchange, enum weir__event_ki
     weir__address_text(weir__exchange_client(exchange), client);
     snprintf(event.who, sizeof(event.who), "%.*s", (int)sizeof(event.who) - 1, client);
     snprintf(event.token, sizeof(event.token), "%s", ask->grant.id);
+    snprintf(event.corr_id, sizeof(event.corr_id), "%s", weir__exchange_corr_id(exchange));
     snprintf(event.what, sizeof(event.what), "%.*s", (int)sizeof(event.what) - 1, what ? what : "");
     weir__storage_event(weir__exchange_arg(exchange), &event);
 }
@@ -93,6 +94,7 @@ static int print_event(struct weir__buffer *buffer, const struct weir__event *ev
     }
     add_text(&json, "client", event->who);
     add_text(&json, "token", event->token);
+    add_text(&json, "corr_id", event->corr_id);
     add_text(&json, "what", event->what);
     weir__json_end(&json);
     return weir__json_finish(&json);

@@ -90,7 +90,7 @@ struct weir__ask {
     struct weir__address address; /* of the path, where it has one */
     struct weir_permit inflight;
     struct weir_admit_ticket ticket;
-    struct weir__token_grant grant; /* id "": no token was shown */
+    struct weir__token_grant grant; /* id "": none was shown that was made here */
     struct weir__quota_hold hold;   /* of an upload, until its job has it */
     struct weir__errand *job;
     struct weir__chunk chunk; /* that is being sent */
@@ -177,6 +177,7 @@ struct weir__event {
     int result;
     char who[48]; /* client */
     char token[WEIR__TOKEN_ID_SIZE];
+    char corr_id[WEIR__SERVER_CORR_MAX + 1]; /* of the request; "" when it is of none */
     char what[96];
 };
 

@@ -128,6 +128,8 @@ for form in ("text", "json"):
     storage.ask("GET", "/o/%22%0a%1b[31m", headers={"X-Corr-ID": "three"})
     storage.ask("GET", "/no%20such%22thing", headers={"X-Corr-ID": "four"})
     storage.ask("DELETE", kept, headers={**bearer(token[:-9] + "AAAAAAAAA"), "X-Corr-ID": "five"})
+    storage.ask("DELETE", kept, headers={**bearer(mint(data)), "X-Corr-ID": "reader"})
+    storage.ask("DELETE", kept, headers={"X-Corr-ID": "nobody"})
     storage.raw(b"GET /o/../x y HTTP/1.1\r\nHost: localhost\r\n\r\n")
     storage.ask("DELETE", kept, headers={**bearer(token), "X-Corr-ID": "six"})
     storage.wait_for_log("\\bsix\\b")
@@ -144,6 +146,9 @@ for form in ("text", "json"):
             r"in=\d+ out=\d+ us=\d+ token=[0-9a-f]{16}$")
         has("text: without a token", lines[1], r" GET .* 200 .* token=-$")
         true("text: how long it took", all(re.search(r" us=[1-9]", line) for line in lines), lines)
+        has("text: a token that does not allow it", said, r"(?m)^\S+ reader \S+ DELETE [^\n]* 403 [^\n]* token=[0-9a-f]{16}$")
+        has("text: one that was not made here", said, r"(?m)^\S+ five \S+ DELETE [^\n]* 401 [^\n]* token=-$")
+        has("text: none", said, r"(?m)^\S+ nobody \S+ DELETE [^\n]* 401 [^\n]* token=-$")
         has("text: also what is no request", said, r'(?m)^\S+ [0-9a-f]{32} 127\.0\.0\.1\S* - "-" 400 in=\d+ out=\d+ ')
     else:
         records = [json.loads(line) for line in lines]
@@ -168,7 +173,7 @@ def events():
 token = mint(data, "--scope", "read,write,delete,admin")
 storage.put(secret, bearer(token))
 storage.get(kept)
-storage.ask("DELETE", kept, headers=bearer(mint(data)))
+storage.ask("DELETE", kept, headers={**bearer(mint(data)), "X-Corr-ID": "refused"})
 storage.ask("DELETE", kept)
 storage.ask("DELETE", kept, headers=bearer(token))
 storage.ask("POST", "/admin/scrub", headers=bearer(token))
@@ -182,6 +187,11 @@ same("how it ended", [event["result"] for event in said],
 same("to what", (said[1]["address"], said[4]["address"]), (kept[3:], kept[3:]))
 true("by whom", re.match(r"127\.0\.0\.1", said[1]["client"]) and re.match(r"[0-9a-f]{16}$", said[1]["token"]), said[1])
 same("and with what", said[1]["token"], said[4]["token"])
+has("with which token also when that does not allow it", said[2].get("token", ""), "^[0-9a-f]{16}$")
+true("which is another one", said[2].get("token") != said[1]["token"], said)
+same("in which request", said[2].get("corr_id"), "refused")
+true("as each has one, and what is of none has none",
+     [bool(event.get("corr_id")) for event in said] == [False, True, True, True, True, True, False, False], said)
 with open(log, encoding="utf-8") as file:
     text = file.read()
 true("no token, no content", token[:50] not in text and secret.decode() not in text)
