@@ -58,9 +58,9 @@ WEIR_MUST_USE int weir__token_read(struct weir__token_view *ret_view, const char
                                    size_t length);
 
 /* The token in a field "Authorization: Bearer TOKEN"; text NULL: there is no such field. 0 or
- * Unauthorized. */
+ * Unauthorized; on failure why stands behind "the capability ". */
 WEIR_MUST_USE int weir__token_from_header(const char *text, size_t length, const char **ret_token,
-                                          size_t *ret_length);
+                                          size_t *ret_length, const char **ret_why);
 
 /* A new token with these caveats. 0; Invalid: one is no caveat; TooLarge: they are too many, or too
  * long together; NoMemory, or what the system said. */

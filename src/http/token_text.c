@@ -143,18 +143,23 @@ int weir__token_read(struct weir__token_view *ret_view, const char *text, size_t
 /* --- the field --- */
 
 int weir__token_from_header(const char *text, size_t length, const char **ret_token,
-                            size_t *ret_length)
+                            size_t *ret_length, const char **ret_why)
 {
     static const char scheme[] = "bearer ";
     size_t at = sizeof(scheme) - 1;
+    *ret_why = "is not shown: send 'Authorization: Bearer TOKEN'";
     if (!text || length <= at || strncasecmp(text, scheme, at) != 0)
         return -WEIR_E_UNAUTHORIZED;
     while (at < length && text[at] == ' ')
         at++;
     while (length > at && (text[length - 1] == ' ' || text[length - 1] == '\t'))
         length--;
-    if (length == at || length - at > WEIR__TOKEN_MAX)
+    if (length == at)
         return -WEIR_E_UNAUTHORIZED;
+    *ret_why = "is none: it is longer than 4096 bytes";
+    if (length - at > WEIR__TOKEN_MAX)
+        return -WEIR_E_UNAUTHORIZED;
+    *ret_why = "is none: it has other characters than letters, digits, '-' and '_'";
     for (size_t i = at; i < length; i++)
         if (digit(text[i]) < 0)
             return -WEIR_E_UNAUTHORIZED;

@@ -153,8 +153,7 @@ static int check_token(struct weir__exchange *exchange, struct weir__ask *ask,
     const char *path = weir__exchange_path(exchange);
     const struct sockaddr_storage *client = weir__exchange_client(exchange);
     size_t length;
-    *ret_why = "is not shown: send 'Authorization: Bearer TOKEN'";
-    int error = weir__token_from_header(field, field ? strlen(field) : 0, &token, &length);
+    int error = weir__token_from_header(field, field ? strlen(field) : 0, &token, &length, ret_why);
     if (error)
         return error;
     if (!rules->ring) {

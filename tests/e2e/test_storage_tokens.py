@@ -44,6 +44,10 @@ same("a token that is shown is judged, also where none is needed",
      status("GET", chunk, token=mint(data, "--scope", "write")), 403)
 for field in ("Bearer", "Bearer ", "Bearer xyz", "Basic abc", "Bearer " + "A" * 5000, "Bearer a b"):
     same(f"'{field[:12]}' is none", storage.ask("GET", chunk, headers={"Authorization": field}).status in (400, 401), True)
+for field, why in (("Bearer " + "A" * 5000, "longer than 4096 bytes"), ("Bearer YWJj=", "other characters than letters"),
+                   ("Basic abc", "is not shown")):
+    has(f"'{field[:12]}' is told what is wrong with it",
+        storage.ask("GET", chunk, headers={"Authorization": field}).json["message"], why)
 same("health asks for none", [status("GET", "/" + name) for name in ("healthz", "readyz", "version", "metrics")],
      [200] * 4)
 same("the end", storage.stop(), 0)

@@ -133,7 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char text[2 * WEIR__TOKEN_SIZE];
-    const char *token;
+    const char *token, *why;
     size_t length;
     start();
     if (size < 1 || size > WEIR__TOKEN_MAX + 10)
@@ -144,7 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         try_text(text, encode(data + 1, size - 1, text));
     else if (data[0] == 'c')
         try_caveats((const char *)data + 1, size - 1);
-    else if (weir__token_from_header((const char *)data, size, &token, &length) == 0)
+    else if (weir__token_from_header((const char *)data, size, &token, &length, &why) == 0)
         HOLDS(length > 0 && length <= WEIR__TOKEN_MAX && token > (const char *)data &&
               token + length <= (const char *)data + size);
     return 0;

@@ -239,22 +239,32 @@ TEST(the_header)
 {
     const char *text;
     size_t length;
-    static const char *const bad[] = {"",           "Bearer",      "Bearer ",     "Bearer   ",
-                                      "Basic abc",  "abc",         "Bearerabc",   "Bearer a b",
-                                      "Bearer a,b", "Bearer\tabc", " Bearer abc", "Bearer abc="};
-    CHECK_EQ(weir__token_from_header("Bearer abc", 10, &text, &length), 0);
+    static const char *const none[] = {"",          "Bearer",    "Bearer ",     "Bearer   ",
+                                       "Basic abc", "Bearerabc", "Bearer\tabc", " Bearer abc",
+                                       "abc"};
+    static const char *const worse[] = {"Bearer a b", "Bearer a,b", "Bearer abc="};
+    CHECK_EQ(weir__token_from_header("Bearer abc", 10, &text, &length, &why), 0);
     CHECK(length == 3 && memcmp(text, "abc", 3) == 0);
-    CHECK_EQ(weir__token_from_header("bEARER  a-_9 \t", 14, &text, &length), 0);
+    CHECK_EQ(weir__token_from_header("bEARER  a-_9 \t", 14, &text, &length, &why), 0);
     CHECK(length == 4 && memcmp(text, "a-_9", 4) == 0);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        CHECK_EQ(weir__token_from_header(bad[i], strlen(bad[i]), &text, &length),
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+        CHECK_EQ(weir__token_from_header(none[i], strlen(none[i]), &text, &length, &why),
                  -WEIR_E_UNAUTHORIZED);
-    CHECK_EQ(weir__token_from_header(NULL, 0, &text, &length), -WEIR_E_UNAUTHORIZED);
+        CHECK_HAS(why, "is not shown");
+    }
+    for (size_t i = 0; i < sizeof(worse) / sizeof(worse[0]); i++) {
+        CHECK_EQ(weir__token_from_header(worse[i], strlen(worse[i]), &text, &length, &why),
+                 -WEIR_E_UNAUTHORIZED);
+        CHECK_HAS(why, "other characters");
+    }
+    CHECK_EQ(weir__token_from_header(NULL, 0, &text, &length, &why), -WEIR_E_UNAUTHORIZED);
+    CHECK_HAS(why, "is not shown");
     static char long_text[WEIR__TOKEN_MAX + 8] = "Bearer ";
     memset(long_text + 7, 'A', WEIR__TOKEN_MAX + 1);
-    CHECK_EQ(weir__token_from_header(long_text, 7 + WEIR__TOKEN_MAX, &text, &length), 0);
-    CHECK_EQ(weir__token_from_header(long_text, 8 + WEIR__TOKEN_MAX, &text, &length),
+    CHECK_EQ(weir__token_from_header(long_text, 7 + WEIR__TOKEN_MAX, &text, &length, &why), 0);
+    CHECK_EQ(weir__token_from_header(long_text, 8 + WEIR__TOKEN_MAX, &text, &length, &why),
              -WEIR_E_UNAUTHORIZED);
+    CHECK_HAS(why, "longer than 4096 bytes");
 }
 
 /* --- others who speak macaroons --- */
