@@ -57,6 +57,22 @@ enum weir__endpoint weir__endpoint_of(const struct weir__exchange *exchange)
     }
 }
 
+static bool is_in_memory(struct weir__storage *storage)
+{
+    struct weir__rules *rules = weir__storage_rules(storage);
+    bool is_so = rules->own->amnesia.is_enabled;
+    weir__storage_rules_give(rules);
+    return is_so;
+}
+
+/* Where the table of errors speaks of something that is not here. */
+static const char *reason_of(struct weir__storage *storage, int error)
+{
+    return error == -WEIR_E_NO_SPACE && is_in_memory(storage)
+               ? "the memory of amnesia.max_bytes is used up"
+               : weir_error_text(error);
+}
+
 /* What failed here, and is not the client's doing. A loop must not wait for who reads the log. */
 bool weir__storage_tell_failure(const struct weir__exchange *exchange, int error,
                                 const struct weir__address *chunk)
@@ -74,7 +90,7 @@ bool weir__storage_tell_failure(const struct weir__exchange *exchange, int error
     if (chunk)
         weir__address_print(chunk, address);
     const char *reason =
-        error == -WEIR_E_INVALID ? "the manifest is wrong there" : weir_error_text(error);
+        error == -WEIR_E_INVALID ? "the manifest is wrong there" : reason_of(storage, error);
     size_t length =
         weir__log_format(text, WEIR__LOG_WARNING,
                          "%s %s failed%s%s: %s (request %s; %llu others were not told so far)",
@@ -90,6 +106,8 @@ void weir__storage_refuse(struct weir__exchange *exchange, int error, const char
     struct weir__storage *storage = storage_of(exchange);
     unsigned retry_s = weir_error_is_retryable(error) ? 1 : 0;
     (void)weir__storage_tell_failure(exchange, error, NULL);
+    if (!message)
+        message = reason_of(storage, error);
     if (error == -WEIR_E_BUSY)
         weir_counter_add(&storage->counts.busy[weir__endpoint_of(exchange)], 1);
     if (error == -WEIR_E_UNAUTHORIZED) {

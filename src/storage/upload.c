@@ -188,23 +188,12 @@ void weir__upload_whole(struct weir__exchange *exchange, struct weir__ask *ask)
     weir__errand_send(job, &storage->writes);
 }
 
-static bool is_in_memory(struct weir__storage *storage)
-{
-    struct weir__rules *rules = weir__storage_rules(storage);
-    bool is_so = rules->own->amnesia.is_enabled;
-    weir__storage_rules_give(rules);
-    return is_so;
-}
-
 void weir__upload_resume(struct weir__exchange *exchange, struct weir__ask *ask)
 {
     const struct weir__errand *job = ask->job;
     char etag[WEIR__ETAG_SIZE], address[WEIR__ADDRESS_TEXT], text[WEIR__ADDRESS_TEXT + 64];
     if (job->result < 0) {
-        bool is_amnesia = job->result == -WEIR_E_NO_SPACE && is_in_memory(job->storage);
-        weir__storage_refuse(exchange, job->result,
-                             is_amnesia ? "the memory of amnesia.max_bytes is used up"
-                                        : job->message);
+        weir__storage_refuse(exchange, job->result, job->message);
         return;
     }
     if (weir__conditions_unmet(exchange, job))

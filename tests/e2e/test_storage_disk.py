@@ -288,6 +288,9 @@ def keep():
 
 count, answer = put_until(507, keep)
 true("memory is full at its limit", 8 <= count <= 32 and is_envelope(answer, "NoSpace"), (count, answer))
+same("and not the disk", answer.json["message"], "the memory of amnesia.max_bytes is used up")
+storage.wait_for_log("PUT /o/\\S+ failed: the memory of amnesia.max_bytes is used up ")
+true("in the log, too", "the disk is full" not in storage.log(), storage.log())
 pieces.pop(next(reversed(pieces)))
 same("which is told", storage.get("/readyz").json["room"], False)
 true("all that went in can be read", all(storage.get("/o/" + name).body == made for name, made in pieces.items()))
