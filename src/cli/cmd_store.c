@@ -93,7 +93,7 @@ const struct weir__usage usage_store = {
         "store is opened is told, since it is not known any more afterwards; the work is done all "
         "the same. stats prints what the index knows.\n\n"
         "The exit status of check and compact is 1 when something is damaged or lost, and 3 when "
-        "something could not be read.",
+        "something could not be read, or a segment could not be compacted (left).",
     .examples = examples,
     .operands = operands,
     .options = options,
@@ -326,6 +326,15 @@ static int check_store(struct run *run)
 
 /* --- compact and stats --- */
 
+static void warn_of(void *arg, const struct weir__address *address, const char *what)
+{
+    const struct run *run = arg;
+    char name[PATH_SHOWN_MAX + 4], text[WEIR__ADDRESS_TEXT];
+    if (address)
+        weir__address_print(address, text);
+    weir__log(WEIR__LOG_WARNING, "%s: %s", address ? text : shown(name, run->folder), what);
+}
+
 static int compact_store(struct run *run)
 {
     struct weir__check_hooks hooks = {.progress = note_progress, .arg = run};
@@ -336,6 +345,7 @@ static int compact_store(struct run *run)
     if (error)
         return error;
     weir__store_report_tell(&run->opened, warn, NULL);
+    weir__store_on_damage(run->store, warn_of, run);
     run->sample.items_name = NULL;
     begin_progress(run, WEIR__UNIT_COUNT);
     error = weir__store_compact_all(run->store, (uint32_t)run->values->percent, &hooks, &deadline,
@@ -350,7 +360,9 @@ static int compact_store(struct run *run)
         weir__json_compacted(&run->json, &compacted, &run->opened);
         error = end_json(run);
     }
-    return error ? error : judge(&run->opened);
+    if (!error)
+        error = judge(&run->opened);
+    return !error && compacted.left > 0 ? -WEIR_E_INCOMPLETE : error;
 }
 
 static int count_store(struct run *run)

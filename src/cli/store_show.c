@@ -123,6 +123,8 @@ void weir__show_stats(struct weir__out *out, const struct weir__census *census,
 void weir__show_compacted(struct weir__out *out, const struct weir__compacted *compacted)
 {
     row_count(out, "compacted", compacted->segments);
+    if (compacted->left > 0)
+        row_count(out, "left", compacted->left);
     row_size(out, "before", compacted->bytes_before);
     row_size(out, "after", compacted->bytes_after);
     row_size(out, "gained",
@@ -227,6 +229,7 @@ void weir__json_compacted(struct weir__json *json, const struct weir__compacted 
                           const struct weir__store_report *opened)
 {
     add(json, "compacted", compacted->segments);
+    add(json, "left", compacted->left);
     add(json, "bytes_before", compacted->bytes_before);
     add(json, "bytes_after", compacted->bytes_after);
     add_opened(json, opened);

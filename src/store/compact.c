@@ -18,9 +18,14 @@
  * bit that turned in it must not bring a chunk back for good. A decision counts only as long as the
  * index does that it was made with.
  *
+ * What is wrong with a segment, and will be when it has its turn again, is told, and the segment is
+ * left until the store is opened again: else no other would ever have its turn. Writes that fail,
+ * and an index that does, say nothing of the segment that is read.
+ *
  * Where a segment was found missing or cannot be read whole, nobody knows what it has: deletions
  * are not called spent then, and are all moved.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include <weir/error.h>
@@ -35,12 +40,19 @@
 #define MOVES_ROOM  (4u << 20) /* bytes of these */
 #define MOVES_SLACK (256u << 10)
 #define REST_NS     (2 * WEIR_NS_PER_S)
+#define TEXT_MAX    128u
 
 /* Percent of a segment that are dead, from which on it is compacted on a full disk, and on one that
  * has no room for deletions. Ten times what is made free is moved for it at most, and a hundred
  * times, until there is some room. */
 #define FULL_PERCENT  10u
 #define SHORT_PERCENT 1u
+
+/* An error that is said of the segment, and will be there when it has its turn again. */
+struct obstacle {
+    const char *undone; /* what could not be done with it; NULL: there is none */
+    int error;
+};
 
 struct moves;
 
@@ -56,9 +68,27 @@ struct moves {
     struct weir__store_reader reader;
     unsigned char *room;
     size_t used, count;
-    int error; /* written by the thread that writes, while a permit is out */
+    int error;                 /* written by the thread that writes, while a permit is out */
+    struct obstacle *obstacle; /* of the segment that they are moved from */
     struct move list[MOVES_MAX];
 };
+
+/* What is over when there is memory, room or time again is none. */
+static int note_obstacle(struct obstacle *obstacle, const char *undone, int error)
+{
+    switch (error) {
+    case -WEIR_E_CORRUPT:
+    case -WEIR_E_DENIED:
+    case -WEIR_E_INVALID:
+    case -WEIR_E_IO:
+    case -WEIR_E_UNSUPPORTED:
+        *obstacle = (struct obstacle){undone, error};
+        break;
+    default:
+        break;
+    }
+    return error;
+}
 
 static void move_done(struct weir__store_write *write)
 {
@@ -147,7 +177,7 @@ static int move_chunk(struct moves *moves, struct weir__segment *segment,
         return 0;
     }
     if (error)
-        return error;
+        return note_obstacle(moves->obstacle, "read whole", error);
     return moves_add_patiently(moves, record, moves->reader._bytes + WEIR__RECORD_HEAD,
                                weir__entry_length(record), deadline);
 }
@@ -168,7 +198,9 @@ static int check_dead(struct moves *moves, const struct weir__entry *record,
     int error = weir__store_get(store, &moves->reader, &record->address, &copy);
     if (!error)
         weir__chunk_release(store, &copy);
-    return error == -WEIR_E_NOT_FOUND ? 0 : error;
+    return error == -WEIR_E_NOT_FOUND
+               ? 0
+               : note_obstacle(moves->obstacle, "given up for its copies", error);
 }
 
 /* Whether the touch is what makes the chunk as young as it is, and goes with the segment. Others,
@@ -184,10 +216,10 @@ static int is_wanted_touch(struct weir__store *store, const struct weir__entry *
     struct weir__index *index = weir__store_index_use(store);
     int error = weir__index_touch(index, &touch->address, &place);
     weir__store_index_leave(store, index);
-    if (error == -WEIR_E_NOT_FOUND)
-        return 0;
+    if (error)
+        return error == -WEIR_E_NOT_FOUND ? 0 : weir__store_index_failed(store, error);
     *ret_is = place.segment == touch->place.segment && place.offset == touch->place.offset;
-    return error;
+    return 0;
 }
 
 /* Whether the deletion hides something, or may. */
@@ -200,7 +232,7 @@ static int is_wanted_deletion(struct weir__store *store, const struct weir__entr
     struct weir__index *index = weir__store_index_use(store);
     int error = weir__index_has_older(index, &deletion->address, deletion->place.segment, ret_is);
     weir__store_index_leave(store, index);
-    return error;
+    return error ? weir__store_index_failed(store, error) : 0;
 }
 
 static int move_record(struct moves *moves, struct weir__segment *segment,
@@ -239,7 +271,7 @@ static int move_record(struct moves *moves, struct weir__segment *segment,
 /* Nothing of it counts any more. The index forgets its dead only when they are gone for good: a
  * deletion that hides them goes when the index says that there is nothing to hide. */
 static int remove_with_index(struct weir__store *store, uint32_t id,
-                             const struct weir__segment_content *content)
+                             const struct weir__segment_content *content, struct obstacle *obstacle)
 {
     char name[WEIR__SEGMENT_NAME];
     int error = 0;
@@ -247,7 +279,7 @@ static int remove_with_index(struct weir__store *store, uint32_t id,
     if (store->segments_folder >= 0) {
         error = weir__disk_remove(store->segments_folder, name);
         if (error)
-            return error;
+            return note_obstacle(obstacle, "removed", error);
         error = weir__disk_sync_names(store->segments_folder);
     }
     struct weir__index *index = weir__store_index_use(store);
@@ -269,7 +301,7 @@ static int remove_with_index(struct weir__store *store, uint32_t id,
 /* Not while the index is made anew, which would know it for good; nor by one that cannot be
  * trusted, or could not when it was asked: then it is another one now. */
 static int remove_segment(struct weir__store *store, uint32_t id, uint64_t number,
-                          const struct weir__segment_content *content)
+                          const struct weir__segment_content *content, struct obstacle *obstacle)
 {
     weir_lock_acquire(&store->lock);
     bool may = !store->index_is_stale && !store->is_reindexing && store->index_number == number;
@@ -277,7 +309,7 @@ static int remove_segment(struct weir__store *store, uint32_t id, uint64_t numbe
     weir_lock_release(&store->lock);
     if (!may)
         return -WEIR_E_TRANSIENT;
-    int error = remove_with_index(store, id, content);
+    int error = remove_with_index(store, id, content, obstacle);
     weir_lock_acquire(&store->lock);
     store->is_removing = false;
     weir_lock_release(&store->lock);
@@ -321,12 +353,13 @@ static int empty_segment(struct moves *moves, struct weir__segment *segment,
     return error ? error : waited;
 }
 
-static int moves_new(struct moves **ret_moves, struct weir__store *store)
+static int moves_new(struct moves **ret_moves, struct weir__store *store, struct obstacle *obstacle)
 {
     struct moves *moves = weir__base_alloc(1, sizeof(*moves));
     if (!moves)
         return -WEIR_E_NO_MEMORY;
     moves->store = store;
+    moves->obstacle = obstacle;
     moves->room = weir__base_alloc(1, MOVES_ROOM);
     int error = moves->room ? weir__store_reader_init(&moves->reader) : -WEIR_E_NO_MEMORY;
     if (!error)
@@ -358,20 +391,35 @@ static bool is_whole(const struct weir__segment_facts *facts,
            (content->is_sealed || !facts->is_sealed);
 }
 
+static int load(struct weir__store *store, const struct weir__segment_facts *facts,
+                struct weir__segment *segment, struct weir__segment_content *content,
+                struct obstacle *obstacle)
+{
+    int error = weir__segment_load(content, segment->fd, facts->id, &store->identity.key);
+    if (!error && !is_whole(facts, content)) {
+        weir__segment_forget(content);
+        error = -WEIR_E_CORRUPT;
+    }
+    return note_obstacle(obstacle, "read whole", error);
+}
+
+/* NotFound: somebody has taken its file away, or put another in its place. */
 static int compact_segment(struct weir__store *store, const struct weir__segment_facts *facts,
-                           const struct weir_deadline *deadline)
+                           struct obstacle *obstacle, const struct weir_deadline *deadline)
 {
     struct weir__segment_content content;
     uint32_t id = facts->id;
     struct weir__segment *segment;
     struct moves *moves;
     uint64_t number = index_number(store);
+    if (!weir__store_has_segment(store, id))
+        return -WEIR_E_NOT_FOUND;
     int error = weir__segments_pin(&store->segments, id, &segment);
     if (error)
-        return error;
-    error = weir__segment_load(&content, segment->fd, id, &store->identity.key);
+        return note_obstacle(obstacle, "opened", error);
+    error = load(store, facts, segment, &content, obstacle);
     if (!error) {
-        error = is_whole(facts, &content) ? moves_new(&moves, store) : -WEIR_E_CORRUPT;
+        error = moves_new(&moves, store, obstacle);
         if (!error) {
             error = empty_segment(moves, segment, &content, deadline);
             moves_free(moves);
@@ -380,7 +428,7 @@ static int compact_segment(struct weir__store *store, const struct weir__segment
         if (!error)
             error = weir__store_check_deletions(store, content.records, content.count, deadline);
         if (!error)
-            error = remove_segment(store, id, number, &content);
+            error = remove_segment(store, id, number, &content, obstacle);
         weir__segment_forget(&content);
     }
     weir__segments_unpin(&store->segments, segment);
@@ -389,25 +437,19 @@ static int compact_segment(struct weir__store *store, const struct weir__segment
 
 /* --- which one --- */
 
-static bool has_failed(struct weir__store *store, uint32_t id)
+/* One that cannot be compacted is left as it is until the store is opened again, so that the others
+ * have their turn. */
+static void leave(struct weir__store *store, uint32_t id, const struct obstacle *obstacle)
 {
-    bool has = false;
-    weir_lock_acquire(&store->lock);
-    for (size_t i = 0; i < store->uncompacted_count && !has; i++)
-        has = store->uncompacted[i] == id;
-    weir_lock_release(&store->lock);
-    return has;
-}
-
-/* One that cannot be read whole is left as it is until the store is opened again, so that the
- * others have their turn. Beyond the limit the first one that fails is tried again and again. */
-static void leave(struct weir__store *store, uint32_t id)
-{
-    weir_lock_acquire(&store->lock);
-    if (store->uncompacted_count < WEIR__STORE_UNCOMPACTED)
-        store->uncompacted[store->uncompacted_count++] = id;
-    weir_lock_release(&store->lock);
-    weir__store_tell(store, NULL, "a segment cannot be read whole, and is not compacted");
+    char text[TEXT_MAX];
+    if (!weir__segments_leave(&store->segments, id))
+        return;
+    snprintf(text, sizeof(text), "%08x.seg is not compacted: it cannot be %s (%s)", id,
+             obstacle->undone, weir_error_text(obstacle->error));
+    if (obstacle->error == -WEIR_E_CORRUPT || obstacle->error == -WEIR_E_IO)
+        weir__store_tell(store, NULL, text);
+    else
+        weir__store_say(store, text);
 }
 
 uint64_t weir__store_dead(const struct weir__store *store, const struct weir__segment_facts *facts)
@@ -445,7 +487,7 @@ static bool choose(struct weir__store *store, uint32_t percent, bool is_full,
     for (uint32_t id = 0; weir__segments_next(&store->segments, id, &facts); id = facts.id)
         if (weir__store_is_due(store, &facts, percent) &&
             (best.id == 0 || is_better(store, &facts, &best, is_full)) &&
-            !has_failed(store, facts.id))
+            !weir__segments_is_left(&store->segments, facts.id))
             best = facts;
     *ret_facts = best;
     return best.id != 0;
@@ -460,6 +502,23 @@ static bool fits(struct weir__store *store, const struct weir__segment_facts *fa
            bytes + bytes / 16 + MOVES_SLACK <= weir__store_room_for_moves(store);
 }
 
+/* True: it is left, and another has its turn. */
+static bool try_one(struct weir__store *store, const struct weir__segment_facts *facts,
+                    const struct weir_deadline *deadline, int *ret_error)
+{
+    struct obstacle obstacle = {NULL, 0};
+    *ret_error = compact_segment(store, facts, &obstacle, deadline);
+    if (*ret_error == -WEIR_E_NOT_FOUND) {
+        /* Others may be gone as well; all of them are told at once. */
+        weir__store_look_at_names(store);
+        (void)weir__segments_leave(&store->segments, facts->id);
+        return true;
+    }
+    if (obstacle.undone)
+        leave(store, facts->id, &obstacle);
+    return obstacle.undone != NULL;
+}
+
 static int compact_one(struct weir__store *store, uint32_t percent, bool is_full,
                        const struct weir_deadline *deadline)
 {
@@ -468,13 +527,14 @@ static int compact_one(struct weir__store *store, uint32_t percent, bool is_full
         return -WEIR_E_NOT_FOUND;
     struct weir_permit permit = WEIR_PERMIT_NONE;
     int error = weir_budget_acquire(&store->compacting, 1, &permit, deadline);
-    if (error)
-        return error;
-    if (choose(store, percent, is_full, &facts))
-        error = is_full && !fits(store, &facts) ? -WEIR_E_NO_SPACE
-                                                : compact_segment(store, &facts, deadline);
-    if (error == -WEIR_E_CORRUPT || error == -WEIR_E_IO)
-        leave(store, facts.id);
+    bool is_left = !error;
+    while (is_left && !(error = weir_deadline_check(deadline))) {
+        if (!choose(store, percent, is_full, &facts))
+            error = -WEIR_E_NOT_FOUND;
+        else if (is_full && !fits(store, &facts))
+            error = -WEIR_E_NO_SPACE;
+        is_left = !error && try_one(store, &facts, deadline, &error);
+    }
     weir_permit_release(&permit);
     return error;
 }

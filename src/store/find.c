@@ -36,6 +36,14 @@ static int doubt(struct weir__store *store)
     return store->is_read_only ? -WEIR_E_IO : -WEIR_E_TRANSIENT;
 }
 
+/* Whatever else it is, it is said of the index, and nothing of the chunk. */
+int weir__store_index_failed(struct weir__store *store, int error)
+{
+    bool is_passing =
+        error == -WEIR_E_BUSY || error == -WEIR_E_NO_MEMORY || error == -WEIR_E_TRANSIENT;
+    return is_passing ? error : doubt(store);
+}
+
 int weir__store_lookup(struct weir__store *store, const struct weir__address *address,
                        struct weir__entry *ret_entry, bool *ret_is_tail)
 {
@@ -56,11 +64,7 @@ int weir__store_lookup(struct weir__store *store, const struct weir__address *ad
     struct weir__index *index = weir__store_index_use(store);
     int error = weir__index_get(index, address, ret_entry);
     weir__store_index_leave(store, index);
-    if (!error || error == -WEIR_E_NOT_FOUND || error == -WEIR_E_BUSY ||
-        error == -WEIR_E_NO_MEMORY || error == -WEIR_E_TRANSIENT)
-        return error;
-    /* Whatever else it is, it is said of the index, and nothing of the chunk. */
-    return doubt(store);
+    return !error || error == -WEIR_E_NOT_FOUND ? error : weir__store_index_failed(store, error);
 }
 
 int weir__store_reader_init(struct weir__store_reader *reader)

@@ -99,12 +99,22 @@ static void say_bad(struct weir__store *store, const struct weir__entry *entry)
         weir__base_free(verdict);
 }
 
+static void say(struct weir__store *store, const struct weir__address *address, const char *what)
+{
+    if (store->damage_fn)
+        store->damage_fn(store->damage_arg, address, what);
+}
+
+void weir__store_say(struct weir__store *store, const char *what)
+{
+    say(store, NULL, what);
+}
+
 void weir__store_tell(struct weir__store *store, const struct weir__address *address,
                       const char *what)
 {
     weir_counter_add(&store->counts.damaged, 1);
-    if (store->damage_fn)
-        store->damage_fn(store->damage_arg, address, what);
+    say(store, address, what);
 }
 
 void weir__store_quarantine(struct weir__store *store, const struct weir__entry *entry,

@@ -358,3 +358,23 @@ void weir__segments_read(struct weir__segments *segments, struct weir__segments_
     weir_lock_release(&segments->_lock);
     *ret_stats = stats;
 }
+
+bool weir__segments_leave(struct weir__segments *segments, uint32_t id)
+{
+    weir_lock_acquire(&segments->_lock);
+    struct weir__segment *segment = find(segments, id);
+    bool is_news = segment && !segment->_is_left;
+    if (is_news)
+        segment->_is_left = true;
+    weir_lock_release(&segments->_lock);
+    return is_news;
+}
+
+bool weir__segments_is_left(struct weir__segments *segments, uint32_t id)
+{
+    weir_lock_acquire(&segments->_lock);
+    const struct weir__segment *segment = find(segments, id);
+    bool is = segment && (segment->_is_left || segment->_is_lost);
+    weir_lock_release(&segments->_lock);
+    return is;
+}

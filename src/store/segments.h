@@ -34,6 +34,7 @@ struct weir__segment {
     bool _is_kept;    /* has no name by which it could be opened again */
     bool _is_removed; /* from the list */
     bool _is_lost;    /* its file is gone, by somebody else's hand */
+    bool _is_left;    /* it cannot be compacted */
     struct weir__segment_file _file;
     struct weir__segment_facts _facts;
     struct weir__segment *_older, *_newer; /* of those that are open and not pinned */
@@ -87,6 +88,11 @@ void weir__segments_doubt(struct weir__segments *segments);
 /* The facts of the first one whose id is above this; false: there is none. */
 bool weir__segments_next(struct weir__segments *segments, uint32_t id,
                          struct weir__segment_facts *ret_facts);
+
+/* It is not to be compacted any more. False: that is known already, or it is not on the list. */
+bool weir__segments_leave(struct weir__segments *segments, uint32_t id);
+/* Whether it is left, or lost. */
+bool weir__segments_is_left(struct weir__segments *segments, uint32_t id);
 
 struct weir__segments_stats {
     uint64_t count;

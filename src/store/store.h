@@ -234,7 +234,9 @@ WEIR_MUST_USE int weir__store_walk(struct weir__store *store, const struct weir_
 /* --- upkeep --- */
 
 /* One step of compaction: the segment with most dead bytes, if they are percent or more of it (0:
- * any). 0: one was compacted; NotFound: there is none. Waits. */
+ * any). One that cannot be compacted is told and left until the store is opened again, and the next
+ * has its turn. 0: one was compacted; NotFound: there is none. What else it ends with is said of no
+ * segment: it may be tried again. Waits. */
 WEIR_MUST_USE int weir__store_compact(struct weir__store *store, uint32_t percent,
                                       const struct weir_deadline *deadline);
 /* Looks for another good record of a chunk that was found damaged, and puts it again. 0: it is good

@@ -43,11 +43,10 @@
 #include "store.h"
 #include "tail.h"
 
-#define WEIR__STORE_TAILS       2u /* that wait for the index, at most */
-#define WEIR__STORE_RETIRED     4u /* indexes that somebody still uses */
-#define WEIR__STORE_UNCOMPACTED 64u
-#define WEIR__STORE_BATCH       256u /* writes that are made to last together, at most */
-#define WEIR__STORE_WHY_MAX     256u
+#define WEIR__STORE_TAILS   2u   /* that wait for the index, at most */
+#define WEIR__STORE_RETIRED 4u   /* indexes that somebody still uses */
+#define WEIR__STORE_BATCH   256u /* writes that are made to last together, at most */
+#define WEIR__STORE_WHY_MAX 256u
 
 /* What the commit thread does besides what others may ask for. */
 enum {
@@ -149,8 +148,6 @@ struct weir__store {
     enum weir__store_verify verify;
     uint32_t compact_percent;
     uint64_t scrub_interval_s;
-    uint32_t uncompacted[WEIR__STORE_UNCOMPACTED]; /* segments that cannot be read whole */
-    size_t uncompacted_count;
     uint64_t scrub_wanted;  /* walks asked for */
     uint32_t scrub_segment; /* where the walk is */
     int64_t scrub_ended_s;
@@ -316,6 +313,9 @@ static inline bool weir__store_is_certain(const struct weir__store *store,
 {
     return !store->has_hidden || (known && known->sequence >= store->certain_from);
 }
+/* What a question to the index failed with: Busy, NoMemory, or Transient, and it is doubted; Io if
+ * the store is only read. */
+WEIR_MUST_USE int weir__store_index_failed(struct weir__store *store, int error);
 /* What counts for the address: also a deletion. ret_is_tail may be NULL: whether a tail says so,
  * and not the index. NotFound, Io, Busy. */
 WEIR_MUST_USE int weir__store_lookup(struct weir__store *store, const struct weir__address *address,
@@ -330,6 +330,8 @@ WEIR_MUST_USE int weir__store_load(struct weir__store *store, struct weir__segme
 /* What the entry leads to is damaged: it is copied, counted, told, and counts no more. */
 void weir__store_quarantine(struct weir__store *store, const struct weir__entry *entry,
                             const char *what);
+/* Tells what is no damage, and concerns no chunk. */
+void weir__store_say(struct weir__store *store, const char *what);
 /* Counts and tells a damage that nothing is done about; of no chunk in particular: NULL. */
 void weir__store_tell(struct weir__store *store, const struct weir__address *address,
                       const char *what);

@@ -119,12 +119,14 @@ int weir__store_census(struct weir__store *store, struct weir__census *ret_censu
 
 /* --- compacting --- */
 
-static uint64_t count_candidates(struct weir__store *store, uint32_t percent)
+/* That are to be compacted; or of these, that cannot be. */
+static uint64_t count_due(struct weir__store *store, uint32_t percent, bool is_left)
 {
     struct weir__segment_facts facts;
     uint64_t count = 0;
     for (uint32_t id = 0; weir__segments_next(&store->segments, id, &facts); id = facts.id)
-        count += weir__store_is_due(store, &facts, percent);
+        count += weir__store_is_due(store, &facts, percent) &&
+                 (!is_left || weir__segments_is_left(&store->segments, facts.id));
     return count;
 }
 
@@ -174,7 +176,7 @@ int weir__store_compact_all(struct weir__store *store, uint32_t percent,
     int error = sum_segments(store, &compacted.bytes_before);
     if (!error)
         error = settle(store, deadline);
-    uint64_t total = error ? 0 : count_candidates(store, percent);
+    uint64_t total = error ? 0 : count_due(store, percent, false);
     while (!error) {
         if (compacted.segments > total)
             total = compacted.segments;
@@ -184,6 +186,7 @@ int weir__store_compact_all(struct weir__store *store, uint32_t percent,
             error = compact_patiently(store, percent, deadline);
         compacted.segments += error == 0;
     }
+    compacted.left = count_due(store, percent, true);
     if (error == -WEIR_E_NOT_FOUND)
         error = sum_segments(store, &compacted.bytes_after);
     if (!error)

@@ -173,6 +173,17 @@ expect 'compact tells a file that is no segment' 1 'compacted*' '*1 files that a
 run "$WEIR" store compact "$stores/loop"
 expect 'and what cannot be read' 3 'compacted*' '*the disk does not give 1 segments*'
 
+# --- one segment that cannot be compacted ---
+cp -r "$store" "$stores/left"
+first=$stores/left/segments/00000001.seg
+printf 'overwritten' | dd of="$first" bs=1 seek="$(($(stat -c %s "$first") - 11))" conv=notrunc status=none
+cp -r "$stores/left" "$stores/left2"
+run "$WEIR" store compact "$stores/left"
+expect 'it is told, and the others are compacted' 3 $'compacted  *[1-9]\nleft             1\n*' \
+    "weir store: warning: $stores/left: 00000001.seg is not compacted: it cannot be read whole (the data are damaged)"
+run "$WEIR" store compact --json "$stores/left2"
+is 'also in JSON' "$status $(got '[.compacted > 0, .left] | map(tostring) | join(" ")')" '3 true 1'
+
 # --- compact ---
 run "$WEIR" store compact --json "$store"
 is 'compact gains' "$status $(got '[.compacted > 0, .bytes_after < .bytes_before] | map(tostring) | join(" ")')" \

@@ -164,10 +164,11 @@ static inline void rig_remove(const char *name)
     CHECK(unlink(path) == 0);
 }
 
-/* A bit so many bytes behind the address turns, wherever the index has that as a key of this size
- * (0: of any), which LMDB writes before it. How often that was. */
-static inline unsigned rig_turn_in_index(const struct weir__address *address, unsigned key_size,
-                                         size_t behind)
+/* A bit at this place turns wherever the index has the address as a key of this size (0: of any),
+ * which LMDB writes before it: so far behind the address, or in the page that it is in. How often
+ * that was. */
+static inline unsigned rig_turn(const struct weir__address *address, unsigned key_size,
+                                size_t place, bool is_in_page, unsigned char bit)
 {
     char path[128];
     unsigned char page[4096];
@@ -176,15 +177,23 @@ static inline unsigned rig_turn_in_index(const struct weir__address *address, un
     int fd = open(path, O_RDWR);
     CHECK(fd >= 0);
     for (off_t at = 0; pread(fd, page, sizeof(page), at) == (ssize_t)sizeof(page); at += 4096)
-        for (size_t i = 2; i + 32 <= sizeof(page) && i + behind < sizeof(page); i++)
-            if ((key_size == 0 || page[i - 2] == key_size) &&
-                memcmp(page + i, address->bytes, 32) == 0) {
-                unsigned char turned = page[i + behind] ^ 1;
-                CHECK_EQ(pwrite(fd, &turned, 1, at + (off_t)(i + behind)), 1);
-                count++;
-            }
+        for (size_t i = 2; i + 32 <= sizeof(page); i++) {
+            size_t to = is_in_page ? place : i + place;
+            if (to >= sizeof(page) || (key_size != 0 && page[i - 2] != key_size) ||
+                memcmp(page + i, address->bytes, 32) != 0)
+                continue;
+            unsigned char turned = page[to] ^ bit;
+            CHECK_EQ(pwrite(fd, &turned, 1, at + (off_t)to), 1);
+            count++;
+        }
     close(fd);
     return count;
+}
+
+static inline unsigned rig_turn_in_index(const struct weir__address *address, unsigned key_size,
+                                         size_t behind)
+{
+    return rig_turn(address, key_size, behind, false, 1);
 }
 
 #endif

@@ -7,6 +7,10 @@
 #define KEY_DEAD 40u
 #define VALUE    28u /* behind the key of what counts */
 
+/* Of a page of LMDB. */
+#define PAGE_FLAGS   10u
+#define PAGE_IS_LEAF 2u
+
 static struct weir__address hidden; /* the chunk that was deleted */
 
 static struct weir__store_stats stats_of(struct weir__store *store)
@@ -90,6 +94,18 @@ TEST(a_deletion_is_said_to_be_another)
 {
     for (size_t i = 0; i < VALUE; i++)
         compact_turned(KEY_LIVE, KEY_LIVE + i);
+}
+
+/* Of a page of dead chunks LMDB does not know what it is: that is said of the index, and nothing of
+ * the segment that was to go. */
+TEST(an_index_that_fails_says_nothing_of_the_segment)
+{
+    struct weir_deadline deadline = rig_soon();
+    struct weir__store *store = fill();
+    CHECK(rig_turn(&hidden, KEY_DEAD, PAGE_FLAGS, true, PAGE_IS_LEAF) > 0);
+    CHECK_EQ(weir__store_compact(store, 50, &deadline), -WEIR_E_TRANSIENT);
+    CHECK_EQ(stats_of(store).damaged, 0);
+    stays_deleted(store);
 }
 
 #ifdef WEIR_FAULTS
