@@ -172,8 +172,8 @@ static void sample_store(struct pass *pass)
     gauge(pass, "store_pending_bytes", "Bytes that wait to be written.", NULL, NULL,
           stats.pending_bytes);
     gauge(pass, "store_keeps_deletions",
-          "Whether a segment is missing or damaged, so that no deletion goes.", NULL, NULL,
-          stats.keeps_deletions);
+          "Whether a segment is missing, damaged or may come back, so that no deletion goes.", NULL,
+          NULL, stats.keeps_deletions);
     gauge(pass, "store_writable", "Whether writes can succeed.", NULL, NULL,
           !stats.is_read_only && !stats.is_full && !stats.is_failing);
     gauge(pass, "store_whole", "Whether nothing of the folder is missing.", NULL, NULL,

@@ -23,7 +23,8 @@
  * and an index that does, say nothing of the segment that is read.
  *
  * Where a segment was found missing or cannot be read whole, nobody knows what it has: deletions
- * are not called spent then, and are all moved.
+ * are not called spent then, and are all moved. That is so too when the folder could not be synced
+ * after a segment was removed: it may be there again after a loss of power.
  */
 #include <stdio.h>
 #include <string.h>
@@ -268,6 +269,22 @@ static int move_record(struct moves *moves, struct weir__segment *segment,
     return moves_add_patiently(moves, record, NULL, 0, deadline);
 }
 
+/* A name that was taken away may be there again after a loss of power, with all that lies under it.
+ * That the next sync succeeds would not say that this one's names last: who opens the store next
+ * lists what is there, and makes it last first. */
+static void doubt_names(struct weir__store *store)
+{
+    bool is_news = weir_counter_value(&store->counts.names_doubted) == 0;
+    weir_counter_add(&store->counts.names_doubted, 1);
+    weir_counter_add(&store->counts.syncs_failed, 1);
+    weir_lock_acquire(&store->lock);
+    store->is_unclean = true;
+    weir_lock_release(&store->lock);
+    if (is_news)
+        weir__store_say(store,
+                        "a segment that was removed may come back: the folder cannot be synced");
+}
+
 /* Nothing of it counts any more. The index forgets its dead only when they are gone for good: a
  * deletion that hides them goes when the index says that there is nothing to hide. */
 static int remove_with_index(struct weir__store *store, uint32_t id,
@@ -281,21 +298,23 @@ static int remove_with_index(struct weir__store *store, uint32_t id,
         if (error)
             return note_obstacle(obstacle, "removed", error);
         error = weir__disk_sync_names(store->segments_folder);
+        /* Before the index says of any deletion that it is spent. */
+        if (error)
+            doubt_names(store);
     }
     struct weir__index *index = weir__store_index_use(store);
-    /* What it cannot do, on a full disk perhaps, says nothing of the segment. */
-    if (!error && weir__index_drop(index, id, content->records, content->count,
-                                   weir__store_facts_changed, store))
-        error = -WEIR_E_TRANSIENT;
+    int dropped = weir__index_drop(index, id, content->records, content->count,
+                                   weir__store_facts_changed, store);
     weir__store_index_leave(store, index);
-    /* It knows a segment that is not there, or may come back. */
-    if (error)
+    /* It knows a segment that is not there. What it could not do, on a full disk perhaps, says
+     * nothing of the segment. */
+    if (dropped)
         weir__store_renew_index(store);
     weir__store_note_index(store);
     (void)!weir__segments_remove(&store->segments, id);
     weir_counter_add(&store->counts.compacted_segments, 1);
     weir_counter_add(&store->counts.compacted_bytes, content->file_size);
-    return error;
+    return !error && dropped ? -WEIR_E_TRANSIENT : error;
 }
 
 /* Not while the index is made anew, which would know it for good; nor by one that cannot be

@@ -88,10 +88,11 @@ struct weir__store_counts {
     struct weir_counter compacted_segments, compacted_bytes, moved_bytes;
     struct weir_counter scrubbed_bytes, scrub_walks;
     struct weir_counter reindexed;
-    struct weir_counter index_checks; /* walks over all of it */
-    struct weir_counter index_wrong;  /* times that it had not what was put into it */
-    struct weir_counter shrunk;       /* records that were gone when the index was made anew */
-    struct weir_counter gone;         /* segments whose files somebody has removed meanwhile */
+    struct weir_counter index_checks;  /* walks over all of it */
+    struct weir_counter index_wrong;   /* times that it had not what was put into it */
+    struct weir_counter shrunk;        /* records that were gone when the index was made anew */
+    struct weir_counter gone;          /* segments whose files somebody has removed meanwhile */
+    struct weir_counter names_doubted; /* segments that were removed and may come back */
 };
 
 struct weir__store {
@@ -290,11 +291,12 @@ void weir__store_facts_changed(void *arg, const struct weir__segment_facts *fact
  * must not. */
 void weir__store_note_index(struct weir__store *store);
 
-/* Whether a segment is missing, or not whole: see compact.c. */
+/* Whether a segment is missing, not whole, or may come back: see compact.c. */
 static inline bool weir__store_keeps_deletions(const struct weir__store *store)
 {
     return store->keeps_deletions || weir_counter_value(&store->counts.shrunk) > 0 ||
-           weir_counter_value(&store->counts.gone) > 0;
+           weir_counter_value(&store->counts.gone) > 0 ||
+           weir_counter_value(&store->counts.names_doubted) > 0;
 }
 
 /* --- names.c --- */

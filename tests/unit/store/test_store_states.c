@@ -25,7 +25,7 @@
 #define STATES  (1u << 17)
 #define SECTOR  512u
 
-enum kind { CHANGE, ASKED, ANSWERED, SHOT };
+enum kind { CHANGE, ASKED, ANSWERED, SHOT, OPENED };
 
 /* What may be true of a chunk. */
 enum { IN = 1, OUT = 2 };
@@ -39,7 +39,8 @@ struct event {
     size_t length;
     uint64_t at;
     unsigned chunk;
-    int may; /* be true of the chunk now; SHOT: its number */
+    int may;       /* be true of the chunk now; SHOT: its number */
+    bool is_stuck; /* what was to make it last has failed */
 };
 
 #define EVENTS 4096
@@ -61,7 +62,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct history *recording;
 static char recorded_folder[HELP_PATH];
 static unsigned states_checked, states_twice, opened;
-static bool cuts_fail; /* to be made to last */
+static bool cuts_fail, removals_fail; /* to be made to last */
 
 /* --- noting --- */
 
@@ -102,6 +103,9 @@ static void on_change(void *arg, const struct weir__disk_note *note)
         snprintf(event->other, sizeof(event->other), "%s", note->other);
     if (note->change >= WEIR__DISK_CREATE)
         event->folder = folder_of(note->folder);
+    event->is_stuck = removals_fail && note->change == WEIR__DISK_REMOVE && event->folder == 's';
+    if (event->is_stuck)
+        weir_fault_arm(WEIR_FAULT_IO, 1);
     if (note->change == WEIR__DISK_WRITE) {
         event->bytes = malloc(note->length + 1);
         CHECK(event->bytes);
@@ -293,6 +297,57 @@ static void live_badly(const char *folder)
     store = help_open(folder, NULL);
     put(store, 20);
     weir__store_close(store);
+}
+
+static void compact_to_the_end(struct weir__store *store)
+{
+    struct weir_deadline deadline = help_soon();
+    while (weir__store_compact(store, 0, &deadline) != -WEIR_E_NOT_FOUND)
+        CHECK_EQ(weir_deadline_check(&deadline), 0);
+}
+
+/* Segments that went may be there again, and nothing makes their end last before the store is
+ * opened again: what was deleted in them must not come back. */
+static void live_without_an_end(const char *folder)
+{
+    struct weir__store *store = help_open(folder, NULL);
+    put(store, 0);
+    put(store, 1);
+    help_seal(store);
+    delete (store, 0);
+    put(store, 2);
+    delete (store, 2);
+    help_seal(store);
+    removals_fail = true;
+    compact_to_the_end(store);
+    delete (store, 1);
+    for (unsigned n = 4; n < 8; n++) {
+        put(store, n);
+        delete (store, n);
+        help_seal(store);
+        compact_to_the_end(store);
+    }
+    removals_fail = false;
+    struct weir__store_stats stats;
+    weir__store_read(store, &stats);
+    CHECK(stats.compacted_segments >= 4);
+    CHECK(stats.keeps_deletions);
+    weir__store_close(store);
+    note_index();
+    /* From here on they are let go of. */
+    note_about(OPENED, 0, 0);
+    store = help_open(folder, NULL);
+    weir__store_read(store, &stats);
+    CHECK(!stats.keeps_deletions);
+    put(store, 1);
+    delete (store, 1);
+    help_seal(store);
+    compact_to_the_end(store);
+    weir__store_read(store, &stats);
+    CHECK_EQ(stats.index_entries + stats.tail_records, 0);
+    put(store, 8);
+    weir__store_close(store);
+    note_index();
 }
 
 static uint64_t random_state;
@@ -490,7 +545,7 @@ static void sync_names(struct disk *disk, char folder)
     size_t kept = 0;
     for (size_t i = 0; i < disk->pending_count; i++) {
         struct name_change *change = &disk->pending[i];
-        if (change->event.folder == folder)
+        if (change->event.folder == folder && !change->event.is_stuck)
             names_change(&disk->lasting, &change->event, change->file);
         else
             disk->pending[kept++] = *change;
@@ -506,6 +561,8 @@ static void take_event(struct disk *disk, const struct event *event)
         disk->may[event->chunk] |= event->may;
     if (event->kind == ANSWERED)
         disk->may[event->chunk] = event->may;
+    for (size_t i = 0; event->kind == OPENED && i < disk->pending_count; i++)
+        disk->pending[i].event.is_stuck = false;
     if (event->kind != CHANGE)
         return;
     if (event->change == WEIR__DISK_SYNC_NAMES) {
@@ -865,6 +922,21 @@ TEST(power_fails_after_an_error)
     where = "error and power";
     check_history(&disk, &second);
     printf("# %zu events, %u states\n", second.count, states_checked - before);
+    disk_fini(&disk);
+}
+
+TEST(power_fails_after_a_folder_was_not_synced)
+{
+    unsigned before = states_checked;
+    char folder[HELP_PATH];
+    help_make_folder(folder);
+    record(&second, folder, live_without_an_end);
+    help_remove(folder);
+    disk_init(&disk);
+    where = "folder and power";
+    check_history(&disk, &second);
+    printf("# %zu events, %u states\n", second.count, states_checked - before);
+    CHECK(states_checked - before > 100);
     disk_fini(&disk);
 }
 
