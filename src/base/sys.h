@@ -268,6 +268,22 @@ static inline int weir__sys_renameat2(int from_dir, const char *from, int dir, c
     return WEIR__SYS(int, (int)syscall(SYS_renameat2, from_dir, from, dir, name, flags));
 }
 
+/* Replaces nothing: EEXIST. Some file systems cannot be asked for that: there the name is looked at
+ * first, which somebody else may take in between. */
+static inline int weir__sys_rename_new(int dir, const char *from, const char *name)
+{
+    struct stat st;
+    if (weir__sys_renameat2(dir, from, dir, name, 1u /* RENAME_NOREPLACE */) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    if (weir__sys_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        errno = EEXIST;
+    else if (errno == ENOENT)
+        return weir__sys_renameat2(dir, from, dir, name, 0);
+    return -1;
+}
+
 static inline int weir__sys_unlinkat(int dir, const char *name, int flags)
 {
     return WEIR__SYS(int, unlinkat(dir, name, flags));

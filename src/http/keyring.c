@@ -349,27 +349,12 @@ static int write_file(int dir, const struct stat *owner, const char *name)
     return result;
 }
 
-/* Some file systems cannot say that nothing is to be replaced; names have a random part. */
-static int rename_new(int dir, const char *from, const char *to)
-{
-    struct stat st;
-    if (weir__sys_renameat2(dir, from, dir, to, 1u /* RENAME_NOREPLACE */) == 0)
-        return 0;
-    if (errno != EINVAL && errno != ENOSYS)
-        return -1;
-    if (weir__sys_fstatat(dir, to, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        errno = EEXIST;
-    else if (errno == ENOENT)
-        return weir__sys_renameat2(dir, from, dir, to, 0);
-    return -1;
-}
-
 /* Under a name that does not count, then under its own. */
 static int write_key(int dir, const struct stat *owner, const char *id)
 {
     char name[WEIR__KEY_ID_SIZE + 8];
     snprintf(name, sizeof(name), ".%s.new", id);
-    if (write_file(dir, owner, name) == 0 && rename_new(dir, name, id) == 0) {
+    if (write_file(dir, owner, name) == 0 && weir__sys_rename_new(dir, name, id) == 0) {
         if (weir__sys_fsync(dir) == 0)
             return 0;
         /* Nobody knows whether it would last. */

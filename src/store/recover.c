@@ -54,6 +54,9 @@ struct found {
  * too. */
 #define SEQUENCE_LEAP (UINT64_C(1) << 40)
 
+/* Files of one name that lie aside. */
+#define ASIDE_MAX 100u
+
 static size_t bulk_memory = WEIR__BULK_MEMORY;
 
 #ifdef WEIR_FAULTS
@@ -259,15 +262,22 @@ static int start_index(struct found *found, const struct weir__store_mark *mark,
 
 /* --- segments --- */
 
-/* A file that is no segment of this store goes out of the way, whole. */
+/* A file that is no segment of this store goes out of the way, whole. What was put aside before
+ * stays; where that is too much, the file stays where it is, and is told again by the next start.
+ */
 static int put_file_aside(struct weir__store *store, uint32_t id)
 {
-    char name[WEIR__SEGMENT_NAME], aside[WEIR__SEGMENT_NAME + 8];
+    char name[WEIR__SEGMENT_NAME], aside[WEIR__SEGMENT_NAME + 16];
     weir__segment_name(id, name);
     snprintf(aside, sizeof(aside), "%s.bad", name);
-    if (weir__sys_renameat2(store->segments_folder, name, store->segments_folder, aside, 0) < 0)
-        return weir_error_from_errno(errno);
-    return weir__disk_sync_names(store->segments_folder);
+    for (unsigned i = 1; i <= ASIDE_MAX; i++) {
+        if (weir__sys_rename_new(store->segments_folder, name, aside) == 0)
+            return weir__disk_sync_names(store->segments_folder);
+        if (errno != EEXIST)
+            return weir_error_from_errno(errno);
+        snprintf(aside, sizeof(aside), "%s.%u.bad", name, i);
+    }
+    return 0;
 }
 
 /* What a crash has left behind the last record. */

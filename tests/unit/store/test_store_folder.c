@@ -200,6 +200,55 @@ TEST(segments_of_another_store_are_put_aside)
     help_remove(mine);
 }
 
+static void fill_foreign(unsigned char bytes[5000], unsigned n)
+{
+    memset(bytes, 1 + (int)n, 5000);
+}
+
+static bool has_foreign(const char *name, unsigned n)
+{
+    char path[HELP_PATH + 40];
+    unsigned char wanted[5000];
+    size_t length;
+    snprintf(path, sizeof(path), "%s/segments/%s", folder, name);
+    unsigned char *bytes = help_read(path, &length);
+    fill_foreign(wanted, n);
+    bool has = bytes && length == sizeof(wanted) && memcmp(bytes, wanted, length) == 0;
+    free(bytes);
+    return has;
+}
+
+/* What was put aside before stays as it is; when there are many of them, so does the file. */
+TEST(what_lies_aside_stays)
+{
+    char path[HELP_PATH + 40], name[40];
+    unsigned char bytes[5000];
+    struct weir__store_report report;
+    struct weir__store *store;
+    make();
+    for (unsigned i = 0; i < 102; i++) {
+        fill_foreign(bytes, i);
+        snprintf(path, sizeof(path), "%s/segments/00000009.seg", folder);
+        help_write(path, bytes, sizeof(bytes));
+        store = help_open(folder, &report);
+        CHECK_EQ(report.bad_segments, 1);
+        look_at_all(store);
+        weir__store_close(store);
+        CHECK_EQ(access(path, F_OK) == 0, i >= 100);
+    }
+    CHECK(has_foreign("00000009.seg.bad", 0));
+    for (unsigned i = 1; i < 100; i++) {
+        snprintf(name, sizeof(name), "00000009.seg.%u.bad", i);
+        CHECK(has_foreign(name, i));
+    }
+    CHECK(has_foreign("00000009.seg", 101));
+    store = help_open(folder, &report);
+    CHECK_EQ(help_put(store, 100), 0);
+    look_at_all(store);
+    weir__store_close(store);
+    help_remove(folder);
+}
+
 /* --- what has the name of the index --- */
 
 static void make_index(const char *kind)
