@@ -121,13 +121,19 @@ static int make_shared(struct weir__server *server)
     return result;
 }
 
+uint64_t weir__server_refused_most(uint64_t descriptors)
+{
+    uint64_t part = descriptors / WEIR__REFUSING_PART;
+    if (part < WEIR__REFUSING_SHARE)
+        part = WEIR__REFUSING_SHARE;
+    return part < WEIR__REFUSING_MAX ? part : WEIR__REFUSING_MAX;
+}
+
 /* Who is refused must not take the descriptors of who is not. */
 static void find_refusing(struct weir__server *server)
 {
-    uint64_t allowed = weir__resources_descriptors(), part = allowed / WEIR__REFUSING_PART;
-    if (part < WEIR__REFUSING_SHARE)
-        part = WEIR__REFUSING_SHARE;
-    server->refusing_max = part < WEIR__REFUSING_MAX ? part : WEIR__REFUSING_MAX;
+    uint64_t allowed = weir__resources_descriptors();
+    server->refusing_max = weir__server_refused_most(allowed);
     server->refusing_fd_max = allowed - allowed / WEIR__REFUSING_PART;
 }
 

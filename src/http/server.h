@@ -173,6 +173,10 @@ WEIR_MUST_USE int weir__server_tls(struct weir__server *server, const char *cert
  * run: drain and free. */
 WEIR_MUST_USE int weir__server_start(struct weir__server *server);
 
+/* Connections that are kept in order to be told that they are refused, where the process may have
+ * so many descriptors. */
+uint64_t weir__server_refused_most(uint64_t descriptors);
+
 /* From the next turn of each loop on. Invalid: a number out of its bounds, and nothing changes. */
 WEIR_MUST_USE int weir__server_update(struct weir__server *server,
                                       const struct weir__server_limits *limits);

@@ -80,7 +80,7 @@ bool weir__storage_tell_failure(const struct weir__exchange *exchange, int error
     struct weir__storage *storage = storage_of(exchange);
     char text[WEIR__LOG_LINE_MAX], address[WEIR__ADDRESS_TEXT] = "";
     if (!chunk && error != -WEIR_E_IO && error != -WEIR_E_CORRUPT && error != -WEIR_E_NO_SPACE &&
-        error != -WEIR_E_NO_MEMORY && error != -WEIR_E_INTERNAL)
+        error != -WEIR_E_NO_MEMORY && error != -WEIR_E_NO_DESCRIPTORS && error != -WEIR_E_INTERNAL)
         return true;
     if (weir_rate_try(&storage->complaints, 1, WEIR_RATE_HIGH)) {
         weir_counter_add(&storage->counts.untold, 1);

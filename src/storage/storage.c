@@ -79,7 +79,7 @@ void weir__storage_fill_limits(const struct weir__storage *storage, const struct
         .body_memory = service->server.body_memory,
         .head_max = (uint32_t)service->server.head_max,
         .url_max = URL_MOST,
-        .connections_max = (uint32_t)storage->conns_max,
+        .connections_max = (uint32_t)storage->shares.connections,
         .per_address_max = (uint32_t)service->server.conns_per_ip,
     };
     if (limits->head_max > WEIR__SERVER_HEAD_MOST)
@@ -106,6 +106,8 @@ static int open_store(struct weir__storage *storage, const struct weir__rules *r
         return weir__storage_fail(
             why, -WEIR_E_INVALID,
             "no folder is given: name one with --data, or set amnesia.enabled");
+    options.descriptors_max = storage->shares.segments;
+    options.descriptor_top = storage->shares.top;
     int error = weir__store_open(&storage->store, &options, &report);
     if (error == -WEIR_E_NOT_FOUND && options.folder && !is_there(options.folder))
         return weir__storage_fail(why, -WEIR_E_DENIED,
@@ -196,44 +198,6 @@ static int check_reach(const struct weir__rules *rules, const char *address,
     return weir__storage_fail(why, -WEIR_E_INVALID, WEIR__SERVICE_REACHED, address);
 }
 
-/* Whether somebody has asked for this many. */
-static bool is_default(const struct weir__config *config, const char *name)
-{
-    const struct weir__config_schema *schema = weir__config_schema(config);
-    const struct weir__config_key *key;
-    char text[64];
-    for (size_t i = 0; (key = weir__config_key(schema, i)); i++)
-        if (strcmp(key->name, name) == 0)
-            return weir__config_origin(config, i, text, sizeof(text)) == WEIR__CONFIG_FROM_DEFAULT;
-    return false;
-}
-
-/* A connection may need a second descriptor for what is sent. A number that nobody asked for gives
- * way; one that somebody did is refused when it cannot be had. */
-static int check_descriptors(struct weir__storage *storage, const struct weir__rules *rules,
-                             char why[WEIR__STORAGE_WHY_MAX])
-{
-    uint64_t wanted = rules->service->server.max_conns;
-    uint64_t allowed = weir__resources_descriptors();
-    storage->conns_max = wanted;
-    if (allowed >= 2 * wanted)
-        return 0;
-    storage->conns_max = allowed / 2;
-    if (is_default(rules->config, "server.max_conns")) {
-        weir__finding_add(
-            storage,
-            "%llu connections at most, since %llu file descriptors are allowed (ulimit -n)",
-            (unsigned long long)storage->conns_max, (unsigned long long)allowed);
-        return 0;
-    }
-    return weir__storage_fail(
-        why, -WEIR_E_INVALID,
-        "server.max_conns = %llu needs %llu file descriptors and %llu are allowed: raise "
-        "the limit (ulimit -n) or set server.max_conns to %llu",
-        (unsigned long long)wanted, (unsigned long long)(2 * wanted), (unsigned long long)allowed,
-        (unsigned long long)(allowed / 2));
-}
-
 /* As with a Unix socket of our own: who gets there is on this machine. */
 static bool is_unix(int fd)
 {
@@ -296,8 +260,6 @@ static int make_server(struct weir__storage *storage, const struct weir__rules *
     int error = 0;
     for (size_t i = 0; !error && given->sockets_count == 0 && i < service->listen.count; i++)
         error = check_reach(rules, service->listen.items[i], why);
-    if (!error)
-        error = check_descriptors(storage, rules, why);
     if (error)
         return error;
     weir__storage_fill_limits(storage, rules, &options.limits);
@@ -332,7 +294,9 @@ static int make_parts(struct weir__storage *storage, struct weir__rules *rules,
     if (error)
         return weir__storage_fail(why, error, "%s: %s", weir_error_text(error),
                                   weir_error_detail());
-    error = open_store(storage, rules, why);
+    error = weir__descriptors_share(storage, rules, options->sockets_count, why);
+    if (!error)
+        error = open_store(storage, rules, why);
     if (!error)
         error = weir__quota_open(&storage->quota,
                                  rules->own->amnesia.is_enabled ? NULL : rules->own->data, why);

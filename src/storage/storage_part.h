@@ -1,6 +1,7 @@
 /* storage_part.h - what the files of the service share; nobody else includes this.
  *
  *   storage.c    life cycle
+ *   descriptors.c who may have how many of them
  *   finding.c    what is told of at the start
  *   reload.c     the configuration in force, its keys, and another one in its place
  *   drain.c      its end
@@ -212,14 +213,21 @@ struct weir__rules {
     struct weir__keyring *ring; /* NULL: there are no keys */
 };
 
+/* Of the descriptors that the process may have. */
+struct weir__shares {
+    uint64_t connections; /* as configured, or as many as there are descriptors for */
+    uint32_t segments;
+    uint64_t top; /* those from this number on are not for segments beyond these */
+};
+
 struct weir__storage {
     const char *version;
     char findings[2048]; /* lines */
     bool is_new;         /* the folder had no store */
     void (*reload)(void *arg);
     bool (*is_hurried)(void *arg);
-    void *arg;          /* of both */
-    uint64_t conns_max; /* as configured, or as many as there are descriptors for */
+    void *arg; /* of both */
+    struct weir__shares shares;
     struct weir__store *store;
     struct weir__quota *quota;
     struct weir__server *server;
@@ -272,6 +280,13 @@ __attribute__((format(printf, 3, 4))) int weir__storage_fail(char why[WEIR__STOR
 void weir__storage_fill_store(const struct weir__rules *rules, struct weir__store_options *options);
 void weir__storage_fill_limits(const struct weir__storage *storage, const struct weir__rules *rules,
                                struct weir__server_limits *limits);
+
+/* --- descriptors.c --- */
+/* sockets: that were handed over, in place of those that the rules name. Invalid: there are too
+ * few. */
+WEIR_MUST_USE int weir__descriptors_share(struct weir__storage *storage,
+                                          const struct weir__rules *rules, size_t sockets,
+                                          char why[WEIR__STORAGE_WHY_MAX]);
 
 /* --- finding.c --- */
 __attribute__((format(printf, 2, 3))) void weir__finding_add(struct weir__storage *storage,

@@ -17,9 +17,10 @@
 
 static const char suffix[] = ".seg";
 
-void weir__segments_init(struct weir__segments *segments, int folder, size_t open_max)
+void weir__segments_init(struct weir__segments *segments, int folder,
+                         const struct weir__segments_limits *limits)
 {
-    *segments = (struct weir__segments){._folder = folder, ._open_max = open_max};
+    *segments = (struct weir__segments){._folder = folder, ._limits = *limits};
     weir_lock_init(&segments->_lock, &weir__store_segments_class);
 }
 
@@ -114,7 +115,6 @@ static void line_leave(struct weir__segments *segments, struct weir__segment *se
     *(segment->_older ? &segment->_older->_newer : &segments->_oldest) = segment->_newer;
     *(segment->_newer ? &segment->_newer->_older : &segments->_newest) = segment->_older;
     segment->_older = segment->_newer = NULL;
-    segments->_open--;
 }
 
 static void line_join(struct weir__segments *segments, struct weir__segment *segment)
@@ -122,7 +122,6 @@ static void line_join(struct weir__segments *segments, struct weir__segment *seg
     segment->_older = segments->_newest;
     *(segments->_newest ? &segments->_newest->_newer : &segments->_oldest) = segment;
     segments->_newest = segment;
-    segments->_open++;
 }
 
 static bool is_in_line(const struct weir__segment *segment)
@@ -130,16 +129,24 @@ static bool is_in_line(const struct weir__segment *segment)
     return segment->fd >= 0 && segment->_pins == 0 && !segment->_is_kept && !segment->_is_removed;
 }
 
-/* A descriptor that has to be closed for the limit, or -1. */
-static int surplus(struct weir__segments *segments)
+/* The descriptor of the one that was let go of longest ago, which is to be closed; -1: all that are
+ * open are pinned. */
+static int take_oldest(struct weir__segments *segments)
 {
     struct weir__segment *oldest = segments->_oldest;
-    if (segments->_open <= segments->_open_max)
+    if (!oldest)
         return -1;
     line_leave(segments, oldest);
     int fd = oldest->fd;
     oldest->fd = -1;
+    segments->_open--;
     return fd;
+}
+
+/* A descriptor that has to be closed for the limit, or -1. */
+static int surplus(struct weir__segments *segments)
+{
+    return segments->_open > segments->_limits.open_max ? take_oldest(segments) : -1;
 }
 
 static void pin(struct weir__segments *segments, struct weir__segment *segment)
@@ -188,9 +195,10 @@ int weir__segments_add(struct weir__segments *segments, const struct weir__segme
                 (segments->_count - at) * sizeof(*segments->_list));
         segments->_list[at] = segment;
         segments->_count++;
+        segments->_open += fd >= 0 && !is_kept;
+        closed = surplus(segments); /* not of this one, which is about to be pinned */
         if (is_in_line(segment))
             line_join(segments, segment);
-        closed = surplus(segments);
     }
     weir_lock_release(&segments->_lock);
     weir__sys_close(closed);
@@ -217,18 +225,56 @@ int weir__segments_pin_open(struct weir__segments *segments, uint32_t id,
     return error;
 }
 
+/* Whether one more is too many: above the limit a descriptor must be of those that nobody else was
+ * promised. */
+static bool is_too_many(struct weir__segments *segments, int fd)
+{
+    weir_lock_acquire(&segments->_lock);
+    bool is_above = segments->_open >= segments->_limits.open_max;
+    weir_lock_release(&segments->_lock);
+    return is_above && (uint64_t)fd >= segments->_limits.fd_max;
+}
+
+/* False: there is nothing to be closed. */
+static bool close_oldest(struct weir__segments *segments)
+{
+    weir_lock_acquire(&segments->_lock);
+    int fd = take_oldest(segments);
+    weir_lock_release(&segments->_lock);
+    weir__sys_close(fd);
+    return fd >= 0;
+}
+
+/* Its descriptor, for which others give way that nobody reads; or why there is none. */
+static int open_file(struct weir__segments *segments, uint32_t id)
+{
+    char name[WEIR__SEGMENT_NAME];
+    int error = -WEIR_E_NO_DESCRIPTORS;
+    weir__segment_name(id, name);
+    /* What is closed is opened again by those who read it: that comes to an end here. */
+    for (size_t i = 0; i <= segments->_limits.open_max; i++) {
+        int fd = weir__sys_openat(segments->_folder, name, O_RDONLY | O_NOFOLLOW, 0);
+        if (fd >= 0 && !is_too_many(segments, fd))
+            return fd;
+        if (fd < 0)
+            error = weir_error_from_errno(errno);
+        weir__sys_close(fd);
+        if ((fd < 0 && error != -WEIR_E_NO_DESCRIPTORS) || !close_oldest(segments))
+            break;
+    }
+    return error;
+}
+
 int weir__segments_pin(struct weir__segments *segments, uint32_t id,
                        struct weir__segment **ret_segment)
 {
-    char name[WEIR__SEGMENT_NAME];
     struct weir__segment_file file;
-    int error = weir__segments_pin_open(segments, id, ret_segment);
+    int error = weir__segments_pin_open(segments, id, ret_segment), closed = -1;
     if (error != -WEIR_E_BUSY)
         return error;
-    weir__segment_name(id, name);
-    int fd = weir__sys_openat(segments->_folder, name, O_RDONLY | O_NOFOLLOW, 0);
+    int fd = open_file(segments, id);
     if (fd < 0)
-        return weir_error_from_errno(errno);
+        return fd;
     (void)!look_at(fd, "", &file);
     weir_lock_acquire(&segments->_lock);
     struct weir__segment *segment = find(segments, id);
@@ -236,14 +282,17 @@ int weir__segments_pin(struct weir__segments *segments, uint32_t id,
     if (!error) {
         if (segment->fd < 0) {
             segment->fd = fd;
+            segments->_open++;
             segments->_opened++;
             segment->_pins++; /* so it does not join the line */
+            closed = surplus(segments);
             fd = -1;
         } else {
             pin(segments, segment); /* somebody else was faster */
         }
     }
     weir_lock_release(&segments->_lock);
+    weir__sys_close(closed);
     weir__sys_close(fd);
     if (!error)
         *ret_segment = segment;
@@ -257,6 +306,7 @@ void weir__segments_unpin(struct weir__segments *segments, struct weir__segment 
     WEIR__REQUIRE(segment->_pins > 0, "segment", "store", "it is not pinned");
     segment->_pins--;
     bool is_last = segment->_is_removed && segment->_pins == 0;
+    segments->_open -= is_last && segment->fd >= 0 && !segment->_is_kept;
     if (is_in_line(segment))
         line_join(segments, segment);
     closed = surplus(segments);
@@ -278,6 +328,7 @@ int weir__segments_remove(struct weir__segments *segments, uint32_t id)
             line_leave(segments, segment);
         segment->_is_removed = true;
         last = segment->_pins == 0 ? segment : NULL;
+        segments->_open -= last && last->fd >= 0 && !last->_is_kept;
         segments->_count--;
         memmove(segments->_list + at, segments->_list + at + 1,
                 (segments->_count - at) * sizeof(*segments->_list));

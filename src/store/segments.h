@@ -3,8 +3,11 @@
  * A pin keeps a segment's descriptor open and its bytes readable, also after the segment was
  * removed: compaction takes its name away, and the last who reads it its bytes.
  *
- * Limits: open_max descriptors, those that are pinned beyond that included; the one that was let go
- * of longest ago is closed. Some 130 bytes for each segment.
+ * Limits: open_max descriptors, those that are pinned included; the one that was let go of longest
+ * ago is closed. Where all are pinned and one more is wanted, it gets one if its number is below
+ * fd_max, since descriptors are given from the lowest on and those above are for others;
+ * NoDescriptors otherwise. Who finds that the process has none left closes others that nobody
+ * reads. Some 130 bytes for each segment.
  *
  * The lock is held for a search and a count, never while a file is opened or closed.
  *
@@ -40,18 +43,24 @@ struct weir__segment {
     struct weir__segment *_older, *_newer; /* of those that are open and not pinned */
 };
 
+struct weir__segments_limits {
+    size_t open_max;
+    uint64_t fd_max;
+};
+
 struct weir__segments {
     int _folder;
-    size_t _open_max;
+    struct weir__segments_limits _limits;
     struct weir_lock _lock;       /* guards what follows */
     struct weir__segment **_list; /* by id */
     size_t _count, _room;
-    size_t _open; /* not pinned */
+    size_t _open; /* that have a descriptor and could be opened again */
     struct weir__segment *_oldest, *_newest;
     uint64_t _opened;
 };
 
-void weir__segments_init(struct weir__segments *segments, int folder, size_t open_max);
+void weir__segments_init(struct weir__segments *segments, int folder,
+                         const struct weir__segments_limits *limits);
 /* Asserts that none is pinned. */
 void weir__segments_fini(struct weir__segments *segments);
 
@@ -63,7 +72,8 @@ uint32_t weir__segment_id(const char *name);
  * is_kept: it cannot be opened by its name. Exists, NoMemory. */
 WEIR_MUST_USE int weir__segments_add(struct weir__segments *segments,
                                      const struct weir__segment_facts *facts, int fd, bool is_kept);
-/* NotFound, also for another file of its name; or what opening its file failed with. */
+/* NotFound, also for another file of its name; NoDescriptors; or what opening its file failed with.
+ */
 WEIR_MUST_USE int weir__segments_pin(struct weir__segments *segments, uint32_t id,
                                      struct weir__segment **ret_segment);
 /* The same, but only if it is open: Busy otherwise. Makes no system call. */

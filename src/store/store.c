@@ -40,6 +40,7 @@ static int fill_in(struct weir__store_options *options)
     o->pending_bytes = or_default(o->pending_bytes, WEIR__STORE_PENDING_BYTES_DEFAULT);
     o->hot_entries = (uint32_t)or_default(o->hot_entries, WEIR__STORE_HOT_DEFAULT);
     o->descriptors_max = (uint32_t)or_default(o->descriptors_max, WEIR__STORE_DESCRIPTORS_DEFAULT);
+    o->descriptor_top = or_default(o->descriptor_top, UINT64_MAX);
     o->compact_percent = (uint32_t)or_default(o->compact_percent, COMPACT_PERCENT);
     o->compact_per_s = or_default(o->compact_per_s, COMPACT_PER_S);
     o->scrub_per_s = or_default(o->scrub_per_s, SCRUB_PER_S);
@@ -183,7 +184,9 @@ int weir__store_open(struct weir__store **ret_store, const struct weir__store_op
         weir__store_fail(error, "%s", weir_error_text(error));
     if (!error)
         error = weir__store_folder_open(store, &report);
-    weir__segments_init(&store->segments, store->segments_folder, store->options.descriptors_max);
+    const struct weir__segments_limits limits = {store->options.descriptors_max,
+                                                 store->options.descriptor_top};
+    weir__segments_init(&store->segments, store->segments_folder, &limits);
     if (!error)
         weir__store_fit_segments(store);
     if (!error)

@@ -75,7 +75,8 @@ struct weir__store_options {
     uint32_t segment_bytes; /* when a segment is sealed; less on a small disk */
     uint64_t pending_bytes;
     uint32_t hot_entries;
-    uint32_t descriptors_max;
+    uint32_t descriptors_max; /* of segments; more, where more are read at once, below the top */
+    uint64_t descriptor_top;  /* descriptors from this number on are for others; no limit */
     enum weir__store_verify verify;
     uint32_t compact_percent;  /* of dead bytes, from which on a segment is compacted; 50 */
     uint64_t compact_per_s;    /* bytes that compaction reads; 64 MiB */

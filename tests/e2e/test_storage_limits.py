@@ -3,6 +3,7 @@
 memory, deadlines. Whoever is refused is told when to come back, and counted; health answers
 meanwhile. Prints TAP.
 """
+import json
 import os
 import re
 import resource
@@ -13,8 +14,8 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from storage_lib import (MIB, Storage, address, exchange, finish, has, is_envelope, path, read_all,  # noqa: E402
-                         hold, read_head, refused as refused_start, same, true, until)
+from storage_lib import (MIB, Storage, address, bearer, exchange, finish, has, is_envelope, mint, path,  # noqa: E402
+                         hold, read_all, read_head, refused as refused_start, same, true, until, weir)
 
 data = path("data")
 none = "/o/" + address(b"none")
@@ -211,18 +212,60 @@ storage.stop()
 
 # --- descriptors ---
 
-# Python takes the limit that a shell would set (ulimit -n) from itself.
-few = {"before": (sys.executable, "-c", "import os, resource, sys; "
-                  "resource.setrlimit(resource.RLIMIT_NOFILE, (1000, 1000)); os.execv(sys.argv[1], sys.argv[1:])")}
-result, said = refused_start("--set", "server.max_conns=501", data=data, **few)
+def few(count):
+    """Python takes the limit that a shell would set (ulimit -n) from itself."""
+    return {"before": (sys.executable, "-c", "import os, resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, "
+                       f"({count}, {count})); os.execv(sys.argv[1], sys.argv[1:])")}
+
+
+result, said = refused_start("--set", "server.max_conns=501", data=data, **few(1000))
 same("two descriptors for each connection are not there", result, 2)
-has("which is said, with what would do", said, "needs 1002 file descriptors and 1000 are allowed: .*max_conns to 500")
-storage = service("server.max_conns=500", **few)
+most = re.search(r"needs \d+ file descriptors and 1000 are allowed: .*max_conns to (\d+)\n", said)
+true("which is said, with what would do", most, said)
+storage = service("server.max_conns=" + most.group(1), **few(1000))
 same("just enough are", storage.get("/healthz").status, 200)
 storage.stop()
-storage = service(**few)
-same("a number that nobody asked for gives way", storage.get("/healthz").status, 200)
+storage = service(**few(1000))
+has("a number that nobody asked for gives way", storage.log(), most.group(1) + " connections at most, since 1000 ")
 storage.stop()
+result, said = refused_start(data=data, **few(20))
+same("too few for anything", result, 2)
+has("are told with what would do", said, r"20 file descriptors are allowed and [1-9]\d+ are needed at least: raise")
+
+# More segments than descriptors: those that nobody reads give way, and nobody who comes is turned away.
+FEW = 40
+small = ("store.segment_size=4MiB", "server.acceptors=2")
+storage = service(*small)
+with open(path("large"), "wb") as file:
+    file.write(os.urandom(100 * MIB))
+large = weir("put", "--server", storage.url, path("large")).split()[0]
+segments = [name for name in os.listdir(os.path.join(data, "segments")) if name.endswith(".seg")]
+true("there are many segments", len(segments) > 24, segments)
+token = mint(data, "--scope", "peer")
+listed = storage.ask("GET", "/inventory?limit=10000", headers=bearer(token)).body.decode().splitlines()
+names = [json.loads(line)["address"] for line in listed]
+storage.stop()
+storage = service(*small, **few(FEW))
+most = int(re.search(r"(\d+) connections at most, since 40 ", storage.log()).group(1))
+ends = connections(most - 2)
+statuses = {exchange(ends[0], "GET", "/o/" + name, headers={"Range": "bytes=0-0"}).status for name in names}
+same("all are read from by one connection of few", statuses, {206})
+same("and by an answer that needs them all", exchange(ends[0], "GET", "/f/" + large).body,
+     open(path("large"), "rb").read())
+same("others are let in", [storage.get("/readyz").status, storage.get(none).status, storage.put(b"few").status],
+     [200, 404, 201])
+true("and there are no more descriptors than were allowed", descriptors() <= FEW, descriptors())
+before = resource.prlimit(storage.pid, resource.RLIMIT_NOFILE, (3, FEW))
+answers = [exchange(ends[0], "GET", "/o/" + name, headers={"Range": "bytes=0-0"}) for name in names]
+short = [answer for answer in answers if answer.status != 206]
+true("where there is none at all, that is an answer", short and all(
+    answer.status == 503 and is_envelope(answer, "NoDescriptors") and answer["Retry-After"] == "1" for answer in short), short)
+has("which is told", storage.log(), r"GET /o/b3:\S+ failed: out of file descriptors \(request ")
+resource.prlimit(storage.pid, resource.RLIMIT_NOFILE, before)
+same("for as long as it is so", exchange(ends[0], "GET", "/f/" + large).status, 200)
+for end in ends:
+    end.close()
+same("the end of few", storage.stop(), 0)
 
 # --- the line of work ---
 

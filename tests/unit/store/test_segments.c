@@ -1,6 +1,8 @@
 /* test_segments.c - the list of segments: pins, descriptors, and removal under those who read. */
 #include "segments.h"
 
+#include <sys/resource.h>
+
 #include "store_rig.h"
 
 static struct weir__segments list;
@@ -17,10 +19,11 @@ static void make_file(uint32_t id)
 
 static void begin(size_t open_max, uint32_t count)
 {
+    const struct weir__segments_limits limits = {open_max, UINT64_MAX};
     rig_make_folder();
     folder = open(rig_folder, O_RDONLY | O_DIRECTORY);
     CHECK(folder >= 0);
-    weir__segments_init(&list, folder, open_max);
+    weir__segments_init(&list, folder, &limits);
     for (uint32_t id = 1; id <= count; id++) {
         struct weir__segment_facts facts = {.id = id, .size = 128, .bytes = 100, .dead = id};
         make_file(id);
@@ -118,6 +121,83 @@ TEST(descriptors_have_a_limit)
     for (uint32_t id = 1; id <= 10; id++)
         weir__segments_unpin(&list, pinned[id - 1]);
     CHECK_EQ(stats().open, 3);
+    end();
+}
+
+TEST(those_that_are_pinned_count)
+{
+    struct weir__segment *pinned[3], *one;
+    begin(3, 5);
+    for (uint32_t id = 1; id <= 3; id++)
+        CHECK_EQ(weir__segments_pin(&list, id, &pinned[id - 1]), 0);
+    weir__segments_unpin(&list, pinned[0]);
+    CHECK_EQ(stats().open, 3);
+    CHECK_EQ(weir__segments_pin(&list, 4, &one), 0);
+    CHECK_EQ(stats().open, 3);
+    weir__segments_unpin(&list, one);
+    weir__segments_unpin(&list, pinned[1]);
+    CHECK_EQ(weir__segments_remove(&list, 2), 0);
+    CHECK_EQ(weir__segments_remove(&list, 3), 0);
+    weir__segments_unpin(&list, pinned[2]);
+    CHECK_EQ(stats().open, 1);
+    end();
+}
+
+/* The descriptors of the process end with this one. */
+static void allow_below(int fd, struct rlimit *ret_before)
+{
+    struct rlimit few;
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, ret_before), 0);
+    few = (struct rlimit){(rlim_t)fd, ret_before->rlim_max};
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+}
+
+static int next_descriptor(void)
+{
+    int fd = dup(folder);
+    CHECK(fd >= 0);
+    close(fd);
+    return fd;
+}
+
+TEST(without_descriptors_others_give_way)
+{
+    struct weir__segment *pinned[2], *one;
+    struct rlimit before;
+    begin(8, 6);
+    allow_below(next_descriptor() + 2, &before);
+    for (uint32_t id = 1; id <= 6; id++) {
+        CHECK_EQ(weir__segments_pin(&list, id, &one), 0);
+        CHECK(is_readable(one));
+        weir__segments_unpin(&list, one);
+    }
+    /* The one that was let go of longest ago. */
+    CHECK_EQ(weir__segments_pin_open(&list, 4, &one), -WEIR_E_BUSY);
+    CHECK_EQ(stats().open, 2);
+    for (uint32_t id = 5; id <= 6; id++)
+        CHECK_EQ(weir__segments_pin(&list, id, &pinned[id - 5]), 0);
+    CHECK_EQ(weir__segments_pin(&list, 1, &one), -WEIR_E_NO_DESCRIPTORS);
+    weir__segments_unpin(&list, pinned[0]);
+    CHECK_EQ(weir__segments_pin(&list, 1, &one), 0);
+    weir__segments_unpin(&list, one);
+    weir__segments_unpin(&list, pinned[1]);
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    end();
+}
+
+TEST(more_than_the_limit_leave_descriptors_to_others)
+{
+    struct weir__segment *pinned[3], *one;
+    begin(2, 6);
+    list._limits.fd_max = (uint64_t)next_descriptor() + 3;
+    for (uint32_t id = 1; id <= 3; id++)
+        CHECK_EQ(weir__segments_pin(&list, id, &pinned[id - 1]), 0);
+    CHECK_EQ(weir__segments_pin(&list, 4, &one), -WEIR_E_NO_DESCRIPTORS);
+    weir__segments_unpin(&list, pinned[0]);
+    CHECK_EQ(weir__segments_pin(&list, 4, &pinned[0]), 0);
+    for (size_t i = 0; i < 3; i++)
+        weir__segments_unpin(&list, pinned[i]);
+    CHECK_EQ(stats().open, 2);
     end();
 }
 

@@ -1,0 +1,114 @@
+/* descriptors.c - how the descriptors that the process may have are shared out.
+ *
+ *     allowed >= connections + segments + refused + others
+ *
+ * connections  server.max_conns
+ * segments     that are open: one for each connection to be sent from, SEGMENTS_MOST at most; of a
+ *              store in memory all
+ * refused      connections that are kept until they are told so (weir__server_refused_most)
+ * others       listeners, three for each loop, and OTHERS: standard streams, folder and lock of the
+ *              store, its index and another one that is made in its place, the segment that is
+ *              written to, and what is open for a moment (keys, certificates, the audit log)
+ *
+ * An answer may be sent from several segments at once (/f/), so that more than these can be wanted:
+ * the store then takes what is free, but leaves the last of all, as many as are for those who are
+ * refused. So whatever is read, who comes is let in and told something.
+ */
+#include <string.h>
+
+#include <weir/error.h>
+
+#include "resources.h"
+#include "storage_part.h"
+
+#include "banned.h"
+
+#define SEGMENTS_MOST 512u
+#define OTHERS        18u
+#define PER_LOOP      3u /* epoll, its mail, and one in reserve */
+
+/* Whether somebody has asked for this many. */
+static bool is_default(const struct weir__config *config, const char *name)
+{
+    const struct weir__config_schema *schema = weir__config_schema(config);
+    const struct weir__config_key *key;
+    char text[64];
+    for (size_t i = 0; (key = weir__config_key(schema, i)); i++)
+        if (strcmp(key->name, name) == 0)
+            return weir__config_origin(config, i, text, sizeof(text)) == WEIR__CONFIG_FROM_DEFAULT;
+    return false;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t count_others(const struct weir__rules *rules, size_t sockets)
+{
+    const struct weir__service_config *service = rules->service;
+    uint64_t loops = service->server.acceptors
+                         ? service->server.acceptors
+                         : least(weir__resources_cores(), WEIR__SERVER_LOOPS_MAX);
+    return OTHERS + PER_LOOP * loops + (sockets ? sockets : service->listen.count);
+}
+
+/* For segments, when there are so many connections. */
+static uint64_t count_segments(const struct weir__rules *rules, uint64_t connections)
+{
+    struct weir__store_options options;
+    weir__storage_fill_store(rules, &options);
+    return options.folder ? least(connections, SEGMENTS_MOST)
+                          : options.memory_max / options.segment_bytes + 1;
+}
+
+/* That have to be allowed for these and those who are refused. */
+static uint64_t count_all(uint64_t wanted)
+{
+    uint64_t all = wanted;
+    while (all - weir__server_refused_most(all) < wanted)
+        all = wanted + weir__server_refused_most(all);
+    return all;
+}
+
+/* How many connections can be had when there are so many descriptors for these and segments; of a
+ * store in memory half of them, if its segments would take more. */
+static uint64_t most_connections(const struct weir__rules *rules, uint64_t rest)
+{
+    uint64_t segments = count_segments(rules, rest);
+    return rest > 2 * segments ? rest - segments : rest / 2;
+}
+
+/* A number that nobody asked for gives way; one that somebody did is refused when it cannot be had.
+ */
+int weir__descriptors_share(struct weir__storage *storage, const struct weir__rules *rules,
+                            size_t sockets, char why[WEIR__STORAGE_WHY_MAX])
+{
+    uint64_t wanted = rules->service->server.max_conns, others = count_others(rules, sockets);
+    uint64_t allowed = weir__resources_descriptors(), refused = weir__server_refused_most(allowed);
+    uint64_t rest = allowed > others + refused ? allowed - others - refused : 0;
+    uint64_t most = most_connections(rules, rest);
+    if (most == 0)
+        return weir__storage_fail(
+            why, -WEIR_E_INVALID,
+            "%llu file descriptors are allowed and %llu are needed at least: raise the limit "
+            "(ulimit -n)",
+            (unsigned long long)allowed, (unsigned long long)count_all(others + 2));
+    if (wanted > most && !is_default(rules->config, "server.max_conns"))
+        return weir__storage_fail(
+            why, -WEIR_E_INVALID,
+            "server.max_conns = %llu needs %llu file descriptors and %llu are allowed: raise "
+            "the limit (ulimit -n) or set server.max_conns to %llu",
+            (unsigned long long)wanted,
+            (unsigned long long)count_all(wanted + count_segments(rules, wanted) + others),
+            (unsigned long long)allowed, (unsigned long long)most);
+    if (wanted > most)
+        weir__finding_add(
+            storage,
+            "%llu connections at most, since %llu file descriptors are allowed (ulimit -n)",
+            (unsigned long long)most, (unsigned long long)allowed);
+    storage->shares.connections = least(wanted, most);
+    storage->shares.segments = (uint32_t)least(rest - storage->shares.connections, SEGMENTS_MOST);
+    storage->shares.top = allowed - refused;
+    return 0;
+}
