@@ -37,6 +37,7 @@ static void unlink_job(struct weir__storage *storage, struct weir__errand *job)
 static void free_job(struct weir__errand *job)
 {
     weir__quota_give(&job->hold);
+    weir_permit_release(&job->turn);
     weir__chunk_release(job->storage->store, &job->chunk);
     weir__file_answer_free(job->file);
     weir__buffer_fini(&job->bytes);

@@ -1,11 +1,14 @@
 /* health.c - whether the service lives, whether it can serve, what it is, and its numbers.
  *
- * These routes go to a thread of their own, past capabilities, limits and lines, so that they
- * answer when nothing else does. Being alive is answering at all. Being ready is: not draining, the
- * index sound, the disk without errors, and somebody in each pool. A disk that is full, or cannot
- * be written, is told beside that, since everything can still be read; so is a folder that misses
- * something, since the rest can, and a pool that misses a member, until there is another one.
+ * These routes go past capabilities, limits and lines, so that they answer when nothing else does.
+ * Being alive is answering at all: that, and what it is, the loop says by itself. The others go to
+ * a thread of their own; of the numbers, which take by far the longest, few at once, so that who
+ * asks for them again and again fills no line. Being ready is: not draining, the index sound, the
+ * disk without errors, and somebody in each pool. A disk that is full, or cannot be written, is
+ * told beside that, since everything can still be read; so is a folder that misses something, since
+ * the rest can, and a pool that misses a member, until there is another one.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include <weir/error.h>
@@ -13,6 +16,8 @@
 #include "storage_part.h"
 
 #include "banned.h"
+
+#define VERSION_SIZE 160
 
 static void add_condition(struct weir__errand *job, const char *name, bool holds, int *error)
 {
@@ -54,27 +59,59 @@ void weir__health_work(struct weir__errand *job, struct weir__worker *worker)
     int result = 0;
     weir_watch_get(&storage->shutdown, &is_draining, NULL);
     weir__errand_end_reading(job);
-    if (job->route == WEIR__ROUTE_HEALTH) {
-        result = weir__buffer_puts(&job->bytes, "{\"alive\": true}\n");
-    } else if (job->route == WEIR__ROUTE_READY) {
+    if (job->route == WEIR__ROUTE_READY) {
         result = write_readiness(job, is_draining);
-    } else if (job->route == WEIR__ROUTE_VERSION) {
-        result = weir__buffer_printf(
-            &job->bytes, "{\"name\": \"weir storage\", \"version\": \"%s\"}\n", storage->version);
     } else {
         weir__numbers_sample(storage);
         result = weir_metrics_write(storage->metrics, write_metrics, &job->bytes, &deadline);
+        weir_permit_release(&job->turn);
     }
     weir__errand_finish(job, result, NULL);
+}
+
+static void begin_answer(struct weir__exchange *exchange, unsigned status, const char *type)
+{
+    weir__reply_begin(exchange, status);
+    weir__reply_header(exchange, "Content-Type", type);
+    weir__reply_header(exchange, "Cache-Control", "no-store");
+}
+
+/* By the loop itself. */
+static void answer_now(struct weir__exchange *exchange, const char *text)
+{
+    begin_answer(exchange, 200, "application/json");
+    weir__reply_copy(exchange, text, strlen(text));
+    weir__reply_send(exchange);
 }
 
 void weir__health_begin(struct weir__exchange *exchange, struct weir__ask *ask)
 {
     struct weir__storage *storage = weir__exchange_arg(exchange);
+    struct weir_permit turn = WEIR_PERMIT_NONE;
+    if (ask->route == WEIR__ROUTE_HEALTH) {
+        answer_now(exchange, "{\"alive\": true}\n");
+        return;
+    }
+    if (ask->route == WEIR__ROUTE_VERSION) {
+        char text[VERSION_SIZE];
+        snprintf(text, sizeof(text), "{\"name\": \"weir storage\", \"version\": \"%.100s\"}\n",
+                 storage->version);
+        answer_now(exchange, text);
+        return;
+    }
+    int error =
+        ask->route == WEIR__ROUTE_METRICS ? weir_budget_try(&storage->scrapes, 1, &turn) : 0;
+    if (error) {
+        weir__storage_refuse(exchange, error, NULL);
+        return;
+    }
     struct weir__errand *job = weir__errand_new(storage, exchange, weir__health_work);
-    (void)ask;
-    if (job)
-        weir__errand_send(job, &storage->health);
+    if (!job) {
+        weir_permit_release(&turn);
+        return;
+    }
+    weir_permit_move(&job->turn, &turn);
+    weir__errand_send(job, &storage->health);
 }
 
 void weir__health_resume(struct weir__exchange *exchange, struct weir__ask *ask)
@@ -85,11 +122,9 @@ void weir__health_resume(struct weir__exchange *exchange, struct weir__ask *ask)
         weir__storage_refuse(exchange, job->result, NULL);
         return;
     }
-    weir__reply_begin(exchange, is_unready ? 503 : 200);
-    weir__reply_header(exchange, "Content-Type",
-                       ask->route == WEIR__ROUTE_METRICS ? WEIR_METRICS_CONTENT_TYPE
-                                                         : "application/json");
-    weir__reply_header(exchange, "Cache-Control", "no-store");
+    begin_answer(exchange, is_unready ? 503 : 200,
+                 ask->route == WEIR__ROUTE_METRICS ? WEIR_METRICS_CONTENT_TYPE
+                                                   : "application/json");
     weir__reply_bytes(exchange, weir__buffer_text(&job->bytes), weir__buffer_length(&job->bytes),
                       NULL, NULL);
     weir__reply_send(exchange);

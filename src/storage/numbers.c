@@ -332,6 +332,8 @@ static int add_objects(struct weir__storage *storage)
     if (!error)
         error = weir_metrics_add_budget(metrics, &storage->inflight);
     if (!error)
+        error = weir_metrics_add_budget(metrics, &storage->scrapes);
+    if (!error)
         error = weir_metrics_add_rate(metrics, &storage->pacing);
     if (!error)
         error = weir_metrics_add_rate(metrics, &storage->complaints);

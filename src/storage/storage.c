@@ -167,6 +167,8 @@ static int make_limits(struct weir__storage *storage, const struct weir__rules *
     uint64_t burst = pacing > 2 * WEIR__CHUNK_MAX ? pacing : 2 * WEIR__CHUNK_MAX;
     int error = weir_budget_init(&storage->inflight, "inflight", service->server.max_inflight);
     if (!error)
+        error = weir_budget_init(&storage->scrapes, "scrapes", WEIR__STORAGE_SCRAPES);
+    if (!error)
         error =
             weir_rate_init(&storage->rps, "requests", &(struct weir_rate_options){.per_s = rps});
     if (!error)
@@ -368,6 +370,7 @@ int weir__storage_free(struct weir__storage *storage)
     weir_rate_fini(&storage->complaints);
     weir_rate_fini(&storage->pacing);
     weir_rate_fini(&storage->rps);
+    weir_budget_fini(&storage->scrapes);
     weir_budget_fini(&storage->inflight);
     weir_bus_unsubscribe(&storage->audit);
     weir_bus_fini(&storage->events);

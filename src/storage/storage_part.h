@@ -48,10 +48,10 @@
 #include "store.h"
 #include "token.h"
 
-#define WEIR__STORAGE_HEALTH_LINE 256u
-#define WEIR__STORAGE_TICK_NS     (20 * WEIR_NS_PER_MS)
-#define WEIR__STORAGE_QUOTA_NS    (1 * WEIR_NS_PER_S)
-#define WEIR__STORAGE_REPAIRERS   2u
+#define WEIR__STORAGE_SCRAPES   8u
+#define WEIR__STORAGE_TICK_NS   (20 * WEIR_NS_PER_MS)
+#define WEIR__STORAGE_QUOTA_NS  (1 * WEIR_NS_PER_S)
+#define WEIR__STORAGE_REPAIRERS 2u
 /* How long a request may take unless it says otherwise, and what it may say at most. */
 #define WEIR__STORAGE_DEADLINE_NS      (10 * WEIR_NS_PER_S)
 #define WEIR__STORAGE_DEADLINE_MOST_MS UINT64_C(600000)
@@ -130,6 +130,7 @@ struct weir__errand {
     bool fails_there, fails_absent; /* a condition of the request, if the chunk is there or not */
     bool is_unmet;                  /* and so it was */
     struct weir__quota_hold hold;   /* of an upload */
+    struct weir_permit turn;        /* of the numbers, until they are written */
     struct weir__file_answer *file; /* while the job has it */
     int warm_fd;
     uint64_t warm_offset, warm_length;
@@ -249,6 +250,7 @@ struct weir__storage {
     struct weir_bus events;
     struct weir_bus_subscriber audit; /* from before the first event on */
     struct weir_budget inflight;
+    struct weir_budget scrapes; /* requests for the numbers that are in line or at work */
     struct weir_rate rps;
     struct weir_rate pacing;
     struct weir_rate complaints; /* lines of the log about answers that failed */

@@ -48,7 +48,7 @@ static const struct said thread_texts[] = {
       "unpacks and hashes uploads and hands them to the store; deletes; answers `/have`"},
      0},
     {"storage", "stream", {"two", "the next pieces of answers that have begun"}, 0},
-    {"storage", "health", {"one", "`/healthz`, `/readyz`, `/version`, `/metrics`"}, 0},
+    {"storage", "health", {"one", "`/readyz`, `/metrics`"}, 0},
     {"storage", "clock", {"one", "answers requests whose deadline has passed (504)"}, 0},
     {"storage", "quota", {"one", "writes down how much was stored with each token"}, 0},
     {"storage",
@@ -127,6 +127,7 @@ static const struct said channel_texts[] = {
 
 static const struct said limit_texts[] = {
     {"budget", "inflight", {"requests", "refuse: 429"}, 0},
+    {"budget", "scrapes", {"requests for `/metrics`, in line or at work", "refuse: 429"}, 0},
     {"rate",
      "requests",
      {"requests a second, of all clients together; 0 is no limit", "refuse: 429"},
@@ -361,6 +362,7 @@ static size_t find_limits(struct weir__storage *storage, struct there there[PART
     weir__store_parts(storage->store, &store);
     weir__server_parts(storage->server, &server);
     there[count++] = of_budget(&storage->inflight);
+    there[count++] = of_budget(&storage->scrapes);
     there[count++] = of_rate(&storage->rps);
     struct weir__rules *rules = weir__storage_rules(storage);
     there[count - 1].number = rules->service->server.max_rps; /* without a limit it has a pace */

@@ -1,4 +1,5 @@
 /* The end of the service that its own program asks for, without a signal, and what it counts. */
+#include "busy.h"
 #include "dial.h"
 
 TEST(whoever_has_it_can_end_it)
@@ -26,17 +27,6 @@ static const char one_reader[] = "listen = [\"127.0.0.1:0\"]\ndrain_deadline = \
                                  "[amnesia]\nenabled = true\nmax_bytes = \"64MiB\"\n";
 static const char absent[] = "b3:0000000000000000000000000000000000000000000000000000000000000001";
 
-static struct weir_cancel let_go;
-
-/* A job of nobody's, with which the reader is busy until it is let go. */
-static void keep_busy(struct weir__errand *job, struct weir__worker *worker)
-{
-    struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, &let_go);
-    (void)worker;
-    CHECK_EQ(weir_deadline_sleep(&deadline), -WEIR_E_CANCELED);
-    weir__errand_finish(job, 0, NULL);
-}
-
 /* A job that goes on as long as its client is there. */
 static void keep_on(struct weir__errand *job, struct weir__worker *worker)
 {
@@ -44,17 +34,6 @@ static void keep_on(struct weir__errand *job, struct weir__worker *worker)
     (void)worker;
     CHECK_EQ(weir_deadline_sleep(&deadline), -WEIR_E_CANCELED);
     weir__errand_finish(job, -WEIR_E_CANCELED, NULL);
-}
-
-static void send_job(void (*work)(struct weir__errand *job, struct weir__worker *worker))
-{
-    struct weir__errand *job = weir__base_alloc(1, sizeof(*job));
-    CHECK(job);
-    job->storage = storage;
-    job->work = work;
-    job->chunk.fd = -1;
-    weir__buffer_init(&job->bytes, 16);
-    CHECK_EQ(weir_queue_try_send(&storage->reads, &job), 0);
 }
 
 /* The request that waits in line will not end by itself. Its worker cannot have begun. */
@@ -72,8 +51,7 @@ TEST(what_does_not_end_is_counted)
 {
     struct weir__storage_end counts;
     start(one_reader);
-    weir_cancel_init(&let_go, NULL);
-    send_job(keep_busy);
+    begin_busy(&storage->reads);
     AWAIT(weir_queue_depth(&storage->reads) == 0);
     int at_work = dial_for("/o/", absent);
     AWAIT(weir_queue_depth(&storage->reads) == 1);

@@ -2,6 +2,7 @@
  * goes on, and in the middle of one its client sees that it failed. */
 #include <weir/fault.h>
 
+#include "busy.h"
 #include "dial.h"
 #include "log.h"
 #include "stream_in.h"
@@ -135,6 +136,51 @@ TEST(a_stream_goes_on_with_those_who_take_their_place)
     CHECK_EQ(kind_of("stream").spawned, 2 * there);
     hear_all(&first);
     CHECK_EQ(body_of(&first), FILE_SIZE);
+    end();
+}
+
+/* --- health --- */
+
+#define SCRAPES (WEIR__STORAGE_SCRAPES + 4u)
+
+static bool is_answered_with(int fd, const char *status)
+{
+    char got[9 + 3 + 1] = "";
+    size_t have = 0;
+    ssize_t count = 1;
+    while (have < sizeof(got) - 1 && count > 0) {
+        count = read(fd, got + have, sizeof(got) - 1 - have);
+        have += count > 0 ? (size_t)count : 0;
+    }
+    close(fd);
+    return strcmp(got + 9, status) == 0;
+}
+
+/* Whoever wants the numbers, however often, and however long they take. */
+TEST(health_is_told_while_numbers_are_wanted)
+{
+    int scrapes[SCRAPES];
+    start(in_memory);
+    begin_busy(&storage->health);
+    for (size_t i = 0; i < SCRAPES; i++) {
+        scrapes[i] = dial_for("/metrics", "");
+        if (i < WEIR__STORAGE_SCRAPES)
+            AWAIT(weir_queue_depth(&storage->health) == i + 1);
+    }
+    CHECK(is_answered_with(dial_for("/healthz", ""), "200"));
+    CHECK(is_answered_with(dial_for("/version", ""), "200"));
+    for (size_t i = WEIR__STORAGE_SCRAPES; i < SCRAPES; i++)
+        CHECK(is_answered_with(scrapes[i], "429"));
+    int ready = dial_for("/readyz", "");
+    AWAIT(weir_queue_depth(&storage->health) == WEIR__STORAGE_SCRAPES + 1);
+    weir_cancel_fire(&let_go);
+    CHECK(is_answered_with(ready, "200"));
+    for (size_t i = 0; i < WEIR__STORAGE_SCRAPES; i++)
+        CHECK(is_answered_with(scrapes[i], "200"));
+    /* Their places are free again. */
+    CHECK_EQ(weir_budget_available(&storage->scrapes), WEIR__STORAGE_SCRAPES);
+    CHECK(is_answered_with(dial_for("/metrics", ""), "200"));
+    weir_cancel_fini(&let_go);
     end();
 }
 
