@@ -296,78 +296,6 @@ static int cut_tail(struct weir__store *store, struct weir__disk_file *file,
     return weir__disk_cut(file, content->end);
 }
 
-/* What a record of the newest segment means. It is younger than all that the index has, unless it
- * was moved: then what came after it may lie before it, in a segment that nobody could read when it
- * was. */
-static int meaning_of(struct weir__store *store, const struct weir__tail *tail,
-                      const struct weir__entry *record, bool is_moved,
-                      struct weir__entry *ret_meaning)
-{
-    struct weir__entry known;
-    bool is_touch = record->type == WEIR__RECORD_TOUCHED;
-    *ret_meaning = *record;
-    if (!is_touch && !is_moved)
-        return 0;
-    int error = is_touch && weir__tail_get(tail, &record->address, &known)
-                    ? 0
-                    : weir__index_get(store->index, &record->address, &known);
-    if (error && error != -WEIR_E_NOT_FOUND)
-        return error;
-    if (!is_touch) {
-        if (!error && weir__entry_is_newer(&known, record))
-            *ret_meaning = known;
-        return 0;
-    }
-    /* Of a chunk that is gone: it means nothing, and the chunk's own record stands. */
-    if (error)
-        known = (struct weir__entry){.type = WEIR__RECORD_DELETED,
-                                     .address = record->address,
-                                     .sequence = record->sequence,
-                                     .place = record->place,
-                                     .size = record->size};
-    if (known.type == WEIR__RECORD_CHUNK && known.time_s < record->time_s)
-        known.time_s = record->time_s;
-    *ret_meaning = known;
-    return 0;
-}
-
-/* The newest segment, to be written further. */
-static int resume(struct weir__store *store, uint32_t id, struct weir__disk_file *file,
-                  const struct weir__segment_content *content, bool is_finished)
-{
-    struct weir__segment_facts facts = {.id = id, .size = content->end};
-    struct weir__tail *tail = NULL;
-    int fd, error = weir__tail_new(&tail, id);
-    if (!error)
-        error = weir__tail_reserve(tail, content->count, NULL);
-    for (size_t i = 0; !error && i < content->count; i++) {
-        const struct weir__entry *record = &content->records[i];
-        struct weir__entry meaning;
-        bool is_moved = content->sequence_begin == 0 || record->sequence < content->sequence_begin;
-        error = meaning_of(store, tail, record, is_moved, &meaning);
-        if (!error)
-            weir__tail_add(tail, record, &meaning);
-    }
-    if (!error && (fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0)) < 0)
-        error = weir_error_from_errno(errno);
-    if (!error && (error = weir__segments_add(&store->segments, &facts, fd, false)))
-        weir__sys_close(fd);
-    if (!error)
-        error = weir__segments_pin(&store->segments, id, &store->writer.pin);
-    if (error) {
-        weir__tail_free(tail);
-        return error;
-    }
-    tail->end = content->end;
-    store->active = tail;
-    store->writer.file = *file;
-    file->fd = -1;
-    store->writer.id = id;
-    store->writer.end = content->end;
-    store->writer.has_leftovers = content->bad_records > 0 && !is_finished;
-    return 0;
-}
-
 static bool has_room(struct weir__store *store, const struct weir__segment_content *content)
 {
     return !store->is_read_only && !content->is_sealed && !content->is_frail &&
@@ -438,7 +366,8 @@ static int take_in(struct found *found, uint32_t id, struct weir__disk_file *fil
     bool is_beside = store->is_read_only && !found->is_in_memory;
     if (is_newest && (has_room(store, content) || is_beside)) {
         error = end_bulk(found);
-        return error ? error : resume(store, id, file, content, id == found->finished_id);
+        return error ? error
+                     : weir__store_resume(store, id, file, content, id == found->finished_id);
     }
     /* One that is written further gets a list of its records, and what is none is gone for good. */
     if (content->bad_records > 0)

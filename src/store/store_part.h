@@ -3,6 +3,7 @@
  *   store.c       life cycle, calls of other rooms, counts
  *   folder.c      the folder: lock, identity, clean mark
  *   recover.c     what the folder holds: segments and the index over them
+ *   resume.c      the newest segment, to be written further
  *   active.c      the segment that is written to
  *   commit.c      the thread that writes
  *   reserve.c     room that is kept for deletions and moves
@@ -204,6 +205,13 @@ WEIR_MUST_USE int weir__store_recover(struct weir__store *store, struct weir__st
 /* For what an index is made of; for tests that have less than that. */
 void weir__store_bulk_memory(size_t bytes);
 #endif
+
+/* --- resume.c --- */
+/* Makes it the active one, and the file the store's. is_finished: nothing that a crash has left
+ * lies between its records. */
+WEIR_MUST_USE int weir__store_resume(struct weir__store *store, uint32_t id,
+                                     struct weir__disk_file *file,
+                                     const struct weir__segment_content *content, bool is_finished);
 
 /* --- active.c: with no thread running, or by the thread that writes --- */
 /* Makes the active segment. */
