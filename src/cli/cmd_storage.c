@@ -184,6 +184,7 @@ struct supervisor {
     struct weir__storage *storage;
     char why[WEIR__STORAGE_WHY_MAX]; /* the last reload was refused by the service; or "" */
     bool has_told;                   /* that a reload hangs */
+    bool has_told_disk;              /* that a write does */
 };
 
 /* A log that nobody reads holds nobody up: a line has half a second and is lost then. */
@@ -236,6 +237,17 @@ static void watch_reload(struct supervisor *self)
     self->has_told = hangs;
 }
 
+static void watch_disk(struct supervisor *self)
+{
+    bool hangs = weir__storage_disk_hangs(self->storage);
+    if (hangs && !self->has_told_disk)
+        weir__log(WEIR__LOG_WARNING,
+                  "a write takes more than %llu s: the disk with the data does not answer; nothing "
+                  "is written until it does, and /readyz is 503",
+                  (unsigned long long)(WEIR__STORAGE_HANGS_NS / WEIR_NS_PER_S));
+    self->has_told_disk = hangs;
+}
+
 /* Until somebody wants the end; why is that said in the log. */
 static void supervise(struct supervisor *self)
 {
@@ -254,6 +266,7 @@ static void supervise(struct supervisor *self)
         }
         weir__storage_tend(self->storage);
         watch_reload(self);
+        watch_disk(self);
         uint64_t now_ns = weir_now_ns();
         if (watchdog_ns && now_ns - told_ns >= watchdog_ns) {
             weir__service_notify("WATCHDOG=1");

@@ -4,9 +4,9 @@
  * Being alive is answering at all: that, and what it is, the loop says by itself. The others go to
  * a thread of their own; of the numbers, which take by far the longest, few at once, so that who
  * asks for them again and again fills no line. Being ready is: not draining, the index sound, the
- * disk without errors, and somebody in each pool. A disk that is full, or cannot be written, is
- * told beside that, since everything can still be read; so is a folder that misses something, since
- * the rest can, and a pool that misses a member, until there is another one.
+ * disk without errors and not silent, and somebody in each pool. A disk that is full, or cannot be
+ * written, is told beside that, since everything can still be read; so is a folder that misses
+ * something, since the rest can, and a pool that misses a member, until there is another one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,18 +25,28 @@ static void add_condition(struct weir__errand *job, const char *name, bool holds
         *error = weir__buffer_printf(&job->bytes, ", \"%s\": %s", name, holds ? "true" : "false");
 }
 
+bool weir__health_of_disk(const struct weir__store_stats *stats)
+{
+    return !stats->is_failing && stats->at_disk_ns < WEIR__STORAGE_HANGS_NS;
+}
+
+bool weir__storage_disk_hangs(struct weir__storage *storage)
+{
+    return weir__store_at_disk_ns(storage->store) >= WEIR__STORAGE_HANGS_NS;
+}
+
 static int write_readiness(struct weir__errand *job, bool is_draining)
 {
     struct weir__store_stats stats;
     struct weir__staff staff;
     weir__store_read(job->storage->store, &stats);
     weir__storage_staff(job->storage, &staff);
-    bool is_ready =
-        !is_draining && !stats.index_is_broken && !stats.is_failing && staff.has_all_kinds;
+    bool has_disk = weir__health_of_disk(&stats);
+    bool is_ready = !is_draining && !stats.index_is_broken && has_disk && staff.has_all_kinds;
     int error = weir__buffer_printf(&job->bytes, "{\"ready\": %s", is_ready ? "true" : "false");
     add_condition(job, "accepting", !is_draining, &error);
     add_condition(job, "index", !stats.index_is_broken, &error);
-    add_condition(job, "disk", !stats.is_failing, &error);
+    add_condition(job, "disk", has_disk, &error);
     add_condition(job, "room", !stats.is_full, &error);
     add_condition(job, "writable", !stats.is_read_only, &error);
     add_condition(job, "whole", stats.is_whole, &error);

@@ -175,7 +175,7 @@ static void sample_store(struct pass *pass)
           "Whether a segment is missing, damaged or may come back, so that no deletion goes.", NULL,
           NULL, stats.keeps_deletions);
     gauge(pass, "store_writable", "Whether writes can succeed.", NULL, NULL,
-          !stats.is_read_only && !stats.is_full && !stats.is_failing);
+          !stats.is_read_only && !stats.is_full && weir__health_of_disk(&stats));
     gauge(pass, "store_whole", "Whether nothing of the folder is missing.", NULL, NULL,
           stats.is_whole);
     gauge(pass, "store_missing_segments", "Segments of which nothing can be read.", NULL, NULL,

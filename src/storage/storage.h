@@ -71,6 +71,10 @@ WEIR_MUST_USE int weir__storage_reload(struct weir__storage *storage, struct wei
 void weir__storage_ask_to_reload(struct weir__storage *storage);
 /* How long the one that is under way has taken by now; 0: none is. */
 uint64_t weir__storage_reloading_ns(struct weir__storage *storage);
+/* Whether somebody writes and the disk has not answered for WEIR__STORAGE_HANGS_NS, as long as a
+ * request waits unless it says otherwise. */
+#define WEIR__STORAGE_HANGS_NS (10 * WEIR_NS_PER_S)
+bool weir__storage_disk_hangs(struct weir__storage *storage);
 /* What a drain did not bring to its end. A request may have been cut with its connection and be one
  * of the next two as well. */
 struct weir__storage_end {

@@ -433,6 +433,8 @@ struct weir__staff {
 void weir__storage_staff(struct weir__storage *storage, struct weir__staff *ret_staff);
 
 /* --- health.c --- */
+/* Whether the disk takes writes, as far as is known. */
+bool weir__health_of_disk(const struct weir__store_stats *stats);
 /* By the thread of health: the text of the answer. */
 void weir__health_work(struct weir__errand *job, struct weir__worker *worker);
 

@@ -117,12 +117,22 @@ static void retire(struct weir__store *store, bool is_sealed)
     WEIR__REQUIRE(!error, "queue", "tails", "it has room for all that may wait");
 }
 
+void weir__store_note_disk(struct weir__store *store, bool is_at_disk)
+{
+    uint64_t now_ns = is_at_disk ? weir_now_ns() : 0;
+    weir_lock_acquire(&store->lock);
+    store->at_disk_ns = now_ns;
+    weir_lock_release(&store->lock);
+}
+
 /* A place in the line for the index. Its permit goes home when the index has the tail. */
 static int take_turn(struct weir__store *store, struct weir_crew_self *self)
 {
     struct weir_permit permit = WEIR_PERMIT_NONE;
     struct weir_deadline deadline = weir_deadline_in(INDEX_PATIENCE_NS, self ? self->abort : NULL);
+    weir__store_note_disk(store, false);
     int error = weir_budget_acquire(&store->unindexed, 1, &permit, &deadline);
+    weir__store_note_disk(store, self != NULL);
     weir_lock_acquire(&store->lock);
     if (error == -WEIR_E_TIMEOUT)
         error = store->index_error == -WEIR_E_NO_SPACE ? -WEIR_E_NO_SPACE : -WEIR_E_BUSY;

@@ -367,6 +367,7 @@ static void end_run(struct weir__store *store, struct weir_crew_self *self,
                     struct weir__store_run *run)
 {
     int error = run->count > 0 ? write_with_reserve(store, self, run) : 0;
+    weir__store_note_disk(store, true); /* it has answered */
     if (!error && run->count > 0) {
         note_success(store, run);
         weir_counter_add(&store->counts.commits, 1);
@@ -519,9 +520,11 @@ static void commit(struct weir__store *store, struct weir_crew_self *self,
 {
     run->count = run->idle_count = 0;
     run->end = store->writer.end;
+    weir__store_note_disk(store, true);
     for (size_t i = 0; i < count; i++)
         take_write(store, self, run, batch[i]);
     end_run(store, self, run);
+    weir__store_note_disk(store, false);
 }
 
 int weir__store_commit_main(struct weir_crew_self *self, void *arg)

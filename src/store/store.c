@@ -461,6 +461,15 @@ static void read_counts(const struct weir__store_counts *counts, struct weir__st
 #undef READ
 }
 
+uint64_t weir__store_at_disk_ns(struct weir__store *store)
+{
+    weir_lock_acquire(&store->lock);
+    uint64_t since_ns = store->at_disk_ns;
+    weir_lock_release(&store->lock);
+    uint64_t now_ns = since_ns ? weir_now_ns() : 0;
+    return now_ns > since_ns ? now_ns - since_ns : 0;
+}
+
 void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_stats)
 {
     struct weir__store_stats stats = {.is_read_only = store->is_read_only};
@@ -497,6 +506,7 @@ void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_s
         store->index_is_broken || (store->index_error != 0 && !stats.index_waits);
     stats.scrub_ended_s = store->scrub_ended_s;
     weir_lock_release(&store->lock);
+    stats.at_disk_ns = weir__store_at_disk_ns(store);
     *ret_stats = stats;
 }
 

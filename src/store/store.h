@@ -277,11 +277,14 @@ struct weir__store_stats {
     uint64_t index_wrong;  /* of these, and of those when a store was closed, that it had not */
     int64_t scrub_ended_s; /* by the wall clock; 0: never */
     bool is_read_only, is_full, is_failing, index_is_broken;
+    uint64_t at_disk_ns;
     bool index_waits;     /* for room; it and the tails are asked further */
     bool keeps_deletions; /* a segment is missing or not whole, so no deletion is let go of */
     bool is_whole;        /* nothing is missing */
     struct weir__store_gaps gaps;
 };
+/* How long the thread that writes has waited for the disk by now; 0: it does not. Nor do these. */
+uint64_t weir__store_at_disk_ns(struct weir__store *store);
 /* Waits for no disk. */
 void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_stats);
 

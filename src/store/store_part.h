@@ -139,6 +139,7 @@ struct weir__store {
     } retired[WEIR__STORE_RETIRED];
     struct weir__index_stats index_stats; /* as of the last change */
     bool is_full, is_failing;
+    uint64_t at_disk_ns;  /* since when the thread that writes waits for the disk; 0: it does not */
     bool is_short;        /* not even deletions have room */
     int index_error;      /* of the last that was to be applied; 0: none */
     bool index_is_stale;  /* it is to be made anew */
@@ -222,6 +223,9 @@ WEIR_MUST_USE int weir__store_end_segment(struct weir__store *store, struct weir
 void weir__store_abandon(struct weir__store *store, struct weir_crew_self *self);
 /* What lies behind the records of the abandoned one that last is no more, and that lasts. */
 WEIR_MUST_USE int weir__store_settle(struct weir__writer *writer);
+
+/* It is at the disk from now on, or is so anew; or it is not. */
+void weir__store_note_disk(struct weir__store *store, bool is_at_disk);
 
 /* --- commit.c --- */
 WEIR_MUST_USE struct weir__store_run *weir__store_run_new(void);
