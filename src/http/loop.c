@@ -212,7 +212,9 @@ static enum weir__phase phase_of(struct weir__server_loop *loop, const struct we
     return weir_cancel_is_fired(self->stop) ? WEIR__PHASE_ENDING : (enum weir__phase)phase;
 }
 
-/* Connections without a request are closed, after one more look whether there is one. */
+/* Connections between two requests are closed, after one more look whether there is one. Those that
+ * were never asked for anything have as long for that as who comes later: their client could not
+ * know, and his request may be on its way. */
 static void begin_drain(struct weir__server_loop *loop)
 {
     struct weir__conn *next;
@@ -223,8 +225,9 @@ static void begin_drain(struct weir__server_loop *loop)
         if (conn->state != WEIR__CONN_IDLE)
             continue;
         conn->can_read = true;
-        if (weir__conn_run(conn) && conn->state == WEIR__CONN_IDLE)
-            weir__conn_cut(conn);
+        if (weir__conn_run(conn) && conn->state == WEIR__CONN_IDLE && !conn->refusal)
+            weir__timer_set(&loop->wheel, &conn->timer,
+                            weir_time_add(loop->now_ns, loop->limits.read_ns));
     }
 }
 

@@ -403,16 +403,20 @@ static int drain_fully(struct weir_crew_self *self, void *arg)
 
 TEST(draining_lets_work_end_and_tells_newcomers)
 {
+    const struct weir__server_options options = {.loops = 1};
     struct weir_crew *crew;
     int result = 1;
-    serving_start(NULL);
-    int idle = dial(), busy = dial();
+    serving_start(&options);
+    int idle = dial(), busy = dial(), silent = dial();
     check_kept(idle, KEEP("/hello"), "hello\n");
     say(busy, KEEP("/hold"));
     struct weir__exchange *x = serving_held();
+    SERVING_AWAIT(serving_stats().accepted == 3);
     CHECK_EQ(weir_crew_new(&crew, "drainer", NULL), 0);
     CHECK_EQ(weir_crew_start(crew, "drain", drain_fully, &result), 0);
     check_answer(idle, 0, NULL); /* closed at once */
+    say(silent, KEEP("/later")); /* it had said nothing: its request was on its way */
+    check_answer(silent, 503, "\r\nConnection: close\r\n");
     int fd = dial();
     say(fd, KEEP("/later"));
     check_answer(fd, 503, "\r\nConnection: close\r\n");
