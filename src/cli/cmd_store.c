@@ -91,7 +91,7 @@ const struct weir__usage usage_store = {
         "compact moves what is wanted out of segments in which something is dead, and removes "
         "these. It can be ended at any time without harm. What is found lost or damaged when the "
         "store is opened is told, since it is not known any more afterwards; the work is done all "
-        "the same. stats prints what the index knows.\n\n"
+        "the same. stats prints what the index and the newest segment know.\n\n"
         "The exit status of check and compact is 1 when something is damaged or lost, and 3 when "
         "something could not be read, or a segment could not be compacted (left).",
     .examples = examples,

@@ -105,7 +105,7 @@ void weir__show_stats(struct weir__out *out, const struct weir__census *census,
                          date(last, census->time_max_s));
     }
     row_count(out, "deletions", census->deletions);
-    row_size(out, "dead", stats->dead_bytes);
+    row_size(out, "dead", census->dead_bytes);
     row_count(out, "not indexed yet", stats->tail_records);
     row_size(out, "index size", stats->index_bytes);
     row_count(out, "quarantine", census->quarantined);
@@ -209,7 +209,7 @@ void weir__json_stats(struct weir__json *json, const struct weir__census *census
 {
     add(json, "segments", stats->segments);
     add(json, "file_bytes", census->file_bytes);
-    add(json, "dead_bytes", stats->dead_bytes);
+    add(json, "dead_bytes", census->dead_bytes);
     add(json, "chunks", census->chunks);
     add(json, "chunk_bytes", census->chunk_bytes);
     add(json, "length_min", census->length_min);

@@ -89,6 +89,11 @@ WEIR_MUST_USE int weir__index_drop(struct weir__index *index, uint32_t segment,
                                    void (*changed)(void *arg, const struct weir__segment_facts *),
                                    void *arg);
 
+/* Bytes that would be dead, and are not yet, if these records of a segment that it does not know
+ * were applied. Spent deletions are dead, unless all are kept. */
+WEIR_MUST_USE int weir__index_preview(struct weir__index *index, const struct weir__entry *records,
+                                      size_t count, bool keeps_deletions, uint64_t *ret_dead);
+
 /* Where the touch lies that makes the chunk as young as it is. NotFound: there is none that
  * counts. */
 WEIR_MUST_USE int weir__index_touch(struct weir__index *index, const struct weir__address *address,

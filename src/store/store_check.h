@@ -56,10 +56,11 @@ WEIR_MUST_USE int weir__store_check(struct weir__store *store, bool was_clean,
                                     const struct weir__check_hooks *hooks,
                                     struct weir__check_report *ret_report);
 
-/* What a store holds, by its index. */
+/* What a store holds, by its index and its newest segment. Nobody writes to it meanwhile. */
 struct weir__census {
     uint64_t chunks, chunk_bytes;
-    uint64_t deletions;
+    uint64_t deletions;  /* that count, marks of bad chunks included */
+    uint64_t dead_bytes; /* that compaction would free */
     uint32_t length_min, length_max;
     uint32_t time_min_s, time_max_s;
     uint64_t file_bytes;  /* of its segments */

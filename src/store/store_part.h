@@ -17,6 +17,7 @@
  *   names.c       whether files are where they were made
  *   index_check.c whether the index has what was put into it
  *   store_check.c a walk by hand, which trusts nothing
+ *   walk.c        all that counts, one after the other
  *   upkeep.c      counting and compacting by hand
  *
  * Way of a write: submit() -> queue `writes` -> commit thread: written and synced with all that
@@ -339,6 +340,12 @@ WEIR_MUST_USE int weir__store_lookup(struct weir__store *store, const struct wei
 WEIR_MUST_USE int weir__store_load(struct weir__store *store, struct weir__segment *segment,
                                    const struct weir__entry *entry, bool with_bytes,
                                    struct weir__store_reader *reader);
+
+/* --- walk.c --- */
+/* All that counts, as weir__store_walk(), deletions included. */
+WEIR_MUST_USE int weir__store_walk_all(struct weir__store *store, const struct weir__address *from,
+                                       int (*fn)(void *arg, const struct weir__entry *entry),
+                                       void *arg);
 
 /* --- quarantine.c --- */
 /* What the entry leads to is damaged: it is copied, counted, told, and counts no more. */

@@ -70,11 +70,14 @@ static int count_quarantine(struct weir__store *store, uint64_t *ret_files)
     return error;
 }
 
-static int take_chunk(void *arg, const struct weir__address *address, uint32_t length,
-                      uint32_t time_s)
+static int take_entry(void *arg, const struct weir__entry *entry)
 {
     struct weir__census *census = arg;
-    (void)address;
+    uint32_t length = weir__entry_length(entry), time_s = entry->time_s;
+    if (entry->type != WEIR__RECORD_CHUNK) {
+        census->deletions++;
+        return 0;
+    }
     if (census->chunks == 0 || length < census->length_min)
         census->length_min = length;
     if (length > census->length_max)
@@ -88,11 +91,21 @@ static int take_chunk(void *arg, const struct weir__address *address, uint32_t l
     return 0;
 }
 
-static int take_deletion(void *arg, const struct weir__entry *entry)
+/* By the index, and by the newest segment, of which it knows nothing yet. */
+static int count_dead(struct weir__store *store, uint64_t *ret_dead)
 {
-    struct weir__census *census = arg;
-    census->deletions += entry->type != WEIR__RECORD_CHUNK;
-    return 0;
+    struct weir__store_stats stats;
+    const struct weir__tail *tail = store->active;
+    uint64_t more = 0;
+    weir__store_read(store, &stats);
+    struct weir__index *index = weir__store_index_use(store);
+    int error = tail ? weir__index_preview(index, tail->records, tail->count,
+                                           weir__store_keeps_deletions(store), &more)
+                     : 0;
+    weir__store_index_leave(store, index);
+    if (!error)
+        *ret_dead = stats.dead_bytes + more;
+    return error;
 }
 
 int weir__store_census(struct weir__store *store, struct weir__census *ret_census)
@@ -100,11 +113,9 @@ int weir__store_census(struct weir__store *store, struct weir__census *ret_censu
     struct weir__census census = {0};
     int64_t ended;
     size_t length;
-    int error = weir__store_walk(store, NULL, take_chunk, &census);
-    struct weir__index *index = weir__store_index_use(store);
+    int error = weir__store_walk_all(store, NULL, take_entry, &census);
     if (!error)
-        error = weir__index_walk(index, NULL, take_deletion, &census);
-    weir__store_index_leave(store, index);
+        error = count_dead(store, &census.dead_bytes);
     if (!error)
         error = sum_segments(store, &census.file_bytes);
     if (!error)

@@ -1,5 +1,4 @@
-/* walk.c - all chunks of a store, those of the index first and then those that it does not know
- * yet.
+/* walk.c - all that counts in a store, by what the index knows and by what it does not know yet.
  *
  * The tails are copied before the index is walked, so that nothing is missed that goes from them to
  * the index meanwhile; what counts is looked up when its turn comes, so that nothing is told twice.
@@ -18,7 +17,7 @@ struct walk {
     struct weir__entry *tails; /* by address, each once */
     size_t count, next;
     const struct weir__address *from;
-    int (*fn)(void *arg, const struct weir__address *address, uint32_t length, uint32_t time_s);
+    int (*fn)(void *arg, const struct weir__entry *entry);
     void *arg;
 };
 
@@ -78,11 +77,11 @@ static int copy_tails(struct walk *walk)
 
 static int tell(struct walk *walk, const struct weir__address *address)
 {
-    uint32_t length, time_s;
-    int error = weir__store_find(walk->store, address, &length, &time_s);
+    struct weir__entry entry;
+    int error = weir__store_lookup(walk->store, address, &entry, NULL);
     if (error)
         return error == -WEIR_E_NOT_FOUND ? 0 : error;
-    return walk->fn(walk->arg, address, length, time_s);
+    return walk->fn(walk->arg, &entry);
 }
 
 /* Those of the tails that come before the address; NULL: all that are left. */
@@ -108,10 +107,8 @@ static int tell_indexed(void *arg, const struct weir__entry *entry)
     return result || is_in_tail ? result : tell(walk, &entry->address);
 }
 
-int weir__store_walk(struct weir__store *store, const struct weir__address *from,
-                     int (*fn)(void *arg, const struct weir__address *address, uint32_t length,
-                               uint32_t time_s),
-                     void *arg)
+int weir__store_walk_all(struct weir__store *store, const struct weir__address *from,
+                         int (*fn)(void *arg, const struct weir__entry *entry), void *arg)
 {
     struct walk walk = {.store = store, .from = from, .fn = fn, .arg = arg};
     int result = copy_tails(&walk);
@@ -123,4 +120,26 @@ int weir__store_walk(struct weir__store *store, const struct weir__address *from
         result = tell_tails(&walk, NULL);
     weir__base_free(walk.tails);
     return result;
+}
+
+struct chunks {
+    int (*fn)(void *arg, const struct weir__address *address, uint32_t length, uint32_t time_s);
+    void *arg;
+};
+
+static int tell_chunk(void *arg, const struct weir__entry *entry)
+{
+    const struct chunks *chunks = arg;
+    if (entry->type != WEIR__RECORD_CHUNK)
+        return 0;
+    return chunks->fn(chunks->arg, &entry->address, weir__entry_length(entry), entry->time_s);
+}
+
+int weir__store_walk(struct weir__store *store, const struct weir__address *from,
+                     int (*fn)(void *arg, const struct weir__address *address, uint32_t length,
+                               uint32_t time_s),
+                     void *arg)
+{
+    struct chunks chunks = {fn, arg};
+    return weir__store_walk_all(store, from, tell_chunk, &chunks);
 }

@@ -37,9 +37,12 @@ is 'its numbers' "$(got '[.chunks, .deletions, .records, .damaged, .was_clean] |
 is 'no damage is an empty list' "$(got '.damage | length')" 0
 is 'the folder is named' "$(got .folder)" "$store"
 bytes=$(got .chunk_bytes)
+dead=$(got .dead_bytes)
 run "$WEIR" store stats --json "$store"
 is 'stats in JSON' "$(got '[.chunks, .chunk_bytes, .was_clean, .index_rebuilt] | map(tostring) | join(" ")')" \
     "1125 $bytes true null"
+is 'stats count what the index does not know yet' "$(got '[.tail_records > 0, .deletions, .dead_bytes] | map(tostring) | join(" ")')" \
+    "true 375 $dead"
 is 'stats have all keys' "$(got 'keys_unsorted | join(" ")')" \
     'folder segments file_bytes dead_bytes chunks chunk_bytes length_min length_max time_min time_max deletions tail_records index_bytes quarantined scrub_ended was_clean missing_segments unreadable_bytes lost_segments lost_bytes index_rebuilt'
 run "$WEIR" store stats "$store"

@@ -287,6 +287,9 @@ TEST(census_and_compaction)
     CHECK(census.time_min_s > 1000000 && census.time_min_s <= census.time_max_s);
     CHECK(census.file_bytes > COUNT * LENGTH);
     CHECK_EQ(census.quarantined + (uint64_t)census.scrub_ended_s, 0);
+    /* As check says, although no segment that the index knows has a deletion. */
+    CHECK_EQ(census.deletions, COUNT / 5);
+    CHECK_EQ(census.dead_bytes, COUNT / 5 * weir__record_span(WEIR__RECORD_HEAD + LENGTH));
     memset(&seen, 0, sizeof(seen));
     /* A fifth of each is dead. */
     CHECK_EQ(weir__store_compact_all(store, 50, &hooks, &deadline, &compacted), 0);
@@ -299,6 +302,55 @@ TEST(census_and_compaction)
     struct weir__check_report report = check();
     CHECK_EQ(report.chunks, COUNT - COUNT / 5);
     CHECK_EQ(report.dead_bytes + report.damaged, 0);
+    rig_remove_folder();
+}
+
+static struct weir__census count_closed(uint64_t *ret_waiting)
+{
+    struct weir__census census;
+    struct weir__store_stats stats;
+    struct weir__store *store = open_to_read(NULL);
+    CHECK_EQ(weir__store_census(store, &census), 0);
+    weir__store_read(store, &stats);
+    *ret_waiting = stats.tail_records;
+    weir__store_close(store);
+    return census;
+}
+
+/* What the newest segment has done to the others is counted, whether the index knows it or not. */
+TEST(census_of_what_is_not_indexed)
+{
+    uint64_t random = rig_seed(), waiting;
+    rig_make_folder();
+    for (int round = 0; round < 30; round++) {
+        struct weir__store *store = rig_open(NULL);
+        struct weir_deadline deadline = rig_soon();
+        for (unsigned i = 0; i < 40; i++) {
+            uint64_t n = rig_random(&random) % 24;
+            int result = rig_put(store, 50 + 40 * (uint32_t)n, n, &addresses[n]);
+            CHECK(result >= 0);
+            if (rig_random(&random) % 2)
+                CHECK_EQ(weir__store_delete(store, &addresses[n], &deadline), 0);
+            else if (rig_random(&random) % 2)
+                CHECK_EQ(weir__store_touch(store, &addresses[n], &deadline), 0);
+        }
+        if (round % 4 == 3)
+            (void)rig_compact(store, 60);
+        weir__store_close(store);
+        struct weir__census before = count_closed(&waiting);
+        CHECK(waiting > 0);
+        if (round % 3 == 0)
+            continue;
+        store = rig_open(NULL);
+        rig_seal(store);
+        weir__store_close(store);
+        struct weir__census after = count_closed(&waiting);
+        CHECK_EQ(waiting, 0);
+        CHECK_EQ(before.chunks, after.chunks);
+        CHECK_EQ(before.deletions, after.deletions);
+        CHECK_EQ(before.dead_bytes, after.dead_bytes);
+        CHECK(after.deletions > 0 && after.dead_bytes > 0);
+    }
     rig_remove_folder();
 }
 
