@@ -147,7 +147,9 @@ int weir__audit_check(const struct weir__rules *rules, char why[WEIR__STORAGE_WH
         return 0;
     int fd = open_file(rules);
     if (fd < 0 && errno != 0) {
-        int error = weir_error_from_errno(errno);
+        /* Another start would not help. */
+        bool is_misplaced = errno == ENOENT || errno == ENOTDIR || errno == EISDIR;
+        int error = is_misplaced ? -WEIR_E_INVALID : weir_error_from_errno(errno);
         snprintf(why, WEIR__STORAGE_WHY_MAX, "cannot open the audit log '%s': %s",
                  rules->service->audit.file, weir__log_reason(errno));
         return error;

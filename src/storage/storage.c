@@ -1,6 +1,7 @@
 /* storage.c - life cycle of the service: what it is made of, in the order in which it is made. */
 #include "storage.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,6 +91,15 @@ void weir__storage_fill_limits(const struct weir__storage *storage, const struct
 
 /* --- the store --- */
 
+/* Why there cannot be such a folder, whoever makes it; NULL: there can. */
+static const char *misplaced(const char *folder)
+{
+    struct stat st;
+    if (weir__sys_fstatat(AT_FDCWD, folder, &st, 0) == 0)
+        return S_ISDIR(st.st_mode) ? NULL : "it is not a folder";
+    return errno == ENOTDIR ? "a part of its path is not a folder" : NULL;
+}
+
 static bool is_there(const char *folder)
 {
     struct stat st;
@@ -109,6 +119,10 @@ static int open_store(struct weir__storage *storage, const struct weir__rules *r
     options.descriptors_max = storage->shares.segments;
     options.descriptor_top = storage->shares.top;
     int error = weir__store_open(&storage->store, &options, &report);
+    const char *place = error && options.folder ? misplaced(options.folder) : NULL;
+    if (place)
+        return weir__storage_fail(why, -WEIR_E_INVALID, "cannot open '%s': %s: name another one",
+                                  options.folder, place);
     if (error == -WEIR_E_NOT_FOUND && options.folder && !is_there(options.folder))
         return weir__storage_fail(why, -WEIR_E_DENIED,
                                   "cannot make the folder '%s': permission denied: make it and "
