@@ -6,8 +6,9 @@
  * the line `repair` (256; skipped and counted beyond). The repairers look for another good record
  * of it in this store, at the pace of durability.repair_pacing, and put it again. Where there is
  * none, and what was skipped, is remembered, WEIR__STORAGE_DAMAGED at most, so that an
- * administrator can ask for another try. Nobody else finds it again: what is known to be bad is not
- * read, and not scrubbed. So there is a line in the log for each damage, once.
+ * administrator can ask for another try, until somebody puts the chunk again. Nobody else finds it
+ * again: what is known to be bad is not read, and not scrubbed. So there is a line in the log for
+ * each damage, once.
  *
  * None of this outlives the process. A drain drops what waits, cancels what is under way, and says
  * of how many chunks nobody will think any more: who puts them again heals them.
@@ -29,6 +30,17 @@ static void remember(struct weir__storage *storage, const struct weir__address *
         i++;
     if (i == storage->damaged_count && i < WEIR__STORAGE_DAMAGED)
         storage->damaged[storage->damaged_count++] = *address;
+    weir_lock_release(&storage->damage_lock);
+}
+
+void weir__repair_forget(struct weir__storage *storage, const struct weir__address *address)
+{
+    weir_lock_acquire(&storage->damage_lock);
+    for (size_t i = 0; i < storage->damaged_count; i++)
+        if (weir__address_is_equal(&storage->damaged[i], address)) {
+            storage->damaged[i] = storage->damaged[--storage->damaged_count];
+            break; /* it is there once */
+        }
     weir_lock_release(&storage->damage_lock);
 }
 
@@ -122,6 +134,15 @@ uint64_t weir__repair_left(struct weir__storage *storage)
     return left;
 }
 
+/* Who puts it shows it first and has it forgotten then: so it is seen here, or forgotten there. */
+static void remember_bad(struct weir__storage *storage, const struct weir__address *address)
+{
+    uint32_t length, time_s;
+    remember(storage, address);
+    if (weir__store_find(storage->store, address, &length, &time_s) == 0)
+        weir__repair_forget(storage, address);
+}
+
 static void repair(struct weir__storage *storage, struct weir__store_reader *reader,
                    const struct weir__address *address, const struct weir_deadline *deadline)
 {
@@ -136,7 +157,7 @@ static void repair(struct weir__storage *storage, struct weir__store_reader *rea
     if (error == -WEIR_E_CANCELED)
         leave(storage);
     else if (error)
-        remember(storage, address);
+        remember_bad(storage, address);
     weir_counter_add(error ? &storage->counts.repairs_failed : &storage->counts.repairs, 1);
     event.result = error;
     weir__storage_event(storage, &event);

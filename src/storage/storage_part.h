@@ -444,6 +444,8 @@ void weir__repair_damage(void *arg, const struct weir__address *address, const c
  */
 void weir__repair_suspect(struct weir__storage *storage, const struct weir__address *address);
 int weir__repair_main(struct weir_crew_self *self, void *arg);
+/* Somebody has put it again: it is good. */
+void weir__repair_forget(struct weir__storage *storage, const struct weir__address *address);
 /* What could not be repaired is tried once more. */
 void weir__repair_again(struct weir__storage *storage);
 /* At the end: nothing waits in line from here on. */

@@ -95,6 +95,8 @@ static void put_done(struct weir__store_write *write)
     int result = write->result;
     if (result == 0)
         weir__quota_keep(&job->hold, weir__buffer_length(&job->bytes));
+    if (result >= 0)
+        weir__repair_forget(job->storage, &job->address);
     weir__errand_finish(job, result, NULL);
 }
 

@@ -55,6 +55,7 @@ def found_by_a_reader(what, content, at):
     # Once, or again by those who came before the verdict was written.
     true(f"{what}: which is counted", damaged() > before)
     same(f"{what}: the bytes are kept aside", kept_aside() - aside, 1)
+    storage.wait_for_log(f"{address(content)} could not be repaired: there is no other record of it; put it again")
     same(f"{what}: it is put again", storage.put(content).status, 201)
     answer = storage.get(target(content))
     same(f"{what}: and is whole", (answer.status, answer.body == content), (200, True))
@@ -74,6 +75,7 @@ storage = Storage(data=data)
 for what, one, at in (("the first byte", first, 0), ("in the middle", middle, 150_001), ("the last byte", last, (1 << 20) - 1)):
     healed.append(found_by_a_reader(what, one, at))
 same("the end of the second", storage.stop(), 0)
+true("none of them is left to be repaired", "were not repaired" not in storage.log(), storage.log())
 has("an answer that failed is told", storage.log(), rf"warning: GET {target(first)} failed: .*request [0-9a-f]+")
 storage = Storage(data=data)
 same("what was healed is there after a restart", [storage.get(target(one)).body == one for one in healed], [True] * 3)
