@@ -135,6 +135,8 @@ void weir__health_resume(struct weir__exchange *exchange, struct weir__ask *ask)
     begin_answer(exchange, is_unready ? 503 : 200,
                  ask->route == WEIR__ROUTE_METRICS ? WEIR_METRICS_CONTENT_TYPE
                                                    : "application/json");
+    if (is_unready)
+        weir__reply_header(exchange, "Retry-After", "1");
     weir__reply_bytes(exchange, weir__buffer_text(&job->bytes), weir__buffer_length(&job->bytes),
                       NULL, NULL);
     weir__reply_send(exchange);

@@ -49,6 +49,7 @@ for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "SIGINT")):
     storage.wait_for_log("draining, for " + name)
     answer = until(lambda: (lambda answer: answer if answer.status == 503 else None)(storage.get("/readyz")))
     same(f"{name}: it is not ready", (answer.json["ready"], answer.json["accepting"]), (False, False))
+    same(f"{name}: for now", answer["Retry-After"], "1")
     same(f"{name}: but alive", storage.get("/healthz").status, 200)
     for answer in (storage.get("/o/" + root), storage.put(b"new"), storage.get("/f/" + root)):
         true(f"{name}: who comes is told", answer.status == 503 and is_envelope(answer, "Draining")
