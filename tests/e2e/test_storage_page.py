@@ -21,6 +21,7 @@ from tap import Tap
 
 WEIR = os.environ["WEIR"]
 PAGE = (pathlib.Path(os.environ["ROOT"]) / "docs/storage.md").read_text()
+HEADS = (pathlib.Path(os.environ["ROOT"]) / "src/http/head.c").read_text()
 NAME = "chunks.example.org"
 
 
@@ -201,6 +202,9 @@ def try_errors(tap, folder):
     wrong = [(name, status, table.get(name)) for name, status in pairs
              if str(table.get(name)) not in status.split(", ")]
     tap.tell(len(pairs) > 10 and not wrong, "errors have the status that 'weir errors' tells", f"{pairs} {wrong}")
+    listed = set(re.findall(r"\d{3}", " ".join(re.findall(r"^\| (\d{3}[0-9, ]*) \|", PAGE, re.M))))
+    refused = set(re.findall(r"refuse\(head, (\d{3}),", HEADS))
+    tap.tell(len(refused) > 3 and refused <= listed, "a head is refused with a status of the page", f"{refused - listed}")
 
 
 def main():
