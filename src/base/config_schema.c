@@ -79,6 +79,18 @@ bool weir__config_is_section(const struct weir__config_schema *schema, const cha
     return false;
 }
 
+/* Whether the key may be meant. Where the section is right it says nothing about the rest. */
+static bool may_be_meant(const struct weir__config_key *key, const char *name, const char *last)
+{
+    struct weir__suggestion suggestion = {.word = ""};
+    size_t section = weir__config_section_length(key->name);
+    size_t given = last > name ? (size_t)(last - name) - 1 : 0;
+    if (section == 0 || section != given || strncmp(key->name, name, section) != 0)
+        return true;
+    weir__suggest_offer(&suggestion, last, key->name + section + 1);
+    return suggestion.word[0] != '\0';
+}
+
 void weir__config_nearest(const struct weir__config_schema *schema, const char *name, char *text,
                           size_t size)
 {
@@ -91,7 +103,8 @@ void weir__config_nearest(const struct weir__config_schema *schema, const char *
         /* The right name in the wrong section, or in none. */
         if (strcmp(key->name + (section > 0 ? section + 1 : 0), last) == 0 && !same)
             same = key;
-        weir__suggest_offer(&suggestion, name, key->name);
+        if (may_be_meant(key, name, last))
+            weir__suggest_offer(&suggestion, name, key->name);
     }
     bool is_slip = weir__suggest_distance(name, suggestion.word) <= SLIP_MAX;
     const char *near = same && !is_slip ? same->name : suggestion.word;

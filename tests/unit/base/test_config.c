@@ -177,6 +177,8 @@ TEST(unknown_keys_and_the_nearest)
     refused("[sever]\nmax_rps = 5\n", "unknown key 'sever.max_rps'; did you mean 'server.max_rps'");
     refused("repair.body = 5\n", "did you mean 'server.body'?");
     refused("repair.pack = 5\n", "did you mean 'repair.pace'?");
+    refused("server.nosy = 5\n", "unknown key 'server.nosy'\n");
+    refused("[server]\nnosuch = 5\n", "unknown key 'server.nosuch'\n");
     refused("zzzzzz = 5\n", "toy.toml:1: unknown key 'zzzzzz'\n");
     refused("[zzzzzz]\n", "unknown key 'zzzzzz'\n");
     refused("server = 5\n", "'server' is a section: expected [server]");
