@@ -23,7 +23,10 @@
 
 static void write_done(struct weir__store_write *write)
 {
-    weir__errand_finish(write->arg, write->result, NULL);
+    struct weir__errand *job = write->arg;
+    if (write->result == 0)
+        weir__repair_forget(job->storage, &job->address);
+    weir__errand_finish(job, write->result, NULL);
 }
 
 static void work_delete(struct weir__errand *job, struct weir__worker *worker)

@@ -1,6 +1,6 @@
 /* descriptors.c - how the descriptors that the process may have are shared out.
  *
- *     allowed >= connections + segments + refused + others
+ *     allowed >= connections + segments + refused + others, and twice the connections
  *
  * connections  server.max_conns
  * segments     that are open: one for each connection to be sent from, SEGMENTS_MOST at most; of a
@@ -71,6 +71,12 @@ static uint64_t count_all(uint64_t wanted)
     return all;
 }
 
+static uint64_t count_needed(const struct weir__rules *rules, uint64_t wanted, uint64_t others)
+{
+    uint64_t all = count_all(wanted + count_segments(rules, wanted) + others);
+    return all > 2 * wanted ? all : 2 * wanted;
+}
+
 /* How many connections can be had when there are so many descriptors for these and segments; of a
  * store in memory half of them, if its segments would take more. */
 static uint64_t most_connections(const struct weir__rules *rules, uint64_t rest)
@@ -87,7 +93,7 @@ int weir__descriptors_share(struct weir__storage *storage, const struct weir__ru
     uint64_t wanted = rules->service->server.max_conns, others = count_others(rules, sockets);
     uint64_t allowed = weir__resources_descriptors(), refused = weir__server_refused_most(allowed);
     uint64_t rest = allowed > others + refused ? allowed - others - refused : 0;
-    uint64_t most = most_connections(rules, rest);
+    uint64_t most = least(most_connections(rules, rest), allowed / 2);
     if (most == 0)
         return weir__storage_fail(
             why, -WEIR_E_INVALID,
@@ -99,8 +105,7 @@ int weir__descriptors_share(struct weir__storage *storage, const struct weir__ru
             why, -WEIR_E_INVALID,
             "server.max_conns = %llu needs %llu file descriptors and %llu are allowed: raise "
             "the limit (ulimit -n) or set server.max_conns to %llu",
-            (unsigned long long)wanted,
-            (unsigned long long)count_all(wanted + count_segments(rules, wanted) + others),
+            (unsigned long long)wanted, (unsigned long long)count_needed(rules, wanted, others),
             (unsigned long long)allowed, (unsigned long long)most);
     if (wanted > most)
         weir__finding_add(

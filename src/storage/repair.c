@@ -154,6 +154,8 @@ static void repair(struct weir__storage *storage, struct weir__store_reader *rea
     weir_histogram_observe(&storage->counts.repair_wait, weir_now_ns() - before);
     if (!error)
         error = weir__store_salvage(storage->store, reader, address, deadline);
+    if (error == WEIR__STORE_UNWANTED)
+        return; /* it was deleted */
     if (error == -WEIR_E_CANCELED)
         leave(storage);
     else if (error)

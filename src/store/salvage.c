@@ -38,6 +38,16 @@ static int try_place(struct weir__store *store, struct weir__store_reader *reade
     return error;
 }
 
+/* 0: the verdict is what counts. Or what a salvage ends with then. */
+static int is_wanted(struct weir__store *store, const struct weir__address *address,
+                     struct weir__entry *ret_entry)
+{
+    int error = weir__store_lookup(store, address, ret_entry, NULL);
+    if (error || ret_entry->type == WEIR__RECORD_BAD)
+        return error;
+    return ret_entry->type == WEIR__RECORD_DELETED ? WEIR__STORE_UNWANTED : -WEIR_E_NOT_FOUND;
+}
+
 int weir__store_salvage(struct weir__store *store, struct weir__store_reader *reader,
                         const struct weir__address *address, const struct weir_deadline *deadline)
 {
@@ -51,9 +61,7 @@ int weir__store_salvage(struct weir__store *store, struct weir__store_reader *re
     if (error != -WEIR_E_NOT_FOUND)
         return error;
     /* What was deleted meanwhile stays deleted. */
-    error = weir__store_lookup(store, address, &entry, NULL);
-    if (!error && entry.type != WEIR__RECORD_BAD)
-        error = -WEIR_E_NOT_FOUND;
+    error = is_wanted(store, address, &entry);
     struct weir__index *index = weir__store_index_use(store);
     if (!error)
         error = weir__index_dead(index, address, places, PLACES_MAX, &count);
@@ -68,7 +76,8 @@ int weir__store_salvage(struct weir__store *store, struct weir__store_reader *re
                                             .length = length,
                                             ._from = entry,
                                             ._kind = WEIR__WRITE_SALVAGE};
-            return weir__store_write_and_wait(store, &put, deadline);
+            error = weir__store_write_and_wait(store, &put, deadline);
+            return error == -WEIR_E_NOT_FOUND ? is_wanted(store, address, &entry) : error;
         }
     return -WEIR_E_NOT_FOUND;
 }

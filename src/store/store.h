@@ -135,7 +135,8 @@ int weir__store_close(struct weir__store *store);
 
 /* --- writing --- */
 
-#define WEIR__STORE_PRESENT 1
+#define WEIR__STORE_PRESENT  1
+#define WEIR__STORE_UNWANTED 2
 
 enum weir__store_action {
     WEIR__STORE_PUT,
@@ -241,7 +242,7 @@ WEIR_MUST_USE int weir__store_walk(struct weir__store *store, const struct weir_
 WEIR_MUST_USE int weir__store_compact(struct weir__store *store, uint32_t percent,
                                       const struct weir_deadline *deadline);
 /* Looks for another good record of a chunk that was found damaged, and puts it again. 0: it is good
- * now. NotFound: there is none. Waits. */
+ * now. WEIR__STORE_UNWANTED: it was deleted meanwhile. NotFound: there is none. Waits. */
 WEIR_MUST_USE int weir__store_salvage(struct weir__store *store, struct weir__store_reader *reader,
                                       const struct weir__address *address,
                                       const struct weir_deadline *deadline);

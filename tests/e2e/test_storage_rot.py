@@ -66,14 +66,17 @@ def found_by_a_reader(what, content, at):
 # --- readers ---
 
 healed = []
-first, middle, last = (os.urandom(size) for size in (100_000, 300_000, 1 << 20))
+first, middle, last, unwanted = (os.urandom(size) for size in (100_000, 300_000, 1 << 20, 50_000))
 storage = Storage(data=data)
-for one in (first, middle, last):
+for one in (first, middle, last, unwanted):
     storage.put(one)
 same("the end of the first", storage.stop(), 0)
 storage = Storage(data=data)
 for what, one, at in (("the first byte", first, 0), ("in the middle", middle, 150_001), ("the last byte", last, (1 << 20) - 1)):
     healed.append(found_by_a_reader(what, one, at))
+same("another is damaged", (flip(unwanted, 7), storage.get(target(unwanted)).status), (1, 500))
+storage.wait_for_log(f"{address(unwanted)} could not be repaired")
+same("and can be deleted", storage.ask("DELETE", target(unwanted), headers=bearer(mint(data, "--scope", "delete"))).status, 204)
 same("the end of the second", storage.stop(), 0)
 true("none of them is left to be repaired", "were not repaired" not in storage.log(), storage.log())
 has("an answer that failed is told", storage.log(), rf"warning: GET {target(first)} failed: .*request [0-9a-f]+")

@@ -134,7 +134,7 @@ TEST(what_is_damaged_and_then_deleted_stays_deleted)
     CHECK_EQ(weir__store_lookup(store, &address, &verdict, NULL), 0);
     CHECK_EQ(verdict.type, WEIR__RECORD_BAD);
     CHECK_EQ(rig_delete(store, &address), 0);
-    CHECK_EQ(salvage(store, &address), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(salvage(store, &address), WEIR__STORE_UNWANTED);
     rig_fill(content, LENGTH, 1);
     struct weir__store_write late = {.action = WEIR__STORE_PUT,
                                      .address = address,
@@ -146,7 +146,7 @@ TEST(what_is_damaged_and_then_deleted_stays_deleted)
     CHECK_EQ(rig_delete(store, &address), -WEIR_E_NOT_FOUND);
     weir__store_close(store);
     store = rig_open(NULL);
-    CHECK_EQ(salvage(store, &address), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(salvage(store, &address), WEIR__STORE_UNWANTED);
     CHECK_EQ(rig_find(store, &address), -WEIR_E_NOT_FOUND);
     weir__store_close(store);
     rig_remove_folder();
@@ -218,7 +218,7 @@ TEST(what_was_deleted_stays_deleted)
     rig_seal(store);
     CHECK_EQ(rig_delete(store, &address), 0);
     rig_seal(store);
-    CHECK_EQ(salvage(store, &address), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(salvage(store, &address), WEIR__STORE_UNWANTED);
     CHECK_EQ(rig_find(store, &address), -WEIR_E_NOT_FOUND);
     weir__store_close(store);
     rig_remove_folder();
