@@ -521,6 +521,7 @@ static void commit(struct weir__store *store, struct weir_crew_self *self,
     run->count = run->idle_count = 0;
     run->end = store->writer.end;
     weir__store_note_disk(store, true);
+    weir__store_reserve_look(store);
     for (size_t i = 0; i < count; i++)
         take_write(store, self, run, batch[i]);
     end_run(store, self, run);

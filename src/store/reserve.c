@@ -23,6 +23,9 @@
  * when the store is opened. A file system that cannot keep room (Unsupported and the like) has none
  * kept, and nothing is refused for that.
  *
+ * Somebody may remove the file, or cut it, while the store runs: each batch of writes looks at it
+ * first, since what is not kept any more has to be had once more before anything is put.
+ *
  * Ownership: of the thread that writes.
  */
 #include <errno.h>
@@ -139,6 +142,20 @@ void weir__store_fit_segments(struct weir__store *store)
 static int keep(struct weir__store *store, uint64_t size)
 {
     return store->writer.reserve_held >= size ? 0 : resize(store, size, size);
+}
+
+void weir__store_reserve_look(struct weir__store *store)
+{
+    uint64_t *held = &store->writer.reserve_held;
+    struct stat st;
+    if (!is_concerned(store) || *held == 0)
+        return;
+    /* What cannot be looked at says nothing; so this is not among the calls that tests let fail. */
+    bool is_there = fstatat(store->folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (is_there ? !S_ISREG(st.st_mode) : errno == ENOENT)
+        *held = 0;
+    else if (is_there)
+        *held = least(*held, (uint64_t)st.st_size);
 }
 
 int weir__store_reserve_take(struct weir__store *store)

@@ -246,6 +246,8 @@ WEIR_MUST_USE int weir__store_reserve_open(struct weir__store *store,
                                            struct weir__store_report *report);
 /* How much is to be kept goes by what is stored now. */
 void weir__store_reserve_measure(struct weir__store *store);
+/* Whether somebody else has taken it away, or some of it. */
+void weir__store_reserve_look(struct weir__store *store);
 /* Sees to it that all of it is kept. NoSpace: there is too little. */
 WEIR_MUST_USE int weir__store_reserve_take(struct weir__store *store);
 /* The same of the part for moves. */

@@ -148,6 +148,51 @@ TEST(a_full_disk_takes_deletions)
     small_disk_unmount();
 }
 
+/* Who removes the file, or cuts it, has its room: that is kept again before anything is put. */
+TEST(a_reserve_that_goes_is_made_anew)
+{
+    struct weir__address address;
+    char path[128];
+    rig_make_folder();
+    struct weir__store *store = rig_open(NULL);
+    CHECK_EQ(rig_put(store, 100, 1, &address), 0);
+    CHECK_EQ(reserve_size(), 1 << 20);
+    rig_remove("reserve");
+    CHECK_EQ(rig_put(store, 100, 2, &address), 0);
+    CHECK_EQ(reserve_size(), 1 << 20);
+    snprintf(path, sizeof(path), "%s/reserve", rig_folder);
+    CHECK_EQ(truncate(path, 100), 0);
+    CHECK_EQ(rig_put(store, 100, 3, &address), 0);
+    CHECK_EQ(reserve_size(), 1 << 20);
+    weir__store_close(store);
+    rig_remove_folder();
+}
+
+TEST(a_reserve_that_goes_is_nobody_elses)
+{
+    struct weir__address address;
+    if (!small_disk_mount("size=16m"))
+        return;
+    struct weir__store *store = rig_open(NULL);
+    fill_disk(store);
+    CHECK_EQ(reserve_size(), 5 << 20);
+    rig_remove("reserve");
+    CHECK_EQ(rig_put(store, LARGE, 99999, &address), -WEIR_E_NO_SPACE);
+    CHECK_EQ(reserve_size(), 5 << 20);
+    for (size_t i = 0; i < count; i++)
+        CHECK_EQ(rig_delete(store, &addresses[i]), 0);
+    /* Somebody else has taken the room: nothing is said to be kept that is not. */
+    rig_remove("reserve");
+    small_disk_fill();
+    CHECK_EQ(rig_put(store, LARGE, 99999, &address), -WEIR_E_NO_SPACE);
+    CHECK(stats_of(store).is_full);
+    rig_remove("rest");
+    CHECK_EQ(rig_put(store, LARGE, 99999, &address), -WEIR_E_NO_SPACE);
+    CHECK_EQ(reserve_size(), 5 << 20);
+    weir__store_close(store);
+    small_disk_unmount();
+}
+
 /* Somebody else makes room, and nobody writes: it is told all the same. */
 TEST(room_is_noticed_without_a_write)
 {
