@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <weir/error.h>
 
@@ -17,10 +18,15 @@
 
 static const char suffix[] = ".seg";
 
+#define FUSE_MAGIC 0x65735546
+
 void weir__segments_init(struct weir__segments *segments, int folder,
                          const struct weir__segments_limits *limits)
 {
+    struct statfs fs;
     *segments = (struct weir__segments){._folder = folder, ._limits = *limits};
+    /* Many that are made by a program give a file another number each time that it is looked up. */
+    segments->_has_numbers = folder >= 0 && fstatfs(folder, &fs) == 0 && fs.f_type != FUSE_MAGIC;
     weir_lock_init(&segments->_lock, &weir__store_segments_class);
 }
 
@@ -182,7 +188,7 @@ int weir__segments_add(struct weir__segments *segments, const struct weir__segme
     *segment =
         (struct weir__segment){.fd = fd, .id = facts->id, ._is_kept = is_kept, ._facts = *facts};
     weir__segment_name(facts->id, name);
-    if (!is_kept)
+    if (!is_kept && segments->_has_numbers)
         (void)!look_at(fd < 0 ? segments->_folder : fd, fd < 0 ? name : "", &segment->_file);
     weir_lock_acquire(&segments->_lock);
     size_t at = place_of(segments, facts->id);

@@ -50,6 +50,7 @@ struct weir__segments_limits {
 
 struct weir__segments {
     int _folder;
+    bool _has_numbers; /* by which a file is known again */
     struct weir__segments_limits _limits;
     struct weir_lock _lock;       /* guards what follows */
     struct weir__segment **_list; /* by id */
