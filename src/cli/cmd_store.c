@@ -339,6 +339,7 @@ static int compact_store(struct run *run)
 {
     struct weir__check_hooks hooks = {.progress = note_progress, .arg = run};
     struct weir__compacted compacted;
+    struct weir__store_stats before, after;
     /* Each segment ends by itself; between two of them a signal is looked for. */
     struct weir_deadline deadline = weir_deadline_in(UINT64_MAX / 4, NULL);
     int error = open_store(run, false);
@@ -347,10 +348,12 @@ static int compact_store(struct run *run)
     weir__store_report_tell(&run->opened, warn, NULL);
     weir__store_on_damage(run->store, warn_of, run);
     run->sample.items_name = NULL;
+    weir__store_read(run->store, &before);
     begin_progress(run, WEIR__UNIT_COUNT);
     error = weir__store_compact_all(run->store, (uint32_t)run->values->percent, &hooks, &deadline,
                                     &compacted);
     end_progress(run);
+    weir__store_read(run->store, &after);
     if (error)
         return failed(run, "compact", error);
     if (!run->values->json) {
@@ -362,7 +365,9 @@ static int compact_store(struct run *run)
     }
     if (!error)
         error = judge(&run->opened);
-    return !error && compacted.left > 0 ? -WEIR_E_INCOMPLETE : error;
+    if (!error && compacted.left > 0)
+        error = -WEIR_E_INCOMPLETE;
+    return !error && after.damaged > before.damaged ? -WEIR_E_FINDINGS : error;
 }
 
 static int count_store(struct run *run)

@@ -218,6 +218,9 @@ static enum weir__phase phase_of(struct weir__server_loop *loop, const struct we
 static void begin_drain(struct weir__server_loop *loop)
 {
     struct weir__conn *next;
+    /* Whoever connects ahead of time is not waited for as long as one that has begun to ask. */
+    uint64_t ask_ns =
+        loop->limits.read_ns < WEIR__REFUSED_NS ? loop->limits.read_ns : WEIR__REFUSED_NS;
     loop->is_draining = true;
     /* A connection ends itself alone, so that the next one is there still. */
     for (struct weir__conn *conn = loop->conns; conn; conn = next) {
@@ -226,8 +229,7 @@ static void begin_drain(struct weir__server_loop *loop)
             continue;
         conn->can_read = true;
         if (weir__conn_run(conn) && conn->state == WEIR__CONN_IDLE && !conn->refusal)
-            weir__timer_set(&loop->wheel, &conn->timer,
-                            weir_time_add(loop->now_ns, loop->limits.read_ns));
+            weir__timer_set(&loop->wheel, &conn->timer, weir_time_add(loop->now_ns, ask_ns));
     }
 }
 

@@ -205,7 +205,7 @@ static enum weir__step broken(struct weir__conn *conn, int error, const struct w
     conn->loop->stats.truncated += piece != NULL;
     if (x->is_begun && handler->broke)
         handler->broke(x, error, piece ? piece->fd : -1, piece ? piece->offset : 0);
-    if (!piece || x->sent > 0)
+    if (!piece || x->sent > 0 || conn->tls_pending > 0)
         return WEIR__STEP_CUT;
     /* Nothing has left yet, so it can be another answer. */
     x->is_sent = x->is_chunked = false;

@@ -4,7 +4,7 @@
  *
  * connections  server.max_conns
  * segments     that are open: one for each connection to be sent from, SEGMENTS_MOST at most; of a
- *              store in memory all
+ *              store in memory all, or it holds less (storage.c)
  * refused      connections that are kept until they are told so (weir__server_refused_most)
  * others       listeners, three for each loop, and OTHERS: standard streams, folder and lock of the
  *              store, its index and another one that is made in its place, the segment that is
@@ -113,7 +113,9 @@ int weir__descriptors_share(struct weir__storage *storage, const struct weir__ru
             "%llu connections at most, since %llu file descriptors are allowed (ulimit -n)",
             (unsigned long long)most, (unsigned long long)allowed);
     storage->shares.connections = least(wanted, most);
-    storage->shares.segments = (uint32_t)least(rest - storage->shares.connections, SEGMENTS_MOST);
+    uint64_t segments = rest - storage->shares.connections;
+    bool is_in_memory = rules->own->amnesia.is_enabled;
+    storage->shares.segments = (uint32_t)(is_in_memory ? segments : least(segments, SEGMENTS_MOST));
     storage->shares.top = allowed - refused;
     return 0;
 }

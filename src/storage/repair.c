@@ -135,11 +135,11 @@ uint64_t weir__repair_left(struct weir__storage *storage)
 }
 
 /* Who puts it shows it first and has it forgotten then: so it is seen here, or forgotten there. */
-static void remember_bad(struct weir__storage *storage, const struct weir__address *address)
+static void remember_bad(struct weir__storage *storage, struct weir__store_reader *reader,
+                         const struct weir__address *address)
 {
-    uint32_t length, time_s;
     remember(storage, address);
-    if (weir__store_find(storage->store, address, &length, &time_s) == 0)
+    if (weir__store_is_good(storage->store, reader, address))
         weir__repair_forget(storage, address);
 }
 
@@ -159,7 +159,7 @@ static void repair(struct weir__storage *storage, struct weir__store_reader *rea
     if (error == -WEIR_E_CANCELED)
         leave(storage);
     else if (error)
-        remember_bad(storage, address);
+        remember_bad(storage, reader, address);
     weir_counter_add(error ? &storage->counts.repairs_failed : &storage->counts.repairs, 1);
     event.result = error;
     weir__storage_event(storage, &event);

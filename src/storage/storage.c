@@ -106,6 +106,19 @@ static bool is_there(const char *folder)
     return weir__sys_fstatat(AT_FDCWD, folder, &st, 0) == 0;
 }
 
+/* Each of its segments has a descriptor, of those that are for segments. */
+static void bound_memory(struct weir__storage *storage, struct weir__store_options *options)
+{
+    uint64_t most = (uint64_t)storage->shares.segments * options->segment_bytes;
+    if (options->memory_max <= most || storage->shares.segments < 2)
+        return;
+    weir__finding_add(storage,
+                      "%llu MiB in memory at most, since %u file descriptors are left for its "
+                      "segments: raise the limit (ulimit -n) or store.segment_size",
+                      (unsigned long long)(most >> 20), storage->shares.segments);
+    options->memory_max = most;
+}
+
 static int open_store(struct weir__storage *storage, const struct weir__rules *rules,
                       char why[WEIR__STORAGE_WHY_MAX])
 {
@@ -116,6 +129,8 @@ static int open_store(struct weir__storage *storage, const struct weir__rules *r
         return weir__storage_fail(
             why, -WEIR_E_INVALID,
             "no folder is given: name one with --data, or set amnesia.enabled");
+    if (rules->own->amnesia.is_enabled)
+        bound_memory(storage, &options);
     options.descriptors_max = storage->shares.segments;
     options.descriptor_top = storage->shares.top;
     int error = weir__store_open(&storage->store, &options, &report);

@@ -295,8 +295,12 @@ static int remove_with_index(struct weir__store *store, uint32_t id,
     weir__segment_name(id, name);
     if (store->segments_folder >= 0) {
         error = weir__disk_remove(store->segments_folder, name);
-        if (error)
-            return note_obstacle(obstacle, "removed", error);
+        if (error) {
+            /* Whatever keeps it there: what is moved out of it would be in vain again. */
+            if (error != -WEIR_E_NOT_FOUND)
+                *obstacle = (struct obstacle){"removed", error};
+            return error;
+        }
         error = weir__disk_sync_names(store->segments_folder);
         /* Before the index says of any deletion that it is spent. */
         if (error)
@@ -516,9 +520,9 @@ static bool choose(struct weir__store *store, uint32_t percent, bool is_full,
  * before large content; where more is needed, a segment has no footer. */
 static bool fits(struct weir__store *store, const struct weir__segment_facts *facts)
 {
-    uint64_t bytes = living(store, facts);
-    return store->segments_folder < 0 ||
-           bytes + bytes / 16 + MOVES_SLACK <= weir__store_room_for_moves(store);
+    uint64_t bytes = living(store, facts), slack = bytes < MOVES_SLACK ? bytes : MOVES_SLACK;
+    return store->segments_folder < 0 || bytes == 0 ||
+           bytes + bytes / 16 + slack <= weir__store_room_for_moves(store);
 }
 
 /* True: it is left, and another has its turn. */

@@ -21,7 +21,7 @@
 static const char folder_name[] = "quarantine";
 
 #define PIECE    (64u << 10)
-#define TEXT_MAX 96u
+#define TEXT_MAX 160u
 
 /* The folder, made if it is not there. */
 static int open_folder(struct weir__store *store)
@@ -48,7 +48,8 @@ static int copy_range(int from, int to, uint64_t at, uint64_t end)
     return error;
 }
 
-static int keep(int folder, int fd, const char *name, uint64_t from, uint64_t to)
+static int keep(struct weir__store *store, int folder, int fd, const char *name, uint64_t from,
+                uint64_t to)
 {
     int out = weir__sys_openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (out < 0)
@@ -57,6 +58,8 @@ static int keep(int folder, int fd, const char *name, uint64_t from, uint64_t to
     weir__sys_close(out);
     if (error)
         (void)!weir__sys_unlinkat(folder, name, 0);
+    else
+        weir_counter_add(&store->counts.quarantined, 1);
     return error;
 }
 
@@ -69,9 +72,7 @@ int weir__store_put_aside(struct weir__store *store, int fd, const char *name, u
     if (weir_counter_value(&store->counts.quarantined) >= WEIR__STORE_QUARANTINE_MAX)
         return -WEIR_E_BUSY;
     int folder = open_folder(store);
-    int error = folder < 0 ? folder : keep(folder, fd, name, from, to);
-    if (!error)
-        weir_counter_add(&store->counts.quarantined, 1);
+    int error = folder < 0 ? folder : keep(store, folder, fd, name, from, to);
     if (folder >= 0)
         weir__sys_close(folder);
     return error;

@@ -408,6 +408,20 @@ static bool is_lasting(struct weir__store *store, struct weir__disk_file *file)
     return is;
 }
 
+struct losing {
+    struct weir__store *store;
+    const struct weir__disk_file *file;
+};
+
+/* Nobody can tell any more what it was. */
+static void keep_lost(void *arg, uint64_t from, uint64_t to)
+{
+    const struct losing *losing = arg;
+    char name[WEIR__DISK_NAME_MAX + 16];
+    snprintf(name, sizeof(name), "%s.%08x", losing->file->name, (unsigned)from);
+    (void)!weir__store_put_aside(losing->store, losing->file->fd, name, from, to);
+}
+
 /* What it holds, on the disk. After a sudden end the kernel may still show what it failed to write
  * for whoever was there before: it tells such a failure once, and keeps the page as if it were
  * written. So what is not on its way to the disk any more is read from there. That it cannot be
@@ -416,8 +430,10 @@ static int load_anew(struct found *found, struct weir__disk_file *file, uint32_t
                      struct weir__segment_content *content, bool *ret_is_unreadable)
 {
     struct weir__store *store = found->store;
+    struct losing losing = {store, file};
     int error = id == found->finished_id
-                    ? weir__segment_load_finished(content, file->fd, id, &store->identity.key)
+                    ? weir__segment_load_finished(content, file->fd, id, &store->identity.key,
+                                                  keep_lost, &losing)
                     : weir__segment_load(content, file->fd, id, &store->identity.key);
     bool is_sure = content->is_sealed || found->report->was_clean ||
                    (!error && store->is_read_only && !is_lasting(store, file));

@@ -156,6 +156,8 @@ void weir__store_reserve_look(struct weir__store *store)
         *held = 0;
     else if (is_there)
         *held = least(*held, (uint64_t)st.st_size);
+    /* Deletions are not refused for what moves do not have any more. */
+    store->writer.reserve_moves = least(store->writer.reserve_moves, *held);
 }
 
 int weir__store_reserve_take(struct weir__store *store)

@@ -38,14 +38,34 @@ static int try_place(struct weir__store *store, struct weir__store_reader *reade
     return error;
 }
 
-/* 0: the verdict is what counts. Or what a salvage ends with then. */
-static int is_wanted(struct weir__store *store, const struct weir__address *address,
-                     struct weir__entry *ret_entry)
+bool weir__store_is_good(struct weir__store *store, struct weir__store_reader *reader,
+                         const struct weir__address *address)
+{
+    struct weir__entry entry;
+    uint32_t length;
+    return weir__store_lookup(store, address, &entry, NULL) == 0 &&
+           entry.type == WEIR__RECORD_CHUNK &&
+           try_place(store, reader, address, entry.place, &length) == 0;
+}
+
+/* 0: the verdict is what counts. PRESENT: somebody has put it again. UNWANTED: or deleted it. */
+static int verdict_of(struct weir__store *store, const struct weir__address *address,
+                      struct weir__entry *ret_entry)
 {
     int error = weir__store_lookup(store, address, ret_entry, NULL);
     if (error || ret_entry->type == WEIR__RECORD_BAD)
         return error;
-    return ret_entry->type == WEIR__RECORD_DELETED ? WEIR__STORE_UNWANTED : -WEIR_E_NOT_FOUND;
+    return ret_entry->type == WEIR__RECORD_DELETED ? WEIR__STORE_UNWANTED : WEIR__STORE_PRESENT;
+}
+
+/* Behind one that has found another verdict than it was made for. */
+static int try_later(struct weir__store *store, const struct weir__address *address)
+{
+    struct weir__entry entry;
+    int now = verdict_of(store, address, &entry);
+    if (now == WEIR__STORE_PRESENT)
+        return 0;
+    return now == 0 ? -WEIR_E_TRANSIENT : now;
 }
 
 int weir__store_salvage(struct weir__store *store, struct weir__store_reader *reader,
@@ -58,10 +78,14 @@ int weir__store_salvage(struct weir__store *store, struct weir__store_reader *re
     /* Somebody may have put it again. The verdict on what was found bad is in the line of writes,
      * so it is behind that line that the answer is true. */
     int error = weir__store_touch(store, address, deadline);
+    if (error == 0) /* or the verdict found no room */
+        return weir__store_is_good(store, reader, address) ? 0 : -WEIR_E_CORRUPT;
     if (error != -WEIR_E_NOT_FOUND)
         return error;
     /* What was deleted meanwhile stays deleted. */
-    error = is_wanted(store, address, &entry);
+    error = verdict_of(store, address, &entry);
+    if (error == WEIR__STORE_PRESENT)
+        return 0;
     struct weir__index *index = weir__store_index_use(store);
     if (!error)
         error = weir__index_dead(index, address, places, PLACES_MAX, &count);
@@ -77,7 +101,7 @@ int weir__store_salvage(struct weir__store *store, struct weir__store_reader *re
                                             ._from = entry,
                                             ._kind = WEIR__WRITE_SALVAGE};
             error = weir__store_write_and_wait(store, &put, deadline);
-            return error == -WEIR_E_NOT_FOUND ? is_wanted(store, address, &entry) : error;
+            return error == -WEIR_E_NOT_FOUND ? try_later(store, address) : error;
         }
     return -WEIR_E_NOT_FOUND;
 }

@@ -29,6 +29,7 @@ struct scan {
     uint64_t blind_from, blind_to; /* the last stretch with holes in it */
     uint64_t footer_at;            /* from where on there are no records */
     bool is_finished;              /* what is wrong was right once */
+    void (*lost)(void *arg, uint64_t from, uint64_t to);
     void (*bad)(void *arg, const struct weir__entry *entry);
     void *arg;
 };
@@ -52,10 +53,12 @@ static int keep(struct scan *scan, const struct weir__entry *entry)
     return 0;
 }
 
-static void count_bad(struct scan *scan, uint64_t bytes)
+static void count_bad(struct scan *scan, uint64_t from, uint64_t to)
 {
     scan->doubtful_records++;
-    scan->doubtful_bytes += bytes;
+    scan->doubtful_bytes += to - from;
+    if (scan->lost)
+        scan->lost(scan->arg, from, to);
 }
 
 static bool is_data(enum weir__record_type type)
@@ -118,7 +121,7 @@ static int scan_record(struct scan *scan, const struct weir__record *record, uin
     bool is_lost = !error && weir__window_lost(&scan->window, at, at + record->size) > 0;
     bool is_damaged = !error && !is_lost && !is_whole(record, bytes);
     if (error || (is_damaged && !scan->is_finished) || scan->content.count == WEIR__SEGMENT_COUNT) {
-        count_bad(scan, *ret_next - at);
+        count_bad(scan, at, *ret_next);
         if (scan->bad)
             scan->bad(scan->arg, &entry);
         return 0;
@@ -213,7 +216,7 @@ static int scan_from(struct scan *scan, uint64_t at)
         if (!error && !is_blind)
             error = stretch_is_zero(scan, at, next, &is_empty);
         if (!error && (is_blind || !is_empty))
-            count_bad(scan, next - at);
+            count_bad(scan, at, next);
         at = next;
     }
     return error;
@@ -393,18 +396,16 @@ static int load_footer(struct weir__segment_content *ret_content, int fd, uint64
     return error;
 }
 
-static int load(struct weir__segment_content *ret_content, int fd, uint32_t id,
-                const struct weir__record_key *key, bool is_finished)
+static int load(struct weir__segment_content *ret_content, int fd, struct scan *scan)
 {
-    struct scan scan = {.id = id, .key = key, .footer_at = UINT64_MAX, .is_finished = is_finished};
     struct stat st;
     if (weir__sys_fstat(fd, &st) < 0)
         return weir_error_from_errno(errno);
-    int error = load_footer(ret_content, fd, (uint64_t)st.st_size, id, key);
+    int error = load_footer(ret_content, fd, (uint64_t)st.st_size, scan->id, scan->key);
     if (error != -WEIR_E_CORRUPT && error != -WEIR_E_IO)
         return error;
     bool has_failed = error == -WEIR_E_IO;
-    error = run_scan(&scan, ret_content, fd, NULL);
+    error = run_scan(scan, ret_content, fd, NULL);
     if (!error && has_failed)
         ret_content->is_frail = true;
     return error;
@@ -413,13 +414,21 @@ static int load(struct weir__segment_content *ret_content, int fd, uint32_t id,
 int weir__segment_load(struct weir__segment_content *ret_content, int fd, uint32_t id,
                        const struct weir__record_key *key)
 {
-    return load(ret_content, fd, id, key, false);
+    struct scan scan = {.id = id, .key = key, .footer_at = UINT64_MAX};
+    return load(ret_content, fd, &scan);
 }
 
 int weir__segment_load_finished(struct weir__segment_content *ret_content, int fd, uint32_t id,
-                                const struct weir__record_key *key)
+                                const struct weir__record_key *key,
+                                void (*lost)(void *arg, uint64_t from, uint64_t to), void *arg)
 {
-    return load(ret_content, fd, id, key, true);
+    struct scan scan = {.id = id,
+                        .key = key,
+                        .footer_at = UINT64_MAX,
+                        .is_finished = true,
+                        .lost = lost,
+                        .arg = arg};
+    return load(ret_content, fd, &scan);
 }
 
 int weir__segment_identity(struct weir__identity *ret_identity, int fd, uint32_t id)

@@ -47,9 +47,12 @@ struct weir__segment_content {
 WEIR_MUST_USE int weir__segment_load(struct weir__segment_content *ret_content, int fd, uint32_t id,
                                      const struct weir__record_key *key);
 /* The same for one of which nothing was left unfinished: a chunk whose head is right counts even if
- * its bytes are wrong, so that who asks for it is told. */
+ * its bytes are wrong, so that who asks for it is told. lost() is told of each stretch that is no
+ * record. */
 WEIR_MUST_USE int weir__segment_load_finished(struct weir__segment_content *ret_content, int fd,
-                                              uint32_t id, const struct weir__record_key *key);
+                                              uint32_t id, const struct weir__record_key *key,
+                                              void (*lost)(void *arg, uint64_t from, uint64_t to),
+                                              void *arg);
 /* By a scan, in any case. bad() is told of each chunk whose bytes are not those of its address; may
  * be NULL. */
 WEIR_MUST_USE int weir__segment_scan(struct weir__segment_content *ret_content, int fd, uint32_t id,

@@ -89,9 +89,11 @@ static int look_at(int folder, const char *name, struct weir__segment_file *ret_
 
 static bool is_same(const struct weir__segment_file *a, const struct weir__segment_file *b)
 {
+    /* Some file systems know births only now and then. */
+    bool knows_births = a->born_s != 0 && b->born_s != 0;
     return a->inode == 0 || b->inode == 0 ||
-           (a->inode == b->inode && a->device == b->device && a->born_s == b->born_s &&
-            a->born_ns == b->born_ns);
+           (a->inode == b->inode && a->device == b->device &&
+            (!knows_births || (a->born_s == b->born_s && a->born_ns == b->born_ns)));
 }
 
 /* --- the list; with the lock held --- */

@@ -26,7 +26,7 @@
 /* Which file it is. A number that is used again comes with another time of birth. */
 struct weir__segment_file {
     uint64_t device, inode; /* 0: nobody knows */
-    int64_t born_s;
+    int64_t born_s;         /* 0: nobody knows */
     uint32_t born_ns;
 };
 

@@ -246,6 +246,9 @@ WEIR_MUST_USE int weir__store_compact(struct weir__store *store, uint32_t percen
 WEIR_MUST_USE int weir__store_salvage(struct weir__store *store, struct weir__store_reader *reader,
                                       const struct weir__address *address,
                                       const struct weir_deadline *deadline);
+/* Whether its bytes are those of its address, now. Damage is not told. Waits. */
+bool weir__store_is_good(struct weir__store *store, struct weir__store_reader *reader,
+                         const struct weir__address *address);
 /* The walk of the scrubber begins now. */
 void weir__store_scrub_now(struct weir__store *store);
 /* Seals the newest segment, as if it were full. */

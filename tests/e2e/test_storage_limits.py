@@ -267,6 +267,20 @@ for end in ends:
     end.close()
 same("the end of few", storage.stop(), 0)
 
+# --- descriptors of a store in memory, which has all of its segments open ---
+
+storage = Storage("--amnesia", "--set", "amnesia.max_bytes=256MiB", "--set", "store.segment_size=4MiB", **few(64))
+has("what has no descriptors is not held", storage.log(), r"warning: \d+ MiB in memory at most, since \d+ file descriptors are left")
+status = 201
+while status == 201:
+    status = storage.put(os.urandom(MIB)).status
+same("it is full, not without descriptors", status, 507)
+ends = [storage.connect() for _ in range(4)]
+same("who comes is let in", [exchange(end, "GET", "/healthz").status for end in ends], [200] * 4)
+for end in ends:
+    end.close()
+storage.stop()
+
 # --- the line of work ---
 
 storage = service("queues.work=1", "server.get_workers=1", "server.acceptors=1", "storage.verify=always")
