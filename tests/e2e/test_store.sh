@@ -87,6 +87,10 @@ run "$WEIR" store check --json "$stores/bytes"
 is 'the same in JSON' "$(got '.damage[] | [.address, .segment, .offset, .counts] | map(tostring) | join(" ")')" \
     "$address $segment $offset true"
 is 'it is not among the chunks' "$(got .chunks)" 1124
+run "$WEIR" store compact "$stores/bytes"
+expect 'compaction that comes by it tells it, and the status does' 1 'compacted  *' "*warning: $address: compaction found it damaged*"
+run "$WEIR" store check "$stores/bytes"
+expect 'it is kept aside then' 0 '*damaged          0*' ''
 
 cp -r "$store" "$stores/head"
 read -r address segment offset < <("$STOREGEN" damage "$stores/head" head 7)

@@ -294,4 +294,24 @@ TEST(a_pin_outlives_nothing)
     end();
 }
 
+/* What a file system says of a birth only now and then is no sign of another file. */
+TEST(a_file_is_known_again)
+{
+    struct weir__segment *segment;
+    begin(4, 3);
+    list._list[0]->_file.born_s = 0;
+    list._list[1]->_file.born_s += 1;
+    list._list[2]->_file.inode += 1;
+    for (uint32_t id = 1; id <= 3; id++) {
+        int error = weir__segments_pin(&list, id, &segment);
+        bool is_born = list._list[id - 1]->_file.born_s > 1; /* else nobody knows, of none */
+        bool is_same = id == 1 || (id == 2 && !is_born);
+        CHECK_EQ(error, is_same ? 0 : -WEIR_E_NOT_FOUND);
+        CHECK_EQ(weir__segments_has_file(&list, id), is_same);
+        if (!error)
+            weir__segments_unpin(&list, segment);
+    }
+    end();
+}
+
 TAP_MAIN()

@@ -193,6 +193,30 @@ TEST(a_reserve_that_goes_is_nobody_elses)
     small_disk_unmount();
 }
 
+/* Nothing is kept any more, and next to nothing is free: deletions are taken, and what is dead as a
+ * whole goes without any room for moves. */
+TEST(a_little_room_is_enough_to_recover)
+{
+    char path[128];
+    struct weir__address address;
+    if (!small_disk_mount("size=16m"))
+        return;
+    struct weir__store *store = rig_open(NULL);
+    fill_disk(store);
+    rig_remove("reserve");
+    small_disk_fill();
+    snprintf(path, sizeof(path), "%s/rest", rig_folder);
+    CHECK_EQ(truncate(path, rest_size() - (100 << 10)), 0);
+    CHECK_EQ(rig_put(store, LARGE, 99999, &address), -WEIR_E_NO_SPACE);
+    for (size_t i = 0; i + 2 < count; i++)
+        CHECK_EQ(rig_delete(store, &addresses[i]), 0);
+    struct weir_deadline deadline = rig_soon();
+    CHECK_EQ(weir__store_seal(store, &deadline), 0);
+    CHECK_EQ(weir__store_compact(store, 0, &deadline), 0);
+    weir__store_close(store);
+    small_disk_unmount();
+}
+
 /* Somebody else makes room, and nobody writes: it is told all the same. */
 TEST(room_is_noticed_without_a_write)
 {

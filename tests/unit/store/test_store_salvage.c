@@ -202,9 +202,48 @@ TEST(what_has_lost_its_head_is_told)
     store = rig_open(&report);
     weir__store_read(store, &stats);
     CHECK(!stats.is_whole && stats.keeps_deletions);
+    CHECK_EQ(stats.quarantined, 1);
     CHECK_EQ(report.gaps.lost_bytes, WEIR__RECORD_HEAD);
     CHECK_EQ(report.missing_first, 1);
     CHECK_EQ(rig_read(store, &other, LENGTH, 2), 0);
+    weir__store_close(store);
+    rig_remove_folder();
+}
+
+/* Before anybody has found out, or where the verdict had no room. */
+TEST(what_is_there_and_damaged_is_not_called_good)
+{
+    struct weir__address address;
+    struct weir__store_reader reader;
+    rig_make_folder();
+    struct weir__store *store = rig_open(NULL);
+    CHECK_EQ(weir__store_reader_init(&reader), 0);
+    CHECK_EQ(rig_put(store, LENGTH, 1, &address), 0);
+    rig_seal(store);
+    CHECK(weir__store_is_good(store, &reader, &address));
+    CHECK_EQ(salvage(store, &address), 0);
+    CHECK(damage(1, 1));
+    CHECK(!weir__store_is_good(store, &reader, &address));
+    CHECK_EQ(salvage(store, &address), -WEIR_E_CORRUPT);
+    weir__store_reader_fini(&reader);
+    weir__store_close(store);
+    rig_remove_folder();
+}
+
+/* One that is found again and again is kept once, and counted once. */
+TEST(what_is_kept_already_is_not_counted_again)
+{
+    struct weir__address address;
+    struct weir__store_stats stats;
+    rig_make_folder();
+    struct weir__store *store = rig_open(NULL);
+    CHECK_EQ(rig_put(store, LENGTH, 1, &address), 0);
+    int fd = open(rig_folder, O_RDONLY | O_DIRECTORY);
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(weir__store_put_aside(store, fd, "name", 0, 0), 0);
+    close(fd);
+    weir__store_read(store, &stats);
+    CHECK_EQ(stats.quarantined, 1);
     weir__store_close(store);
     rig_remove_folder();
 }
