@@ -359,7 +359,7 @@ struct weir__server_stats {
     uint64_t timeouts[WEIR__OP_COUNT];
     uint64_t malformed; /* requests that were refused before the handler saw them */
     uint64_t aborted;   /* answers that did not leave whole */
-    uint64_t truncated; /* of these: since a file was too short, or could not be read */
+    uint64_t truncated; /* a file was too short or could not be read; an error, or aborted */
     uint64_t handshakes, handshakes_failed;
     uint64_t drained, cut; /* connections that ended in a drain: by themselves, and not */
     uint64_t accept_errors;
