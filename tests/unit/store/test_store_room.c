@@ -212,7 +212,12 @@ TEST(a_little_room_is_enough_to_recover)
         CHECK_EQ(rig_delete(store, &addresses[i]), 0);
     struct weir_deadline deadline = rig_soon();
     CHECK_EQ(weir__store_seal(store, &deadline), 0);
-    CHECK_EQ(weir__store_compact(store, 0, &deadline), 0);
+    /* The index may not know yet what is dead. */
+    while (stats_of(store).compacted_segments == 0) {
+        int error = weir__store_compact(store, 0, &deadline);
+        CHECK(error == 0 || error == -WEIR_E_NOT_FOUND);
+        CHECK_EQ(weir_deadline_check(&deadline), 0);
+    }
     weir__store_close(store);
     small_disk_unmount();
 }
