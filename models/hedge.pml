@@ -2,9 +2,11 @@
  *
  * A call has three targets: two are asked at once (alpha), one more when the hedge timer fires and
  * the shared budget has a token (beta), or in the place of one that fails. Calls meet in the budget
- * alone, so two at once are searched with targets that hang (-DTWO_CALLS). A target answers well, answers badly, or hangs until it is canceled. The deadline may pass
- * at any moment. What the code does under one of its locks is one step here, and what it does
- * between two locks is another; so a report may come between the end of a call and its return.
+ * alone, so two at once are searched with targets that hang (-DTWO_CALLS). A target answers well,
+ * answers badly, or hangs until it is canceled. With -DFALTERS one is asked at first, which falters
+ * and goes on when another was asked in its place. The deadline may pass at any moment. What the
+ * code does under one of its locks is one step here, and what it does between two locks is another;
+ * so a report may come between the end of a call and its return.
  *
  * What is claimed:
  * - a call ends once: with one answer, or without any (every target failed, or the deadline);
@@ -24,6 +26,8 @@
  * holds: two_ends -DTWO_CALLS ltl=ends
  * holds: patient_safety -DPATIENT partial
  * holds: patient_ends -DPATIENT ltl=ends
+ * holds: falters_safety -DFALTERS partial
+ * holds: falters_ends -DFALTERS -DPATIENT ltl=ends
  * fails: LATE_ANSWER_KEPT by assertion
  * fails: LOSERS_NOT_CANCELED by assertion
  * fails: LOSERS_NOT_CANCELED -DNO_ASSERT ltl=ends by acceptance
@@ -31,6 +35,7 @@
  * fails: BUDGET_CHECKED_FIRST -DTWO_CALLS by assertion
  * fails: REPORT_MISSED -DPATIENT by end
  * fails: FAILURE_UNSEEN -DPATIENT by end
+ * fails: FALTERS_UNHEARD -DFALTERS -DPATIENT by end
  */
 #ifdef TWO_CALLS
 #define CALLS   2
@@ -39,7 +44,11 @@
 #else
 #define CALLS   1
 #define TARGETS 3
+#ifdef FALTERS
+#define ALPHA   1
+#else
 #define ALPHA   2
+#endif
 #endif
 #define BETA    1
 #define TOKENS  1    /* the hedge budget; two calls would like one each */
@@ -56,6 +65,8 @@ mtype = { absent, kept, late, given, discarded };   /* where a good answer is */
 typedef call_state {
     byte asked;
     byte under_way;
+    byte faltering;          /* of these: have failed once, and try again */
+    byte news;               /* reports, and attempts that faltered */
     byte good;
     byte references;
     byte first;              /* the target whose good answer came first */
@@ -68,6 +79,7 @@ typedef call_state {
     bool returned;
     bool has_started[TARGETS];
     bool has_ended[TARGETS];
+    bool has_faltered[TARGETS];
     mtype answer[TARGETS];
 }
 
@@ -102,6 +114,11 @@ inline report(c, i, is_good)
 {
     claim(!call[c].is_freed);
     call[c].under_way--;
+    call[c].news++;
+    if
+    :: call[c].has_faltered[i] -> call[c].faltering--
+    :: else -> skip
+    fi;
     if
 #ifdef MUTANT_LATE_ANSWER_KEPT
     :: is_good ->
@@ -120,12 +137,32 @@ inline report(c, i, is_good)
     call[c].signaled = call[c].signaled || call[c].parked
 }
 
+/* weir_hedge_falter(): another target stands in for this one. */
+inline falter(c, i)
+{
+    claim(!call[c].is_freed);
+    call[c].has_faltered[i] = true;
+    call[c].faltering++;
+    call[c].news++;
+#ifndef MUTANT_FALTERS_UNHEARD
+    call[c].signaled = call[c].signaled || call[c].parked
+#endif
+}
+
 /* A target, in a thread of its own. One that is never asked is no deadlock. */
 proctype target(byte c, i)
 {
     byte k;
 end_not_asked:
     call[c].has_started[i];
+#ifdef FALTERS
+    if
+    :: i > 0 -> skip
+    :: i == 0 ->
+        d_step { falter(c, i) };                   /* and answers when another was asked */
+        call[c].asked > ALPHA || call[c].is_over
+    fi;
+#endif
     if
 #ifndef TWO_CALLS
     :: d_step { report(c, i, true) }
@@ -164,8 +201,8 @@ inline start_next(c)
 inline count_missing(c, wide)
 {
     if
-    :: wide > call[c].under_way + call[c].good ->
-        missing = wide - call[c].under_way - call[c].good
+    :: wide > call[c].under_way - call[c].faltering + call[c].good ->
+        missing = wide - (call[c].under_way - call[c].faltering) - call[c].good
     :: else -> missing = 0
     fi;
     if
@@ -213,7 +250,7 @@ inline park(c)
 #ifdef MUTANT_REPORT_MISSED
         call[c].parked = true
 #else
-        call[c].parked = (call[c].asked - call[c].under_way == reports)
+        call[c].parked = (call[c].news == seen)
 #endif
     };
     if
@@ -238,7 +275,7 @@ inline park(c)
  * case the caller does not park but starts another first. */
 inline look(c)
 {
-    reports = call[c].asked - call[c].under_way;
+    seen = call[c].news;
     if
     :: call[c].good > 0 -> call[c].result = won
     :: call[c].good + call[c].under_way == 0 && call[c].asked == TARGETS ->
@@ -310,7 +347,7 @@ inline check_return(c)
 
 proctype caller(byte c)
 {
-    byte k, missing, reports, width = ALPHA;
+    byte k, missing, seen, width = ALPHA;
     bool hedged;
     mtype timer;
     ask(c);

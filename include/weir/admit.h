@@ -18,7 +18,7 @@
  * - The table holds at most keys_max keys and all of its memory is taken at the start. When it is
  *   full, the key that has been idle the longest makes room. Idle means no ticket out and a full
  *   bucket, which is just what an unknown key has: so forgetting one never grants anything. When no
- *   key is idle, the new one is refused with Busy and counted.
+ *   key is idle, the new one is refused with Overflow and counted.
  * - A key that was idle for keep_ns is forgotten, the next time that a new one comes or at
  *   weir_admit_expire().
  * - Keys are hashed with a secret of the process, so that clients who choose their addresses cannot
@@ -103,8 +103,8 @@ WEIR_API WEIR_MUST_USE int weir_admit_init(struct weir_admit *admit, const char 
 /* Asserts that every ticket is home. */
 WEIR_API void weir_admit_fini(struct weir_admit *admit);
 
-/* Admits one more for this key, or refuses with Busy: the key is at its cap, goes too fast, or is
- * new and the table is full of others that are not idle. Invalid: a key of 0 or more than
+/* Admits one more for this key, or refuses: Busy, the key is at its cap or goes too fast; Overflow,
+ * it is new and the table is full of others that are not idle. Invalid: a key of 0 or more than
  * WEIR_ADMIT_KEY_MAX bytes. Never waits. */
 WEIR_API WEIR_MUST_USE int weir_admit_try(struct weir_admit *admit, const void *key,
                                           size_t key_size, struct weir_admit_ticket *ret_ticket);

@@ -53,6 +53,7 @@ WEIR_BEGIN_DECLS
     X(27, UNSUPPORTED, "Unsupported", "not supported here", 501, 0, 3)                             \
     X(28, UNAUTHORIZED, "Unauthorized", "no capability was shown", 401, 0, 3)                      \
     X(29, FORBIDDEN, "Forbidden", "the capability does not allow this", 403, 0, 3)                 \
+    X(30, CONFLICT, "Conflict", "something newer is there", 409, 0, 3)                             \
     /* the machine */                                                                              \
     X(40, NO_MEMORY, "NoMemory", "out of memory", 503, 1, 3)                                       \
     X(41, NO_DESCRIPTORS, "NoDescriptors", "out of file descriptors", 503, 1, 3)                   \

@@ -14,6 +14,8 @@
  *   with per_mille 50 at most 5 of 100 calls on average, however slow the targets are. So hedging
  *   cannot double the load. Replacing a failed attempt costs nothing there, since that load is
  *   gone; each target is asked at most once in a call.
+ * - An attempt that has failed and will try its target once more says so (falter): another target
+ * is asked in its place, at no cost either, and whichever answers first wins.
  * - All targets have failed: the call returns the last error at once, without waiting any longer.
  *
  * Limits: WEIR_HEDGE_TARGETS_MAX targets in a call (Invalid beyond).
@@ -65,6 +67,8 @@ struct weir_hedge {
 /* One question to one target. Lives until it has reported. */
 struct weir_hedge_attempt {
     unsigned target;               /* index into the call's targets */
+    bool is_hedge;                 /* the delay caused it */
+    bool _has_faltered;            /* guarded by the call's lock */
     struct weir_deadline deadline; /* the call's time, and a token that fires when it has lost */
     struct weir_hedge_call *_call;
     uint32_t _is_reported;
@@ -102,6 +106,11 @@ WEIR_API WEIR_MUST_USE int weir_hedge_run(struct weir_hedge *hedge,
 /* The attempt is over: result 0 with its answer, or an error (answer ignored). From any thread,
  * also from within start. The attempt is gone afterwards. */
 WEIR_API void weir_hedge_report(struct weir_hedge_attempt *attempt, int result, void *answer);
+
+/* The attempt has failed, and goes on to try its target again: until it reports it does not count
+ * as one of the alpha. From any thread, before the report; a second time changes nothing. Never
+ * waits. */
+WEIR_API void weir_hedge_falter(struct weir_hedge_attempt *attempt);
 
 struct weir_hedge_stats {
     uint64_t calls;

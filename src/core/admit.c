@@ -166,7 +166,7 @@ static int refuse_key(const struct weir_admit *admit, const void *key, size_t ke
 static int refuse_full(struct weir_admit *admit)
 {
     admit->_refused_full++;
-    return weir__fail(WEIR_E_BUSY, admit->_name,
+    return weir__fail(WEIR_E_OVERFLOW, admit->_name,
                       "admit '$n': the table has $1 of $2 keys and none of them is idle; "
                       "try again later",
                       admit->_keys, admit->_options.keys_max, 0);

@@ -10,7 +10,7 @@
  *
  * Failure modes: reports after the call is over discard their answer. The call's memory has one
  * reference for the caller and one for each attempt, so the last to go frees it. A failure signals
- * too, since another target may have to be asked in its place.
+ * too, since another target may have to be asked in its place; so does an attempt that falters.
  */
 #include <weir/hedge.h>
 
@@ -31,6 +31,8 @@ struct weir_hedge_call {
     struct weir__park *parked;
     unsigned asked;
     unsigned under_way;
+    unsigned faltering; /* of these: have failed and try again, so that others stand in for them */
+    unsigned news;      /* reports, and attempts that faltered */
     unsigned good;
     unsigned references;
     int last_error;
@@ -44,7 +46,6 @@ struct weir_hedge_call {
     uint64_t at_ns;
     struct weir_cancel cancel; /* fires when the call is over */
     struct weir_hedge_attempt attempts[WEIR_HEDGE_TARGETS_MAX];
-    bool is_hedge[WEIR_HEDGE_TARGETS_MAX]; /* the caller's thread writes it before the start */
 };
 
 static const struct weir_lock_class hedge_class = {"hedge", WEIR__RANK_HEDGE};
@@ -153,6 +154,8 @@ void weir_hedge_report(struct weir_hedge_attempt *attempt, int result, void *ans
 
     weir_lock_acquire(&call->lock);
     call->under_way--;
+    call->faltering -= attempt->_has_faltered;
+    call->news++;
     bool late = result == 0 && call->is_over && !WEIR__MUTANT(HEDGE_LATE_ANSWER_KEPT);
     if (result == 0 && !late) {
         call->answers[call->good++] = (struct weir_hedge_answer){attempt->target, answer};
@@ -173,6 +176,23 @@ void weir_hedge_report(struct weir_hedge_attempt *attempt, int result, void *ans
     unref(call);
 }
 
+void weir_hedge_falter(struct weir_hedge_attempt *attempt)
+{
+    struct weir_hedge_call *call = attempt->_call;
+    struct weir__wakes wakes = {0};
+    weir_lock_acquire(&call->lock);
+    if (!attempt->_has_faltered) {
+        attempt->_has_faltered = true;
+        call->faltering++;
+        call->news++;
+        if (call->parked && !weir__park_is_signaled(call->parked) &&
+            !WEIR__MUTANT(HEDGE_FALTERS_UNHEARD))
+            weir__park_signal(call->parked, &wakes);
+    }
+    weir_lock_release(&call->lock);
+    weir__wakes_send(&wakes);
+}
+
 /* Asks the next target. The caller's thread alone does this. */
 static void start_next(struct weir_hedge_call *call, const struct weir_hedge_ops *ops, void *arg,
                        bool is_hedge)
@@ -188,20 +208,19 @@ static void start_next(struct weir_hedge_call *call, const struct weir_hedge_ops
     attempt->_call = call;
     weir_cancel_init(&attempt->_cancel, &call->cancel);
     attempt->deadline = (struct weir_deadline){call->at_ns, &attempt->_cancel};
-    call->is_hedge[target] = is_hedge;
+    attempt->is_hedge = is_hedge;
     weir__count(&call->hedge->_attempts, 1);
     int error = ops->start(arg, attempt);
     if (error)
         weir_hedge_report(attempt, error, NULL);
 }
 
-/* Parks until somebody reports or the time comes. Returns at once if a report came meanwhile. */
-static int park(struct weir_hedge_call *call, unsigned seen_reports,
-                const struct weir_deadline *until)
+/* Parks until there is news or the time comes. Returns at once if news came meanwhile. */
+static int park(struct weir_hedge_call *call, unsigned seen_news, const struct weir_deadline *until)
 {
     struct weir__park place = {0};
     weir_lock_acquire(&call->lock);
-    bool news = call->asked - call->under_way != seen_reports;
+    bool news = call->news != seen_news;
     if (!news)
         call->parked = &place;
     weir_lock_release(&call->lock);
@@ -223,7 +242,7 @@ struct outlook {
     bool is_hopeless;
     bool wants_more; /* fewer than width are under way or have answered, and somebody is left */
     bool has_targets;
-    unsigned reports;
+    unsigned news;
     int last_error;
 };
 
@@ -235,9 +254,9 @@ static struct outlook look(struct weir_hedge_call *call, unsigned width)
     struct outlook outlook = {
         .is_enough = call->good >= needed,
         .is_hopeless = !has_targets && call->good + call->under_way < needed,
-        .wants_more = has_targets && call->under_way + call->good < width,
+        .wants_more = has_targets && call->under_way - call->faltering + call->good < width,
         .has_targets = has_targets,
-        .reports = call->asked - call->under_way,
+        .news = call->news,
         .last_error = call->last_error,
     };
     weir_lock_release(&call->lock);
@@ -268,7 +287,7 @@ static int ask(struct weir_hedge_call *call, const struct weir_hedge_ops *ops, v
         bool may_hedge = !hedged && outlook.has_targets && hedge_at_ns < deadline->at_ns;
         struct weir_deadline until =
             may_hedge ? weir_deadline_min(deadline, hedge_at_ns) : *deadline;
-        int error = park(call, outlook.reports, &until);
+        int error = park(call, outlook.news, &until);
         if (error == -WEIR_E_TIMEOUT && may_hedge) {
             hedged = true;
             unsigned most = width + options->beta;
@@ -299,7 +318,7 @@ static void finish(struct weir_hedge_call *call, int error, struct weir_hedge_an
     bool hedge_won = false;
     for (unsigned i = 0; i < taken; i++) {
         ret_answers[i] = call->answers[i];
-        hedge_won |= call->is_hedge[call->answers[i].target];
+        hedge_won |= call->attempts[call->answers[i].target].is_hedge;
     }
     for (unsigned i = taken; i < good && call->discard; i++)
         call->discard(call->answers[i].answer);

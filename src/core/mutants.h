@@ -33,6 +33,7 @@
     X(CREW_ABORT_FIRES_NOTHING, "crew_drain_aborts")                                               \
     X(HEDGE_LOSER_GOES_ON, "hedge_losers_are_canceled")                                            \
     X(HEDGE_LATE_ANSWER_KEPT, "hedge_late_answer")                                                 \
+    X(HEDGE_FALTERS_UNHEARD, "hedge_falters")                                                      \
     X(SCHED_READY_WAKES_NOBODY, "sched_ready_wakes")                                               \
     X(SCHED_NOBODY_KEEPS_TIME, "sched_keeps_time")                                                 \
     X(SCHED_PIN_IGNORED, "sched_cancel_vs_finish")                                                 \

@@ -147,7 +147,7 @@ TEST(a_table_of_busy_keys_refuses_new_ones)
     struct weir_admit_ticket a = WEIR_ADMIT_TICKET_NONE, b = WEIR_ADMIT_TICKET_NONE;
     CHECK_EQ(come("a", &a), 0);
     CHECK_EQ(come("b", &b), 0);
-    CHECK_EQ(visit("c"), -WEIR_E_BUSY);
+    CHECK_EQ(visit("c"), -WEIR_E_OVERFLOW);
     CHECK_STR(weir_error_detail(), "admit 'clients': the table has 2 of 2 keys and none of them is "
                                    "idle; try again later");
     CHECK_EQ(weir_admit_delay_ns(&admit, "c", 1), WEIR_ADMIT_RETRY_HINT_NS);
@@ -168,9 +168,9 @@ TEST(a_spent_bucket_is_not_forgotten)
     for (int i = 0; i < 3; i++)
         CHECK_EQ(visit("a"), 0); /* full again in 3 s */
     CHECK_EQ(visit("b"), 0);     /* full again in 1 s */
-    CHECK_EQ(visit("c"), -WEIR_E_BUSY);
+    CHECK_EQ(visit("c"), -WEIR_E_OVERFLOW);
     weir__clock_advance(WEIR_NS_PER_S - 1);
-    CHECK_EQ(visit("c"), -WEIR_E_BUSY);
+    CHECK_EQ(visit("c"), -WEIR_E_OVERFLOW);
     weir__clock_advance(1);
     CHECK_EQ(visit("c"), 0); /* b was used last, but it is the idle one */
     CHECK_EQ(visit("a"), 0);
@@ -245,7 +245,7 @@ TEST(a_slower_rate_keeps_keys_for_longer)
     CHECK_EQ(visit("a"), 0);                      /* idle in 200 ms, with both tokens back */
     CHECK_EQ(weir_admit_set(&admit, 0, 1, 2), 0); /* and now in 2 s */
     weir__clock_advance(2 * WEIR_NS_PER_S - 1);
-    CHECK_EQ(visit("b"), -WEIR_E_BUSY);
+    CHECK_EQ(visit("b"), -WEIR_E_OVERFLOW);
     CHECK_EQ(weir_admit_delay_ns(&admit, "b", 1), WEIR_ADMIT_RETRY_HINT_NS);
     CHECK_EQ(visit("a"), 0);
     CHECK_EQ(visit("a"), -WEIR_E_BUSY); /* one token, not two */
@@ -254,7 +254,7 @@ TEST(a_slower_rate_keeps_keys_for_longer)
     CHECK_EQ(stats.evicted, 0);
     CHECK_EQ(stats.created, 1);
     weir__clock_advance(WEIR_NS_PER_S);
-    CHECK_EQ(visit("b"), -WEIR_E_BUSY);
+    CHECK_EQ(visit("b"), -WEIR_E_OVERFLOW);
     weir__clock_advance(1);
     CHECK_EQ(visit("b"), 0);
     stop();
@@ -269,10 +269,10 @@ TEST(a_faster_rate_lets_keys_go_earlier)
     CHECK_EQ(visit("b"), 0);
     CHECK_EQ(weir_admit_set(&admit, 0, 10, 2), 0); /* b is idle in 100 ms, a in 200 ms */
     weir__clock_advance(100 * WEIR_NS_PER_MS - 1);
-    CHECK_EQ(visit("c"), -WEIR_E_BUSY);
+    CHECK_EQ(visit("c"), -WEIR_E_OVERFLOW);
     weir__clock_advance(1);
     CHECK_EQ(visit("c"), 0);
-    CHECK_EQ(visit("b"), -WEIR_E_BUSY); /* it was b that made room, a is still there */
+    CHECK_EQ(visit("b"), -WEIR_E_OVERFLOW); /* it was b that made room, a is still there */
     CHECK_EQ(visit("a"), 0);
     CHECK_EQ(visit("a"), -WEIR_E_BUSY);
     weir_admit_read(&admit, &stats);
@@ -310,7 +310,7 @@ TEST(a_crowd_of_keys_is_counted_exactly)
         } else {
             struct weir_admit_ticket ticket = WEIR_ADMIT_TICKET_NONE;
             int error = weir_admit_try(&admit, &key, sizeof(key), &ticket);
-            CHECK_EQ(error, out == 0 && busy == 16 ? -WEIR_E_BUSY : 0);
+            CHECK_EQ(error, out == 0 && busy == 16 ? -WEIR_E_OVERFLOW : 0);
             tickets[key][at] = ticket;
         }
         weir__clock_advance(next_random() % 1000);

@@ -17,6 +17,7 @@ static struct {
     unsigned discarded;
     uint64_t advance_ns;         /* moves the clock at the last start, so that the delay passes */
     unsigned answer_on_start_of; /* when this target starts, target 0 answers */
+    bool falters;                /* target 0, when it starts, twice */
     struct weir_cancel *fired_by_third; /* when three have been started */
 } world;
 
@@ -28,6 +29,12 @@ static int start(void *arg, struct weir_hedge_attempt *attempt)
     unsigned target = attempt->target;
     world.order[world.started++] = target;
     world.attempts[target] = attempt;
+    if (world.falters && target == 0) {
+        weir_hedge_falter(attempt);
+        weir_hedge_falter(attempt);
+    }
+    if (world.answer_on_start_of && target == world.answer_on_start_of)
+        weir_hedge_report(world.attempts[0], 0, &values[0]);
     if (world.at_start[target] < 0)
         return world.at_start[target];
     if (world.at_start[target] == 1)
@@ -116,6 +123,29 @@ TEST(failed_attempts_are_replaced)
     struct weir_hedge_stats stats;
     weir_hedge_read(&hedge, &stats);
     CHECK_EQ(stats.hedges, 0); /* a replacement is no extra load */
+    weir_hedge_fini(&hedge);
+    weir__clock_unfake();
+}
+
+/* Who tries again is stood in for, once, and may still win. */
+TEST(who_falters_is_stood_in_for_and_may_win)
+{
+    reset();
+    struct weir_hedge hedge;
+    struct weir_hedge_answer answer;
+    struct weir_hedge_options options = {.alpha = 1, .beta = WEIR_HEDGE_NO_BETA};
+    CHECK_EQ(weir_hedge_init(&hedge, "lookup", &options), 0);
+    world.falters = true;
+    world.answer_on_start_of = 1;
+    struct weir_deadline deadline = weir_deadline_in(WEIR_NS_PER_S, NULL);
+    CHECK_EQ(weir_hedge_run(&hedge, &ops, NULL, TARGETS, &answer, &deadline), 0);
+    CHECK_EQ(answer.target, 0);
+    CHECK_EQ(world.started, 2);
+    CHECK(!world.attempts[1]->is_hedge);
+    weir_hedge_report(world.attempts[1], -WEIR_E_CANCELED, NULL);
+    struct weir_hedge_stats stats;
+    weir_hedge_read(&hedge, &stats);
+    CHECK_EQ(stats.hedges, 0);
     weir_hedge_fini(&hedge);
     weir__clock_unfake();
 }
