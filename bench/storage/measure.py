@@ -2,78 +2,20 @@
 import json
 import os
 import shutil
-import statistics
-import subprocess
-import sys
-import time
 import urllib.request
 
-import servers
+from lib import servers
 from lib.folder import Failed, remove, space_of
-from lib.timing import busy_seconds
+from lib.load import CONNECTIONS, Row, Wrk, call, run_rounds, say
 
-HERE = os.path.dirname(os.path.realpath(__file__))
-CONNECTIONS = 32
 SIZES = {"1 KiB": (1 << 10, 1024), "64 KiB": (64 << 10, 1024), "1 MiB": (1 << 20, 64)}
 PUT_BYTES = 64 << 10
 CHUNK_BYTES = 1 << 10
 
 
-def say(text):
-    if sys.stderr.isatty():
-        print(f"\r{text[:78]:78}", end="" if text else "\r", file=sys.stderr, flush=True)
-
-
-def call(command, **options):
-    """What it printed."""
-    answer = subprocess.run(command, text=True, check=False, stdin=subprocess.DEVNULL,
-                            capture_output=True, **options)
-    if answer.returncode != 0:
-        said = (answer.stderr or answer.stdout).strip().splitlines()
-        raise Failed(said[-1] if said else f"'{command[0]}' failed")
-    return answer.stdout
-
-
 def settle(folder):
     """What somebody wrote is not to be waited for by the next one."""
     call(["sync", "-f", folder])
-
-
-class Row:
-    def __init__(self, name, kind, run):
-        self.name = name
-        self.kind = kind    # weir, variant, peer, or limit
-        self.run = run      # () -> sample
-        self.samples = {}
-
-    def add(self, sample):
-        for key, value in sample.items():
-            self.samples.setdefault(key, []).append(value)
-
-
-def run_once(row):
-    busy, begin = busy_seconds(), time.monotonic()
-    sample = row.run()
-    wall = time.monotonic() - begin
-    sample["busy_share"] = (busy_seconds() - busy) / (wall * len(os.sched_getaffinity(0)))
-    return sample
-
-
-def run_rounds(title, rows, rounds, turns=1):
-    """All of them in each round, in an order that rotates. A round may have several short turns,
-    of whose figures it keeps the means: what others do then falls on all contenders alike."""
-    for number in range(rounds):
-        samples = {row: [] for row in rows}
-        for turn in range(turns):
-            first = (number * turns + turn) % len(rows)
-            for row in rows[first:] + rows[:first]:
-                say(f"{title}, round {number + 1} of {rounds}: {row.name}")
-                samples[row].append(run_once(row))
-        for row in rows:
-            row.add({key: statistics.mean(sample[key] for sample in samples[row])
-                     for key in samples[row][0]})
-    say("")
-    return rows
 
 
 # ---- GET ----
@@ -88,27 +30,18 @@ def store(server, method, path, body):
         return answer.headers["Location"]
 
 
-def halves():
-    """Processors for the load, and for the servers."""
-    all_of_them = sorted(os.sched_getaffinity(0))
-    if len(all_of_them) < 2:
-        raise Failed("there is one processor: the load cannot have one of its own")
-    return all_of_them[:len(all_of_them) // 2], all_of_them[len(all_of_them) // 2:]
-
-
 class Gets:
     """Servers with the same objects under the same paths."""
 
     def __init__(self, weir, nginx, folder, sizes, seconds, apart=False):
-        load, mine = halves() if apart else (None, None)
-        self.wrk = ["taskset", "-c", servers.listed(load), "wrk", f"-t{len(load)}"] if apart \
-            else ["wrk", "-t2"]
+        self.wrk = Wrk(apart)
+        mine = self.wrk.servers_on
         self.folder = folder
         self.seconds = seconds
         self.running = []
         self.root = os.path.join(folder, "root")
-        first = self.add(servers.start_weir(weir, folder, "weir", processors=mine))
-        always = self.add(servers.start_weir(weir, folder, "always", "storage.verify=always",
+        first = self.add(servers.start_weir(weir, "storage", folder, "weir", processors=mine))
+        always = self.add(servers.start_weir(weir, "storage", folder, "always", "storage.verify=always",
                                              processors=mine))
         self.paths = {name: self.make(name, *sizes[name], first, always) for name in sizes}
         self.contenders = [("weir storage", "weir", first),
@@ -152,23 +85,10 @@ class Gets:
                 if answer.read() != file.read():
                     raise Failed("a server answered with other bytes than were stored")
 
-    def run(self, server, name):
-        before = server.cpu_ns()
-        said = call([*self.wrk, f"-c{CONNECTIONS}", "-d1s", "-s",
-                     os.path.join(HERE, "get.lua"), f"http://127.0.0.1:{server.port}", "--",
-                     self.list_of(name)])
-        cpu = server.cpu_ns() - before
-        sample = json.loads(said.strip().splitlines()[-1])
-        if sample["errors"]:
-            raise Failed(f"{sample['errors']} requests failed")
-        return {"cpu_us": cpu / 1e3 / sample["requests"],
-                "per_s": sample["requests"] / sample["seconds"], "p50_ms": sample["p50_ms"],
-                "p99_ms": sample["p99_ms"]}
-
     def measure(self, name, rounds):
         for _, _, server in self.contenders:
             self.check(server, self.paths[name])
-        rows = [Row(title, kind, lambda server=server: self.run(server, name))
+        rows = [Row(title, kind, lambda server=server: self.wrk.run(server, self.list_of(name)))
                 for title, kind, server in self.contenders]
         return run_rounds(f"GET of {name}", rows, rounds, self.seconds)
 
@@ -186,7 +106,7 @@ class Puts:
         self.count = count
         self.seconds = seconds
         self.seed = 0
-        self.weir = servers.start_weir(weir, folder, "put")
+        self.weir = servers.start_weir(weir, "storage", folder, "put")
         self.nginx = None
         if nginx:
             root = os.path.join(folder, "dav")

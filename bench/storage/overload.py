@@ -8,9 +8,10 @@ import statistics
 import subprocess
 import time
 
-import servers
+from lib import servers
 from lib.folder import Failed
-from measure import say, store
+from lib.load import say
+from measure import store
 
 OBJECTS = 64
 BYTES = 1 << 20
@@ -33,7 +34,7 @@ class Overload:
         self.config = os.path.join(folder, "overload.toml")
         self.write_config(1024)
         # Every read is hashed by the pool, so that reads, too, need more than a loop.
-        self.server = servers.start_weir(weir, folder, "overload", "storage.verify=always",
+        self.server = servers.start_weir(weir, "storage", folder, "overload", "storage.verify=always",
                                          config=self.config)
         self.objects = self.write("objects", [self.store() for _ in range(OBJECTS)])
         self.health = self.write("health", ["/healthz", "/readyz"])

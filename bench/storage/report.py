@@ -1,7 +1,5 @@
-"""Figures for people, as Markdown, and for machines, as JSON."""
-import json
-import statistics
-
+"""Tables of the store and of overload, and what is to be reached."""
+from lib.load import figure_of, named, ours_of, ratios, target
 from lib.report import format_spread, print_table, rounds_text, spread
 
 GET_TIMES = {"1 KiB": 1.4, "64 KiB": 1.4, "1 MiB": 1.5}     # CPU of nginx / ours, at least
@@ -11,46 +9,6 @@ OPEN_S_MAX = 5          # of ten million chunks
 GOODPUT = 0.9           # with four times as many connections / of the peak, at least
 HEALTH_MS_MAX = 50
 MEMORY_TIMES = 1.5      # of its own, of ten times as many chunks / of so many, at most
-
-
-def ours_of(rows):
-    return next(row for row in rows if row.kind == "weir")
-
-
-def named(rows, name):
-    return next((row for row in rows if row.name.startswith(name)), None)
-
-
-def ratios(above, below, figure):
-    pairs = zip(above.samples[figure], below.samples[figure])
-    return spread([a / b for a, b in pairs])
-
-
-def figure_of(row, figure, decimals, factor=1):
-    if figure not in row.samples:
-        return ""
-    return format_spread(spread([value * factor for value in row.samples[figure]]), decimals)
-
-
-def ratio_of(row, ours, figure):
-    if row is ours:
-        return "1"
-    return format_spread(ratios(row, ours, figure), 2) if figure in row.samples else ""
-
-
-def print_requests(title, about, rows, rounds):
-    ours = ours_of(rows)
-    print(f"\n### {title}\n\n{about} {rounds_text(rounds)}; / weir is the median of the ratios in "
-          f"each round. The processors were busy for "
-          f"{statistics.mean(s for r in rows for s in r.samples['busy_share']):.0%} of the time, "
-          "with contender, load and others.\n")
-    print_table(["contender", "CPU of the server for each, us", "/ weir", "a second", "/ weir",
-                 "p50, ms", "p99, ms", "/ weir"],
-                [[row.name, figure_of(row, "cpu_us", 1), ratio_of(row, ours, "cpu_us"),
-                  figure_of(row, "per_s", 0), ratio_of(row, ours, "per_s"),
-                  figure_of(row, "p50_ms", 2), figure_of(row, "p99_ms", 2),
-                  ratio_of(row, ours, "p99_ms")] for row in rows],
-                [False] + [True] * 7)
 
 
 def print_open(stores, rounds):
@@ -104,12 +62,6 @@ def print_overload(paces, room, found, rounds, seconds):
 
 # ---- targets ----
 
-def target(text, value, bound, limit):
-    met = value["median"] >= limit if bound == "at least" else value["median"] <= limit
-    return {"text": text, "value": value, "bound": bound, "limit": limit,
-            "verdict": "reached" if met else "missed"}
-
-
 def get_targets(name, rows, scenario):
     if scenario == "apart":
         name += ", load apart"
@@ -153,18 +105,3 @@ def overload_targets(found):
                      GOODPUT)
         yield target(f"overload, again {way}: health, longest, ms", spread(samples["health_max_ms"]),
                      "at most", HEALTH_MS_MAX)
-
-
-def print_targets(targets):
-    if targets:
-        print("\n### Targets\n")
-        print_table(["target", "measured", "to be", ""],
-                    [[t["text"], format_spread(t["value"], 2), f"{t['bound']} {t['limit']:g}",
-                      t["verdict"]] for t in targets], [False, True, True, False])
-
-
-def print_json(facts, rounds, tables, targets, notes, figures):
-    found = [{"name": name, "rows": [{"contender": row.name, "kind": row.kind, **row.samples}
-                                     for row in rows]} for name, rows in tables.items()]
-    print(json.dumps({**facts, "rounds": rounds, "notes": notes, "scenarios": found, **figures,
-                      "targets": targets}, indent=1))

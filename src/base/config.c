@@ -163,6 +163,12 @@ __attribute__((format(printf, 4, 0))) static void tell_of_key(struct weir__confi
     weir__config_tell(judge, is_warning, where, "%s: %s", key, text);
 }
 
+const void *weir__config_judged(const struct weir__config_judge *judge,
+                                const struct weir__config_table *table)
+{
+    return weir__config_values(judge->config, table);
+}
+
 void weir__config_object(struct weir__config_judge *judge, const char *key, const char *format, ...)
 {
     va_list args;

@@ -32,6 +32,7 @@
  * - duration: a text with its unit: "250ms", "5s", "1h". A number alone is refused, since nobody
  *   can see whether seconds are meant, except 0.
  * - rate: as a size, for each second: "50MiB/s", "50MiB".
+ * - ratio: a number with three decimals at most: 0.5.
  * - text, path, word: a text. UTF-8 without control characters, WEIR__CONFIG_TEXT_MAX bytes.
  * - list: an array of texts; in the environment and in flags, texts with commas between them.
  *
@@ -81,6 +82,7 @@ enum weir__config_kind {
     WEIR__CONFIG_KIND_SIZE,     /* uint64_t: bytes */
     WEIR__CONFIG_KIND_DURATION, /* uint64_t: nanoseconds */
     WEIR__CONFIG_KIND_RATE,     /* uint64_t: bytes a second */
+    WEIR__CONFIG_KIND_RATIO,    /* uint64_t: thousandths */
     WEIR__CONFIG_KIND_TEXT,     /* const char * */
     WEIR__CONFIG_KIND_PATH,     /* const char * */
     WEIR__CONFIG_KIND_WORD,     /* unsigned: the place in .words */
@@ -123,6 +125,9 @@ struct weir__config_table {
 struct weir__config_schema {
     const struct weir__config_table *const *tables; /* ended by NULL */
     const char *const *variables; /* those WEIR_... that are no keys, ended by NULL; or NULL */
+    /* Keys that are described otherwise than in their tables, with a default of this schema's own;
+     * name, kind and field are the same. Ended like a table; or NULL. */
+    const struct weir__config_key *instead;
 };
 
 #define WEIR__CONFIG_BOOL(values, field)                                                           \
@@ -135,6 +140,8 @@ struct weir__config_schema {
     .kind = WEIR__CONFIG_KIND_DURATION, WEIR__FIELD(values, field, uint64_t)
 #define WEIR__CONFIG_RATE(values, field)                                                           \
     .kind = WEIR__CONFIG_KIND_RATE, WEIR__FIELD(values, field, uint64_t)
+#define WEIR__CONFIG_RATIO(values, field)                                                          \
+    .kind = WEIR__CONFIG_KIND_RATIO, WEIR__FIELD(values, field, uint64_t)
 #define WEIR__CONFIG_TEXT(values, field)                                                           \
     .kind = WEIR__CONFIG_KIND_TEXT, WEIR__FIELD(values, field, const char *)
 #define WEIR__CONFIG_PATH(values, field)                                                           \
@@ -203,6 +210,10 @@ WEIR_MUST_USE int weir__config_reload(struct weir__config **ret_config,
                                       const struct weir__config *old,
                                       const struct weir__config_sources *sources,
                                       const struct weir__config_sink *sink, size_t *ret_changed);
+
+/* In a check: the values of another table of the schema. */
+const void *weir__config_judged(const struct weir__config_judge *judge,
+                                const struct weir__config_table *table);
 
 /* For a table's check: what is wrong with the key. The line says where its value came from. */
 __attribute__((format(printf, 3, 4))) void

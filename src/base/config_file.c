@@ -96,6 +96,8 @@ static const char *form_of(enum weir__config_kind kind)
         return "a text with a unit, as \"5s\" or \"250ms\"";
     case WEIR__CONFIG_KIND_RATE:
         return "a text as \"50MiB/s\", or a number of bytes a second";
+    case WEIR__CONFIG_KIND_RATIO:
+        return "a number as 0.5, without quotes";
     case WEIR__CONFIG_KIND_TEXT:
     case WEIR__CONFIG_KIND_PATH:
     case WEIR__CONFIG_KIND_WORD:
@@ -114,6 +116,12 @@ static const char *text_of(enum weir__config_kind kind, const struct weir__toml_
     enum weir__toml_kind given = weir__toml_kind(node);
     if (kind == WEIR__CONFIG_KIND_BOOL)
         return given != WEIR__TOML_BOOL ? NULL : weir__toml_bool(node, false) ? "true" : "false";
+    if (kind == WEIR__CONFIG_KIND_RATIO) {
+        if (given != WEIR__TOML_REAL && given != WEIR__TOML_INTEGER)
+            return NULL;
+        snprintf(number, 32, "%.15g", weir__toml_real(node, 0));
+        return number;
+    }
     if (kind == WEIR__CONFIG_KIND_COUNT || kind == WEIR__CONFIG_KIND_SIZE ||
         kind == WEIR__CONFIG_KIND_RATE || kind == WEIR__CONFIG_KIND_DURATION) {
         if (given == WEIR__TOML_INTEGER) {

@@ -34,8 +34,14 @@ static bool locate(const struct weir__config_schema *schema, size_t index, size_
 const struct weir__config_key *weir__config_key(const struct weir__config_schema *schema,
                                                 size_t index)
 {
-    size_t table, key;
-    return locate(schema, index, &table, &key) ? &schema->tables[table]->keys[key] : NULL;
+    size_t table, at;
+    if (!locate(schema, index, &table, &at))
+        return NULL;
+    const struct weir__config_key *key = &schema->tables[table]->keys[at];
+    for (const struct weir__config_key *other = schema->instead; other && other->name; other++)
+        if (strcmp(other->name, key->name) == 0)
+            return other;
+    return key;
 }
 
 const struct weir__config_table *weir__config_table_of(const struct weir__config_schema *schema,
@@ -153,7 +159,7 @@ static void check_key(const struct weir__config_key *key)
     bool is_text = key->kind == WEIR__CONFIG_KIND_TEXT || key->kind == WEIR__CONFIG_KIND_PATH;
     bool is_list = key->kind == WEIR__CONFIG_KIND_LIST;
     bool is_bounded =
-        is_list || (key->kind >= WEIR__CONFIG_KIND_COUNT && key->kind <= WEIR__CONFIG_KIND_RATE);
+        is_list || (key->kind >= WEIR__CONFIG_KIND_COUNT && key->kind <= WEIR__CONFIG_KIND_RATIO);
     WEIR__REQUIRE(is_name(name), "key", name, "its name is not of a-z, 0-9, _ and one dot");
     WEIR__REQUIRE(is_help_line(key->help), "key", name,
                   "it needs one line of help without a full stop");
@@ -188,8 +194,22 @@ static void check_apart(const struct weir__config_schema *schema, size_t index)
                       "its variable is one that weir uses otherwise");
 }
 
+/* One that is described otherwise is still the same field. */
+static void check_instead(const struct weir__config_schema *schema,
+                          const struct weir__config_key *key)
+{
+    bool is_there = false;
+    for (size_t t = 0; schema->tables[t]; t++)
+        for (const struct weir__config_key *own = schema->tables[t]->keys; own->name; own++)
+            is_there = is_there || (strcmp(own->name, key->name) == 0 && own->kind == key->kind &&
+                                    own->offset == key->offset);
+    WEIR__REQUIRE(is_there, "key", key->name, "it stands for none of the tables");
+}
+
 void weir__config_check_schema(const struct weir__config_schema *schema)
 {
+    for (const struct weir__config_key *key = schema->instead; key && key->name; key++)
+        check_instead(schema, key);
     size_t count = 0;
     for (; schema->tables[count]; count++)
         WEIR__REQUIRE(count < WEIR__CONFIG_TABLES_MAX, "configuration", schema->tables[count]->name,

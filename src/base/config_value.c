@@ -29,6 +29,8 @@ static const struct kind {
                                     WEIR__UNIT_DURATION},
     [WEIR__CONFIG_KIND_RATE] = {"rate", "a rate", "bytes a second, as in \"50MiB/s\"",
                                 WEIR__UNIT_RATE},
+    [WEIR__CONFIG_KIND_RATIO] = {"ratio", "a ratio", "a number as 0.5, with three decimals at most",
+                                 WEIR__UNIT_RATIO},
     [WEIR__CONFIG_KIND_TEXT] = {"text", NULL, NULL, WEIR__UNIT_COUNT},
     [WEIR__CONFIG_KIND_PATH] = {"path", NULL, NULL, WEIR__UNIT_COUNT},
     [WEIR__CONFIG_KIND_WORD] = {"word", NULL, NULL, WEIR__UNIT_COUNT},
@@ -102,6 +104,7 @@ void weir__config_range(const struct weir__config_key *key, char *text, size_t s
     case WEIR__CONFIG_KIND_SIZE:
     case WEIR__CONFIG_KIND_DURATION:
     case WEIR__CONFIG_KIND_RATE:
+    case WEIR__CONFIG_KIND_RATIO:
         range_of_number(key, text, size);
         break;
     }
@@ -231,6 +234,7 @@ static int store_list(struct entry *e, const char *const *texts, size_t count, b
         return 0;
     }
     size_t problems = e->judge->problems;
+    bool has_empty = false;
     const char **items = weir__config_keep(config, (before + count) * sizeof(*items));
     if (!items)
         return -WEIR_E_NO_MEMORY;
@@ -238,8 +242,12 @@ static int store_list(struct entry *e, const char *const *texts, size_t count, b
         items[i] = list->items[i];
     for (size_t i = 0; i < count; i++) {
         e->text = texts[i];
-        if (!is_text_good(e))
+        if (texts[i][0] == '\0' && has_empty) /* which was told */
             continue;
+        if (!is_text_good(e)) {
+            has_empty = has_empty || texts[i][0] == '\0';
+            continue;
+        }
         items[before + i] = weir__config_keep_text(config, texts[i], strlen(texts[i]));
         if (!items[before + i])
             return -WEIR_E_NO_MEMORY;
@@ -279,6 +287,7 @@ int weir__config_store(struct weir__config_judge *judge, size_t index, const cha
     case WEIR__CONFIG_KIND_SIZE:
     case WEIR__CONFIG_KIND_DURATION:
     case WEIR__CONFIG_KIND_RATE:
+    case WEIR__CONFIG_KIND_RATIO:
         store_number(&entry);
         break;
     }
@@ -341,6 +350,12 @@ static int put_list(struct weir__buffer *buffer, const struct weir__config_list 
     return result < 0 ? result : weir__buffer_putc(buffer, ']');
 }
 
+/* Those that a file has without quotes. */
+static bool is_plain_number(enum weir__config_kind kind)
+{
+    return kind == WEIR__CONFIG_KIND_COUNT || kind == WEIR__CONFIG_KIND_RATIO;
+}
+
 int weir__config_put_value(struct weir__buffer *buffer, const struct weir__config *config,
                            size_t index)
 {
@@ -365,11 +380,12 @@ int weir__config_put_value(struct weir__buffer *buffer, const struct weir__confi
     case WEIR__CONFIG_KIND_SIZE:
     case WEIR__CONFIG_KIND_DURATION:
     case WEIR__CONFIG_KIND_RATE:
+    case WEIR__CONFIG_KIND_RATIO:
         break;
     }
     uint64_t value = *(const uint64_t *)field;
     format_number(key->kind, value, text);
-    if (value == 0 || key->kind == WEIR__CONFIG_KIND_COUNT)
+    if (value == 0 || is_plain_number(key->kind))
         return weir__buffer_puts(buffer, text);
     return put_quoted(buffer, text, strlen(text));
 }
@@ -377,7 +393,7 @@ int weir__config_put_value(struct weir__buffer *buffer, const struct weir__confi
 int weir__config_put_default(struct weir__buffer *buffer, const struct weir__config_key *key)
 {
     bool is_bare = kinds[key->kind].noun && strcmp(key->preset, "0") == 0;
-    if (is_bare || key->kind == WEIR__CONFIG_KIND_BOOL || key->kind == WEIR__CONFIG_KIND_COUNT)
+    if (is_bare || key->kind == WEIR__CONFIG_KIND_BOOL || is_plain_number(key->kind))
         return weir__buffer_puts(buffer, key->preset);
     if (key->kind != WEIR__CONFIG_KIND_LIST)
         return put_quoted(buffer, key->preset, strlen(key->preset));
@@ -420,6 +436,7 @@ bool weir__config_is_same(const struct weir__config *a, const struct weir__confi
     case WEIR__CONFIG_KIND_SIZE:
     case WEIR__CONFIG_KIND_DURATION:
     case WEIR__CONFIG_KIND_RATE:
+    case WEIR__CONFIG_KIND_RATIO:
         break;
     }
     return *(const uint64_t *)x == *(const uint64_t *)y;
@@ -479,6 +496,7 @@ int weir__config_copy(struct weir__config *config, const struct weir__config *fr
     case WEIR__CONFIG_KIND_SIZE:
     case WEIR__CONFIG_KIND_DURATION:
     case WEIR__CONFIG_KIND_RATE:
+    case WEIR__CONFIG_KIND_RATIO:
         memcpy(to, field, sizeof(uint64_t));
         break;
     }

@@ -1,7 +1,7 @@
-/* data_folder.h - where a storage keeps what is its own, when nobody says where.
+/* data_folder.h - where a service keeps what is its own, when nobody says where.
  *
  * root: /var/lib/weir/storage; others: weir/storage in XDG_DATA_HOME, which is ~/.local/share
- * unless it is set to an absolute path.
+ * unless it is set to an absolute path. Of the index the last part is "index".
  *
  * Ownership: the path is written to the caller's memory.
  */
@@ -14,9 +14,10 @@
 
 /* 0; NotFound: there is no home to put it in; TooLarge: its path does not fit. */
 WEIR_MUST_USE int weir__data_default(char path[WEIR__DATA_PATH_SIZE]);
+WEIR_MUST_USE int weir__data_default_index(char path[WEIR__DATA_PATH_SIZE]);
 
 /* The same by what the environment has, for tests. */
-WEIR_MUST_USE int weir__data_default_of(char path[WEIR__DATA_PATH_SIZE], bool is_root,
-                                        const char *data_home, const char *home);
+WEIR_MUST_USE int weir__data_default_of(char path[WEIR__DATA_PATH_SIZE], const char *service,
+                                        bool is_root, const char *data_home, const char *home);
 
 #endif

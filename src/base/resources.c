@@ -8,6 +8,7 @@
 
 /* What POSIX has every system allow is 20; who cannot even ask is not short of them. */
 #define DESCRIPTORS_UNKNOWN 256u
+#define GIVES_WAY           10
 
 uint64_t weir__resources_descriptors(void)
 {
@@ -31,4 +32,10 @@ unsigned weir__resources_cores(void)
     cpu_set_t sets[8]; /* 8192 processors; the kernel refuses a set that is too small for its own */
     int cores = sched_getaffinity(0, sizeof(sets), sets) == 0 ? CPU_COUNT_S(sizeof(sets), sets) : 1;
     return cores > 0 ? (unsigned)cores : 1;
+}
+
+void weir__resources_give_way(void)
+{
+    /* Of one thread alone: the kernel takes 0 for the calling one. That it fails does no harm. */
+    (void)!setpriority(PRIO_PROCESS, 0, GIVES_WAY);
 }

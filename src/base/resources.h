@@ -24,4 +24,7 @@ uint64_t weir__resources_descriptors(void);
 /* Processors that the process may run on (taskset, a container's set); at least one. */
 unsigned weir__resources_cores(void);
 
+/* The calling thread lets others go first when there are too few processors (nice 10). */
+void weir__resources_give_way(void);
+
 #endif

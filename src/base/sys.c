@@ -17,9 +17,17 @@ void weir__sys_fault_errno(int errno_value)
     fault_errno = errno_value;
 }
 
+static bool fault_lasts;
+
+void weir__sys_fault_lasting(bool is_lasting)
+{
+    fault_lasts = is_lasting;
+}
+
 bool weir__sys_fault(void)
 {
-    if (!weir_fault_hit(WEIR_FAULT_IO))
+    bool is_hit = weir_fault_hit(WEIR_FAULT_IO);
+    if (!is_hit && !(weir_fault_was_hit(WEIR_FAULT_IO) && fault_lasts))
         return false;
     errno = fault_errno;
     return true;

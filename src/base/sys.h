@@ -38,6 +38,9 @@
 /* With what armed calls fail; EIO unless a test says otherwise. EINTR is seen once and then the
  * call is made. */
 void weir__sys_fault_errno(int errno_value);
+/* Whether all calls behind an armed one that came fail as well, until that is disarmed. Set while
+ * none is armed. */
+void weir__sys_fault_lasting(bool is_lasting);
 /* True when this call shall fail; errno is set. */
 bool weir__sys_fault(void);
 /* These bytes of the file cannot be read (EIO) nor sent from it, whoever has it open, as on a disk

@@ -61,6 +61,7 @@ static const struct suffix duration_suffixes[] = {
 };
 
 static const struct suffix count_suffixes[] = {{"", 1}, {NULL, 0}};
+static const struct suffix ratio_suffixes[] = {{"", 1000}, {NULL, 0}};
 
 /* The most digits after the point: 10 to this power times any factor stays within 128 bits. */
 #define FRACTION_DIGITS_MAX 9
@@ -73,6 +74,8 @@ static const struct suffix *suffixes_of(enum weir__unit unit)
         return size_suffixes;
     case WEIR__UNIT_DURATION:
         return duration_suffixes;
+    case WEIR__UNIT_RATIO:
+        return ratio_suffixes;
     case WEIR__UNIT_COUNT:
         break;
     }
@@ -127,6 +130,8 @@ int weir__value_parse(enum weir__unit unit, const char *text, uint64_t *ret_valu
         factor = 1;
     if (factor == 0 || (factor == 1 && scale > 1))
         return -WEIR_E_INVALID;
+    if (unit == WEIR__UNIT_RATIO && scale > factor)
+        return -WEIR_E_INVALID;
     uint64_t part = (uint64_t)((unsigned __int128)fraction * factor / scale);
     if (is_too_large || __builtin_mul_overflow(whole, factor, &whole) ||
         __builtin_add_overflow(whole, part, &whole))
@@ -135,11 +140,29 @@ int weir__value_parse(enum weir__unit unit, const char *text, uint64_t *ret_valu
     return 0;
 }
 
+/* Without zeros at the end. */
+static void format_ratio(uint64_t value, char text[WEIR__VALUE_TEXT_MAX])
+{
+    uint64_t part = value % 1000;
+    int decimals = part % 10 ? 3 : part % 100 ? 2 : part ? 1 : 0;
+    for (int i = decimals; i < 3; i++)
+        part /= 10;
+    if (decimals > 0)
+        snprintf(text, WEIR__VALUE_TEXT_MAX, "%" PRIu64 ".%0*" PRIu64, value / 1000, decimals,
+                 part);
+    else
+        snprintf(text, WEIR__VALUE_TEXT_MAX, "%" PRIu64, value / 1000);
+}
+
 void weir__value_format(enum weir__unit unit, uint64_t value, char text[WEIR__VALUE_TEXT_MAX])
 {
     const char *per = unit == WEIR__UNIT_RATE ? "/s" : "";
     if (value == 0) {
         snprintf(text, WEIR__VALUE_TEXT_MAX, "0%s", per);
+        return;
+    }
+    if (unit == WEIR__UNIT_RATIO) {
+        format_ratio(value, text);
         return;
     }
     for (const struct suffix *suffix = suffixes_of(unit); suffix->text; suffix++) {

@@ -3,7 +3,8 @@
  * Promises: parsing is exact or refused. Sizes follow the customs of coreutils: k, M, G, T, P and
  * KiB, MiB, ... are powers of 1024; kB, MB, ... are powers of 1000. Durations need a unit (us, ms,
  * s, m, h, d), except 0. A rate is a size per second, "/s" may be left out. A decimal fraction is
- * allowed before a unit that can hold it, and is rounded down to a whole byte or nanosecond.
+ * allowed before a unit that can hold it, and is rounded down to a whole byte or nanosecond. A
+ * ratio has three decimals at most.
  *
  * Ownership: nothing here owns anything.
  */
@@ -16,7 +17,8 @@ enum weir__unit {
     WEIR__UNIT_COUNT,    /* a plain number */
     WEIR__UNIT_SIZE,     /* bytes */
     WEIR__UNIT_DURATION, /* nanoseconds */
-    WEIR__UNIT_RATE      /* bytes a second */
+    WEIR__UNIT_RATE,     /* bytes a second */
+    WEIR__UNIT_RATIO     /* thousandths: "0.5" is 500 */
 };
 
 #define WEIR__VALUE_TEXT_MAX 32

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "config_given.h"
 #include "cover.h"
+#include "index_config.h"
 #include "log.h"
 #include "print_json.h"
 #include "storage_config.h"
@@ -21,12 +22,19 @@ struct values {
     bool json;
     bool origin;
     bool markdown;
+    unsigned service;
 };
+
+static const char *const services[] = {"storage", "index", NULL};
+static const struct weir__config_schema *const schemas[] = {&weir__storage_schema,
+                                                            &weir__index_schema};
 
 static const char *const actions[] = {"show", "check", "sample", "keys", NULL};
 enum action { SHOW, CHECK, SAMPLE, KEYS };
 
 static const struct weir__option options[] = {
+    {WEIR__OPTION_WORD(struct values, service), .name = "service", .words = services,
+     .preset = "storage", .help = "which service: storage or index"},
     {WEIR__OPTION_FILE(struct values, config), .name = "config", .letter = 'c',
      .value_name = "FILE", .help = "of show: the file to read; none without it"},
     {WEIR__OPTION_LIST(struct values, set), .name = "set", .value_name = "KEY=VALUE",
@@ -57,6 +65,7 @@ static const struct weir__example examples[] = {
     {"weir config sample >weir.toml", "begin a file, with every key explained and commented out"},
     {"weir config check weir.toml", "tell everything that is wrong with it"},
     {"weir config show --config weir.toml --origin", "see what is in force, and why"},
+    {"weir config sample --service index >index.toml", "the same for the index"},
     {"WEIR_SERVER_MAX_INFLIGHT=64 weir config show --json",
      "the same for programs, with a value of the environment"},
     {NULL, NULL},
@@ -64,7 +73,8 @@ static const struct weir__example examples[] = {
 
 const struct weir__usage usage_config = {
     .description =
-        "Shows and checks the configuration of the storage service.\n\n"
+        "Shows and checks the configuration of a service: of the storage, or of the index with "
+        "--service index.\n\n"
         "A value is the default, or that of the file, or that of the environment, or that of a "
         "flag; what comes later in this list wins. The variable of a key is its name in capitals "
         "with WEIR_ before it and _ for the dot: that of server.max_inflight is "
@@ -79,7 +89,8 @@ const struct weir__usage usage_config = {
     .values_size = sizeof(struct values),
 };
 
-static const struct weir__config_schema *const schema = &weir__storage_schema;
+/* Of the service that was named; set once, before anything else. */
+static const struct weir__config_schema *schema = &weir__storage_schema;
 
 static int no_memory(int result)
 {
@@ -145,6 +156,9 @@ static void put_value(struct weir__json *json, const struct weir__config *config
     case WEIR__CONFIG_KIND_DURATION:
     case WEIR__CONFIG_KIND_RATE:
         weir__json_u64(json, *(const uint64_t *)field);
+        break;
+    case WEIR__CONFIG_KIND_RATIO:
+        weir__json_real(json, (double)*(const uint64_t *)field / 1000);
         break;
     }
 }
@@ -379,6 +393,7 @@ int cmd_config(const struct weir__call *call)
     enum action action = SHOW;
     while (strcmp(actions[action], call->operands[0]) != 0)
         action++;
+    schema = schemas[((const struct values *)call->values)->service];
     weir__config_check_schema(schema);
     int result = refuse_idle(action, call->values);
     if (result < 0)

@@ -70,12 +70,13 @@ static const struct weir__operand operands[] = {
 };
 
 static const struct weir__example examples[] = {
-    {"weir store check /var/lib/weir", "read all of a store and compare it with its addresses"},
-    {"weir store check --json /var/lib/weir | jq -r '.damage[].address'",
+    {"weir store check /var/lib/weir/storage",
+     "read all of a store and compare it with its addresses"},
+    {"weir store check --json /var/lib/weir/storage | jq -r '.damage[].address'",
      "the chunks that have to be put again"},
-    {"weir store compact --percent 20 /var/lib/weir",
+    {"weir store compact --percent 20 /var/lib/weir/storage",
      "give back the room of what was deleted, where it is a fifth of a segment or more"},
-    {"weir store stats /var/lib/weir", "how many chunks there are, how large and how old"},
+    {"weir store stats /var/lib/weir/storage", "how many chunks there are, how large and how old"},
     {NULL, NULL},
 };
 
@@ -92,8 +93,8 @@ const struct weir__usage usage_store = {
         "these. It can be ended at any time without harm. What is found lost or damaged when the "
         "store is opened is told, since it is not known any more afterwards; the work is done all "
         "the same. stats prints what the index and the newest segment know.\n\n"
-        "The exit status of check and compact is 1 when something is damaged or lost, and 3 when "
-        "something could not be read, or a segment could not be compacted (left).",
+        "The exit status of check and compact is 1 when something is damaged or lost, and else 3 "
+        "when something could not be read, or a segment could not be compacted (left).",
     .examples = examples,
     .operands = operands,
     .options = options,
@@ -214,16 +215,10 @@ static void warn(void *arg, const char *line)
     weir__log(WEIR__LOG_WARNING, "%s", line);
 }
 
-/* What the opening found. Who opens to write sees it for the last time: the next mark is made of
- * what is there. */
-static int judge(const struct weir__store_report *opened)
+/* What was found wins over what could not be done: both are printed. */
+static int judge(uint64_t findings, uint64_t failures)
 {
-    const struct weir__store_gaps *gaps = &opened->gaps;
-    if (gaps->missing_segments + gaps->unreadable_bytes > 0)
-        return -WEIR_E_INCOMPLETE;
-    return gaps->lost_segments + gaps->lost_bytes + opened->bad_records + opened->bad_segments > 0
-               ? -WEIR_E_FINDINGS
-               : 0;
+    return findings > 0 ? -WEIR_E_FINDINGS : failures > 0 ? -WEIR_E_INCOMPLETE : 0;
 }
 
 /* Tells what ended the work, unless that was asked for. */
@@ -318,10 +313,8 @@ static int check_store(struct run *run)
     }
     if (error)
         return error;
-    uint64_t lost = run->opened.gaps.lost_segments + run->opened.gaps.lost_bytes;
-    if (report.unreadable > 0)
-        return -WEIR_E_INCOMPLETE;
-    return report.damaged + lost > 0 ? -WEIR_E_FINDINGS : 0;
+    const struct weir__store_gaps *gaps = &run->opened.gaps;
+    return judge(report.damaged + gaps->lost_segments + gaps->lost_bytes, report.unreadable);
 }
 
 /* --- compact and stats --- */
@@ -335,11 +328,20 @@ static void warn_of(void *arg, const struct weir__address *address, const char *
     weir__log(WEIR__LOG_WARNING, "%s: %s", address ? text : shown(name, run->folder), what);
 }
 
+/* What the opening found as well: who opens to write sees it for the last time, since the next mark
+ * is made of what is there. */
+static int judge_compacted(const struct weir__store_report *opened,
+                           const struct weir__compacted *compacted)
+{
+    const struct weir__store_gaps *gaps = &opened->gaps;
+    return judge(gaps->lost_segments + gaps->lost_bytes + compacted->damaged,
+                 gaps->missing_segments + gaps->unreadable_bytes + compacted->left);
+}
+
 static int compact_store(struct run *run)
 {
     struct weir__check_hooks hooks = {.progress = note_progress, .arg = run};
     struct weir__compacted compacted;
-    struct weir__store_stats before, after;
     /* Each segment ends by itself; between two of them a signal is looked for. */
     struct weir_deadline deadline = weir_deadline_in(UINT64_MAX / 4, NULL);
     int error = open_store(run, false);
@@ -348,14 +350,13 @@ static int compact_store(struct run *run)
     weir__store_report_tell(&run->opened, warn, NULL);
     weir__store_on_damage(run->store, warn_of, run);
     run->sample.items_name = NULL;
-    weir__store_read(run->store, &before);
     begin_progress(run, WEIR__UNIT_COUNT);
     error = weir__store_compact_all(run->store, (uint32_t)run->values->percent, &hooks, &deadline,
                                     &compacted);
     end_progress(run);
-    weir__store_read(run->store, &after);
     if (error)
         return failed(run, "compact", error);
+    compacted.damaged += run->opened.bad_records + run->opened.bad_segments;
     if (!run->values->json) {
         weir__show_compacted(run->call->out, &compacted);
     } else {
@@ -363,11 +364,7 @@ static int compact_store(struct run *run)
         weir__json_compacted(&run->json, &compacted, &run->opened);
         error = end_json(run);
     }
-    if (!error)
-        error = judge(&run->opened);
-    if (!error && compacted.left > 0)
-        error = -WEIR_E_INCOMPLETE;
-    return !error && after.damaged > before.damaged ? -WEIR_E_FINDINGS : error;
+    return error ? error : judge_compacted(&run->opened, &compacted);
 }
 
 static int count_store(struct run *run)

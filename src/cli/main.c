@@ -17,8 +17,13 @@
     X(errors, "list every error with its code, HTTP status and exit status")                       \
     X(get, "get a file out of a storage service, by its address")                                  \
     X(help, "explain weir, or one of its commands")                                                \
+    X(index, "serve what names mean and who provides it, over HTTP, from many sources")            \
+    X(key, "make and show the keys that sign names and records")                                   \
     X(man, "print a manual page")                                                                  \
+    X(name, "say what names mean, by records that your key signs")                                 \
+    X(providers, "show who provides an address, or say that you do")                               \
     X(put, "put files of any size into a storage service")                                         \
+    X(resolve, "ask an index service what a name means, and verify the answer")                    \
     X(rules, "show, test and check the rules of weir scan")                                        \
     X(scan, "find leaked secrets in files, archives and git histories")                            \
     X(storage, "serve chunks of bytes over HTTP, stored durably under their addresses")            \

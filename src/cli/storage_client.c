@@ -3,23 +3,18 @@
 
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <weir/deadline.h>
 #include <weir/error.h>
-#include <weir/lock.h>
 
 #include "alloc.h"
 #include "buffer.h"
-#include "client.h"
-#include "cover.h"
 #include "log.h"
-#include "token_given.h"
-#include "url.h"
-#include "values.h"
+#include "service_client.h"
 
 #include "banned.h"
+
+_Static_assert(WEIR__STORAGE_PROBLEM_MAX == WEIR__SERVICE_PROBLEM_MAX, "they are passed on");
 
 const struct weir__example weir__storage_client_variables[] = {
     {"WEIR_SERVER", "the storage service, unless --server names one"},
@@ -28,140 +23,33 @@ const struct weir__example weir__storage_client_variables[] = {
     {NULL, NULL},
 };
 
-#define UNIX_PREFIX   "unix:"
-#define UNIX_URL      "http://localhost"
-#define SAID_MAX      4096u
-#define PAUSE_NS      (500 * WEIR_NS_PER_MS)
-#define RETRY_MOST_S  3600u
+#define PATH_SIZE     (WEIR__ADDRESS_TEXT + 8)
 #define HAVE_BODY_MAX (16u << 10)
 
-static const struct weir_lock_class client_class = {"storage-client", 645};
-
 struct weir__storage_client {
-    struct weir__http_client *http;
-    char base[WEIR__URL_MAX]; /* without the '/' at its end */
-    char bearer[WEIR__TOKEN_SIZE + 8];
-    uint64_t timeout_ns;
-    struct weir_lock lock; /* guards what follows */
-    bool was_reached;
+    struct weir__service_client *service;
 };
-
-/* --- what was given --- */
-
-static int refuse_server(const char *server, const char *why)
-{
-    WEIR_CLEANUP(weir__buffer_fini)
-    struct weir__buffer shown;
-    weir__buffer_init(&shown, 4u * WEIR__URL_MAX);
-    if (weir__url_show(server, &shown) < 0)
-        weir__buffer_truncate(&shown, 0);
-    weir__log(WEIR__LOG_ERROR, "the server '%s' cannot be used: it %s",
-              WEIR__TYPED(weir__buffer_text(&shown)), why);
-    return -WEIR_E_USAGE;
-}
-
-static int take_server(struct weir__storage_client *client, const char *server,
-                       const char **ret_unix_path)
-{
-    size_t prefix = strlen(UNIX_PREFIX), length = strlen(server);
-    struct weir__url url;
-    const char *why;
-    if (strncmp(server, UNIX_PREFIX, prefix) == 0) {
-        if (length == prefix)
-            return refuse_server(server, "has no path");
-        *ret_unix_path = server + prefix;
-        snprintf(client->base, sizeof(client->base), "%s", UNIX_URL);
-        return 0;
-    }
-    if (weir__url_parse(&url, server, &why) < 0)
-        return refuse_server(server, why);
-    if (strpbrk(server, "?#"))
-        return refuse_server(server, "has a query or a fragment");
-    if (length >= sizeof(client->base))
-        return refuse_server(server, "is too long");
-    while (length > 0 && server[length - 1] == '/')
-        length--;
-    snprintf(client->base, sizeof(client->base), "%.*s", (int)length, server);
-    return 0;
-}
-
-static bool is_token(const char *text)
-{
-    size_t length = strlen(text);
-    if (length > WEIR__TOKEN_MAX)
-        return false;
-    for (size_t i = 0; i < length; i++)
-        if ((unsigned char)text[i] <= ' ' || (unsigned char)text[i] >= 0x7f)
-            return false;
-    return length > 0;
-}
-
-static int take_token(struct weir__storage_client *client, const char *file)
-{
-    char text[WEIR__TOKEN_SIZE] = "";
-    const char *variable = getenv("WEIR_TOKEN");
-    if (file) {
-        int length = weir__token_from_file(text, file);
-        if (length < 0)
-            return length;
-    } else if (variable && *variable) {
-        if (strlen(variable) > WEIR__TOKEN_MAX) {
-            weir__log(WEIR__LOG_ERROR, "what WEIR_TOKEN has is no token");
-            return -WEIR_E_UNAUTHORIZED;
-        }
-        snprintf(text, sizeof(text), "%s", variable);
-    }
-    if (text[0] && !is_token(text)) {
-        weir__log(WEIR__LOG_ERROR, "what %s has is no token", file ? "that file" : "WEIR_TOKEN");
-        explicit_bzero(text, sizeof(text));
-        return -WEIR_E_UNAUTHORIZED;
-    }
-    if (text[0])
-        snprintf(client->bearer, sizeof(client->bearer), "Bearer %s", text);
-    explicit_bzero(text, sizeof(text));
-    return 0;
-}
-
-static int init(struct weir__storage_client *client,
-                const struct weir__storage_client_options *options)
-{
-    const char *variable = getenv("WEIR_SERVER"), *ca_file = getenv("SSL_CERT_FILE");
-    const char *server = options->server         ? options->server
-                         : variable && *variable ? variable
-                                                 : WEIR__STORAGE_SERVER;
-    const char *unix_path = NULL, *why = "";
-    char agent[64];
-    int result = take_server(client, server, &unix_path);
-    if (result == 0)
-        result = take_token(client, options->token_file);
-    if (result < 0)
-        return result;
-    snprintf(agent, sizeof(agent), "weir/%.40s", options->version);
-    struct weir__http_client_options http = {
-        .connections_max = options->connections_max,
-        .agent = agent,
-        .ca_file = ca_file && *ca_file ? ca_file : NULL,
-        .unix_path = unix_path,
-    };
-    result = weir__http_client_new(&client->http, &http, &why);
-    if (result < 0)
-        weir__log(WEIR__LOG_ERROR, "cannot reach any server: %s", why);
-    return result;
-}
 
 int weir__storage_client_new(struct weir__storage_client **ret_client,
                              const struct weir__storage_client_options *options)
 {
+    const struct weir__service_client_options service = {
+        .server = options->server,
+        .variable = "WEIR_SERVER",
+        .preset = WEIR__STORAGE_SERVER,
+        .token_file = options->token_file,
+        .timeout_ns = options->timeout_ns,
+        .connections_max = options->connections_max,
+        .version = options->version,
+    };
     struct weir__storage_client *client = weir__base_alloc(1, sizeof(*client));
     if (!client) {
         weir__log(WEIR__LOG_ERROR, "cannot start: %s", weir_error_text(WEIR_E_NO_MEMORY));
         return -WEIR_E_NO_MEMORY;
     }
-    weir_lock_init(&client->lock, &client_class);
-    client->timeout_ns = options->timeout_ns;
-    int result = init(client, options);
+    int result = weir__service_client_new(&client->service, &service);
     if (result < 0) {
-        weir__storage_client_free(client);
+        weir__base_free(client);
         return result;
     }
     *ret_client = client;
@@ -172,159 +60,29 @@ void weir__storage_client_free(struct weir__storage_client *client)
 {
     if (!client)
         return;
-    weir__http_client_free(client->http);
-    weir_lock_fini(&client->lock);
-    explicit_bzero(client->bearer, sizeof(client->bearer));
+    weir__service_client_free(client->service);
     weir__base_free(client);
 }
 
-/* --- one answer --- */
-
-struct answer {
-    unsigned status;
-    uint64_t retry_ns; /* what it asks for; 0: nothing */
-    char *bytes;       /* of a good one */
-    size_t room, length;
-    char said[SAID_MAX]; /* of a bad one */
-    size_t said_length;
-};
-
-static int on_head(void *arg, const struct weir__http_head *head)
+static void make_path(const struct weir__address *address, char path[PATH_SIZE])
 {
-    struct answer *answer = arg;
-    const char *retry = weir__http_head_get(head, "Retry-After");
-    uint64_t seconds;
-    answer->status = head->status;
-    if (retry && weir__value_parse(WEIR__UNIT_COUNT, retry, &seconds) == 0)
-        answer->retry_ns = (seconds < RETRY_MOST_S ? seconds : RETRY_MOST_S) * WEIR_NS_PER_S;
-    return 0;
-}
-
-static int on_body(void *arg, const char *bytes, size_t length)
-{
-    struct answer *answer = arg;
-    bool is_good = answer->status < 300;
-    size_t *used = is_good ? &answer->length : &answer->said_length;
-    size_t room = (is_good ? answer->room : sizeof(answer->said)) - *used;
-    if (is_good && length > room)
-        return answer->room > 0 ? -WEIR_E_TOO_LARGE : 0; /* nobody wants it */
-    size_t taken = length < room ? length : room;
-    if (taken > 0)
-        memcpy((is_good ? answer->bytes : answer->said) + *used, bytes, taken);
-    *used += taken;
-    return 0;
-}
-
-/* In the words of the service, if it has sent any. */
-static void explain_status(const struct answer *answer, char problem[WEIR__STORAGE_PROBLEM_MAX])
-{
-    json_error_t ignored;
-    json_t *root = json_loadb(answer->said, answer->said_length, 0, &ignored);
-    const char *message = json_string_value(json_object_get(root, "message"));
-    if (message && *message)
-        snprintf(problem, WEIR__STORAGE_PROBLEM_MAX, "%.400s (status %u)", message, answer->status);
-    else
-        snprintf(problem, WEIR__STORAGE_PROBLEM_MAX, "the server answers with status %u",
-                 answer->status);
-    json_decref(root);
-}
-
-/* --- tries --- */
-
-static bool note_and_ask(struct weir__storage_client *client, bool is_reached)
-{
-    weir_lock_acquire(&client->lock);
-    client->was_reached = client->was_reached || is_reached;
-    bool was_reached = client->was_reached;
-    weir_lock_release(&client->lock);
-    return was_reached;
-}
-
-/* What passes: a service that is busy, drains or is started anew. A full disk does not. */
-static bool is_passing(int error)
-{
-    return error == -WEIR_E_BUSY || error == -WEIR_E_TRANSIENT || error == -WEIR_E_BREAKER_OPEN ||
-           error == -WEIR_E_TIMEOUT_READ;
-}
-
-/* Keeps what said more than that a host is left alone for now. */
-static void note_problem(int result, const struct answer *answer,
-                         const struct weir__http_outcome *outcome,
-                         char problem[WEIR__STORAGE_PROBLEM_MAX])
-{
-    if (result == 0)
-        explain_status(answer, problem);
-    else if (!problem[0] || (result != -WEIR_E_BREAKER_OPEN && result != -WEIR_E_TIMEOUT))
-        snprintf(problem, WEIR__STORAGE_PROBLEM_MAX, "%s",
-                 outcome->problem[0] ? outcome->problem : weir_error_text(result));
-}
-
-/* 0: an answer below 400. */
-static int ask(struct weir__storage_client *client, struct weir__http_request *request,
-               struct answer *answer, struct weir_cancel *cancel,
-               char problem[WEIR__STORAGE_PROBLEM_MAX])
-{
-    const struct weir__http_header bearer = {"Authorization", client->bearer};
-    const struct weir__http_hooks hooks = {.head = on_head, .body = on_body, .arg = answer};
-    const struct weir_deadline deadline = weir_deadline_in(client->timeout_ns, cancel);
-    struct weir__http_outcome outcome;
-    request->headers = &bearer;
-    request->headers_count = client->bearer[0] ? 1 : 0;
-    problem[0] = '\0';
-    for (;;) {
-        answer->status = 0;
-        answer->length = answer->said_length = 0;
-        answer->retry_ns = 0;
-        int result = weir__http_do(client->http, request, &hooks, &outcome, &deadline);
-        int error = result < 0 ? result : weir__http_status_error(answer->status);
-        bool was_reached = note_and_ask(client, result == 0);
-        if (error == 0)
-            return 0;
-        note_problem(result, answer, &outcome, problem);
-        if (!was_reached ||
-            (result == 0 ? error != -WEIR_E_TIMEOUT && !is_passing(error) : !is_passing(error)))
-            return error;
-        uint64_t pause_ns = answer->retry_ns > PAUSE_NS ? answer->retry_ns : PAUSE_NS;
-        struct weir_deadline until = weir_deadline_in(pause_ns, cancel);
-        if (until.at_ns >= deadline.at_ns)
-            return error;
-        if (weir_deadline_sleep(&until) == -WEIR_E_CANCELED)
-            return -WEIR_E_CANCELED;
-    }
-}
-
-static void make_url(const struct weir__storage_client *client, const char *path,
-                     const struct weir__address *address, char url[WEIR__URL_MAX + 80])
-{
-    char text[WEIR__ADDRESS_TEXT] = "";
-    if (address)
-        weir__address_print(address, text);
-    snprintf(url, WEIR__URL_MAX + 80, "%s%s%s", client->base, path, text);
-}
-
-/* --- calls --- */
-
-/* Of an answer that is no error and not what was asked for: a redirect, the page of a gateway. */
-static int refuse_status(const struct answer *answer, char problem[WEIR__STORAGE_PROBLEM_MAX])
-{
-    snprintf(problem, WEIR__STORAGE_PROBLEM_MAX, "the server answers with status %u",
-             answer->status);
-    return -WEIR_E_UNSUPPORTED;
+    char text[WEIR__ADDRESS_TEXT];
+    weir__address_print(address, text);
+    snprintf(path, PATH_SIZE, "/o/%s", text);
 }
 
 int weir__storage_client_put(struct weir__storage_client *client,
                              const struct weir__address *address, const void *bytes, size_t length,
                              struct weir_cancel *cancel, char problem[WEIR__STORAGE_PROBLEM_MAX])
 {
-    char url[WEIR__URL_MAX + 80];
-    struct answer answer = {.room = 0};
-    struct weir__http_request request = {
-        .method = WEIR__HTTP_PUT, .url = url, .body = bytes, .body_length = length};
-    make_url(client, "/o/", address, url);
-    int result = ask(client, &request, &answer, cancel, problem);
-    if (result == 0 && answer.status != 200 && answer.status != 201)
-        result = refuse_status(&answer, problem);
-    return result < 0 ? result : answer.status == 201;
+    char path[PATH_SIZE];
+    struct weir__service_call call = {
+        .method = WEIR__HTTP_PUT, .path = path, .body = bytes, .body_length = length};
+    make_path(address, path);
+    int result = weir__service_client_do(client->service, &call, cancel, problem);
+    if (result == 0 && call.status != 200 && call.status != 201)
+        result = weir__service_client_refuse(&call, problem);
+    return result < 0 ? result : call.status == 201;
 }
 
 int weir__storage_client_get(struct weir__storage_client *client,
@@ -332,23 +90,23 @@ int weir__storage_client_get(struct weir__storage_client *client,
                              size_t *ret_length, struct weir_cancel *cancel,
                              char problem[WEIR__STORAGE_PROBLEM_MAX])
 {
-    char url[WEIR__URL_MAX + 80];
-    struct answer answer = {.bytes = bytes, .room = size};
-    struct weir__http_request request = {.method = WEIR__HTTP_GET, .url = url, .body_max = size};
-    make_url(client, "/o/", address, url);
-    int result = ask(client, &request, &answer, cancel, problem);
+    char path[PATH_SIZE];
+    struct weir__service_call call = {
+        .method = WEIR__HTTP_GET, .path = path, .bytes = bytes, .room = size};
+    make_path(address, path);
+    int result = weir__service_client_do(client->service, &call, cancel, problem);
     if (result < 0)
         return result;
-    if (answer.status != 200)
-        return refuse_status(&answer, problem);
-    *ret_length = answer.length;
+    if (call.status != 200)
+        return weir__service_client_refuse(&call, problem);
+    *ret_length = call.length;
     return 0;
 }
 
-static int read_have(const struct answer *answer, bool *ret_have, size_t count)
+static int read_have(const struct weir__service_call *call, bool *ret_have, size_t count)
 {
     json_error_t ignored;
-    json_t *root = json_loadb(answer->bytes, answer->length, 0, &ignored);
+    json_t *root = json_loadb(call->bytes, call->length, 0, &ignored);
     const json_t *list = json_object_get(root, "have");
     bool is_good = json_is_array(list) && json_array_size(list) == count;
     for (size_t i = 0; is_good && i < count; i++)
@@ -363,8 +121,7 @@ int weir__storage_client_have(struct weir__storage_client *client,
                               const struct weir__address *addresses, size_t count, bool *ret_have,
                               struct weir_cancel *cancel, char problem[WEIR__STORAGE_PROBLEM_MAX])
 {
-    char url[WEIR__URL_MAX + 80], text[WEIR__ADDRESS_TEXT], said[4096];
-    struct answer answer = {.bytes = said, .room = sizeof(said)};
+    char text[WEIR__ADDRESS_TEXT], said[4096];
     WEIR_CLEANUP(weir__buffer_fini)
     struct weir__buffer body;
     weir__buffer_init(&body, HAVE_BODY_MAX);
@@ -379,16 +136,17 @@ int weir__storage_client_have(struct weir__storage_client *client,
         snprintf(problem, WEIR__STORAGE_PROBLEM_MAX, "%s", weir_error_text(result));
         return result;
     }
-    struct weir__http_request request = {
+    struct weir__service_call call = {
         .method = WEIR__HTTP_POST,
-        .url = url,
+        .path = "/have",
         .body = weir__buffer_text(&body),
         .body_length = weir__buffer_length(&body),
         .is_repeatable = true,
+        .bytes = said,
+        .room = sizeof(said),
     };
-    make_url(client, "/have", NULL, url);
-    result = ask(client, &request, &answer, cancel, problem);
-    if (result == 0 && (result = read_have(&answer, ret_have, count)) < 0)
+    result = weir__service_client_do(client->service, &call, cancel, problem);
+    if (result == 0 && (result = read_have(&call, ret_have, count)) < 0)
         snprintf(problem, WEIR__STORAGE_PROBLEM_MAX,
                  "what the server says about what it has cannot be understood");
     return result;

@@ -125,6 +125,8 @@ void weir__show_compacted(struct weir__out *out, const struct weir__compacted *c
     row_count(out, "compacted", compacted->segments);
     if (compacted->left > 0)
         row_count(out, "left", compacted->left);
+    if (compacted->damaged > 0)
+        row_count(out, "damaged", compacted->damaged);
     row_size(out, "before", compacted->bytes_before);
     row_size(out, "after", compacted->bytes_after);
     row_size(out, "gained",
@@ -230,6 +232,7 @@ void weir__json_compacted(struct weir__json *json, const struct weir__compacted 
 {
     add(json, "compacted", compacted->segments);
     add(json, "left", compacted->left);
+    add(json, "damaged", compacted->damaged);
     add(json, "bytes_before", compacted->bytes_before);
     add(json, "bytes_after", compacted->bytes_after);
     add_opened(json, opened);

@@ -19,7 +19,8 @@
 
 #include "banned.h"
 
-#define ACCEPTS_MAX 32 /* in a turn */
+#define ACCEPTS_MAX 32  /* in a turn */
+#define TURNS_MAX   128 /* for what the kernel may have kept */
 #define PAUSE_NS    (WEIR_NS_PER_S / 10)
 #define CANNED_SIZE 512
 
@@ -52,19 +53,45 @@ static void pause_listening(struct weir__server_loop *loop)
     loop->listen_at_ns = weir_time_add(loop->now_ns, PAUSE_NS);
 }
 
-/* Blindly, and what the client has sent is thrown away. */
-static void tell_and_close(struct weir__server_loop *loop, int fd, unsigned status)
+static void hang_up(struct weir__server_loop *loop, int fd)
+{
+    (void)shutdown(fd, SHUT_WR);
+    (void)weir__sys_recv(fd, loop->scratch, WEIR__LOOP_SCRATCH, MSG_DONTWAIT);
+}
+
+void weir__loop_tell(struct weir__server_loop *loop, int fd, int code)
 {
     char text[CANNED_SIZE], corr_id[WEIR__LOOP_CORR_SIZE];
     weir__loop_corr_id(loop, corr_id);
-    struct iovec vector = {text, weir__reply_canned(status, corr_id, text, sizeof(text))};
+    struct iovec vector = {text, weir__reply_canned(code, corr_id, text, sizeof(text))};
     const struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
     (void)weir__sys_sendmsg(fd, &message, MSG_DONTWAIT);
-    (void)shutdown(fd, SHUT_WR);
-    (void)weir__sys_recv(fd, loop->scratch, WEIR__LOOP_SCRATCH, MSG_DONTWAIT);
+    hang_up(loop, fd);
+}
+
+void weir__conn_tell(struct weir__conn *conn, int code)
+{
+    struct weir__server_loop *loop = conn->loop;
+    char text[CANNED_SIZE], corr_id[WEIR__LOOP_CORR_SIZE];
+    if (!conn->is_tls) {
+        weir__loop_tell(loop, conn->fd, code);
+        return;
+    }
+    if (!conn->tls || conn->state == WEIR__CONN_HANDSHAKE)
+        return;
+    weir__loop_corr_id(loop, corr_id);
+    (void)weir__tls_write(conn, text, weir__reply_canned(code, corr_id, text, sizeof(text)));
+    weir__tls_end(conn);
+    hang_up(loop, conn->fd);
+}
+
+static void tell_and_close(struct weir__server_loop *loop, int fd, int code)
+{
+    weir__loop_tell(loop, fd, code);
     weir__sys_close(fd);
     loop->stats.accepted++;
     loop->stats.closed++;
+    loop->stats.responses[weir_error_http(code) / 100]++;
 }
 
 static void use_reserve(struct weir__server_loop *loop, const struct weir__listener *listener)
@@ -73,7 +100,7 @@ static void use_reserve(struct weir__server_loop *loop, const struct weir__liste
     int fd = WEIR__SYS(int, accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd >= 0) {
         loop->stats.refused[WEIR__REFUSED_DESCRIPTORS]++;
-        tell_and_close(loop, fd, 503);
+        tell_and_close(loop, fd, -WEIR_E_NO_DESCRIPTORS);
     }
     loop->reserve_fd = weir__sys_openat(AT_FDCWD, "/dev/null", O_RDONLY, 0);
     if (fd < 0 || loop->reserve_fd < 0)
@@ -92,7 +119,7 @@ static void set_options(int fd, const struct weir__listener *listener)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
 }
 
-/* The status that it is refused with, or 0. */
+/* The status that it is refused with, or 0. Counted when it is told: health may be all it asks. */
 static uint16_t admit(struct weir__server_loop *loop, struct weir__conn *conn, unsigned *ret_loop)
 {
     struct weir__server *server = loop->server;
@@ -101,13 +128,11 @@ static uint16_t admit(struct weir__server_loop *loop, struct weir__conn *conn, u
                           ? 0
                           : weir__address_key(&conn->peer, key);
     if (key_size > 0 && weir_admit_try(&server->admit, key, key_size, &conn->ticket) < 0) {
-        loop->stats.refused[WEIR__REFUSED_ADDRESS]++;
         conn->is_greedy = true;
         return 429;
     }
-    if (weir__server_admit(server, loop->limits.connections_max, &conn->id, ret_loop) < 0) {
+    if (weir__server_admit(server, loop->limits.connections_max, conn, ret_loop) < 0) {
         weir_admit_release(&conn->ticket);
-        loop->stats.refused[WEIR__REFUSED_CONNECTIONS]++;
         return 429;
     }
     conn->is_counted = true;
@@ -122,7 +147,7 @@ static void take(struct weir__server_loop *loop, const struct weir__listener *li
     unsigned number = loop->number;
     if (!conn) {
         loop->stats.refused[WEIR__REFUSED_MEMORY]++;
-        tell_and_close(loop, fd, 503);
+        tell_and_close(loop, fd, -WEIR_E_NO_MEMORY);
         return;
     }
     conn->source = WEIR__SOURCE_CONN;
@@ -133,7 +158,8 @@ static void take(struct weir__server_loop *loop, const struct weir__listener *li
     conn->is_trusted = weir__network_has(server, peer);
     conn->refusal = admit(loop, conn, &number);
     if (conn->refusal && !weir__server_admit_refused(server, conn)) {
-        tell_and_close(loop, fd, conn->refusal);
+        weir__conn_count_refusal(loop, conn);
+        tell_and_close(loop, fd, -WEIR_E_BUSY);
         weir__base_free(conn);
         return;
     }
@@ -141,11 +167,14 @@ static void take(struct weir__server_loop *loop, const struct weir__listener *li
     loop->stats.accepted++;
     if (number == loop->number)
         weir__conn_begin(loop, conn);
-    else
-        weir__loop_send(server->loops[number], conn);
+    else if (!weir__loop_send(server->loops[number], conn)) {
+        loop->stats.closed++;
+        loop->stats.drained++;
+        weir__loop_drop(loop, conn);
+    }
 }
 
-void weir__loop_accept(struct weir__server_loop *loop, const struct weir__listener *listener)
+bool weir__loop_accept(struct weir__server_loop *loop, const struct weir__listener *listener)
 {
     for (int i = 0; i < ACCEPTS_MAX && loop->is_listening; i++) {
         struct sockaddr_storage peer = {0};
@@ -157,10 +186,21 @@ void weir__loop_accept(struct weir__server_loop *loop, const struct weir__listen
             continue;
         }
         if (errno == EAGAIN)
-            return;
+            return false;
         if (errno == EMFILE || errno == ENFILE)
             use_reserve(loop, listener);
         else if (errno != ECONNABORTED && errno != EPROTO)
             pause_listening(loop);
     }
+    return loop->is_listening;
+}
+
+void weir__loop_accept_rest(struct weir__server_loop *loop)
+{
+    struct weir__server *server = loop->server;
+    for (unsigned i = 0; i < server->listeners_count; i++)
+        for (unsigned turns = TURNS_MAX; turns > 0; turns--)
+            if (!weir__loop_accept(loop, &server->listeners[i]))
+                break;
+    weir__loop_listen(loop, false);
 }

@@ -105,7 +105,7 @@ static char *copy(const char *text)
 static bool are_sound(const struct weir__http_client_options *o)
 {
     return o->connections_max <= WEIR__HTTP_CONNECTIONS_MAX && o->connect_ns <= TIME_MAX_NS &&
-           o->stall_ns <= TIME_MAX_NS;
+           (o->stall_ns <= TIME_MAX_NS || o->stall_ns == WEIR_NEVER) && !(o->reach && o->unix_path);
 }
 
 static int init(struct weir__http_client *client, const struct weir__http_client_options *given)
@@ -121,6 +121,10 @@ static int init(struct weir__http_client *client, const struct weir__http_client
         o->connect_ns = WEIR__HTTP_CONNECT_NS;
     if (o->stall_ns == 0)
         o->stall_ns = WEIR__HTTP_STALL_NS;
+    if (o->reach) {
+        client->reach = *o->reach;
+        o->reach = &client->reach;
+    }
     client->agent = copy(o->agent ? o->agent : "weir");
     client->ca_file = o->ca_file ? copy(o->ca_file) : NULL;
     client->unix_path = o->unix_path ? copy(o->unix_path) : NULL;

@@ -101,7 +101,7 @@ void weir__conn_cut(struct weir__conn *conn)
     loop->stats.closed++;
     if (loop->is_draining)
         loop->stats.drained++;
-    weir__server_leave(loop->server, loop->number, conn->is_counted);
+    weir__server_leave(loop->server, conn);
     conn->state = WEIR__CONN_DEAD;
     if (x && x->is_held)
         fire(x); /* it is freed when the handler gives it back */
@@ -240,9 +240,15 @@ static bool is_urgent(const struct weir__exchange *x)
     return handler->is_urgent && handler->is_urgent(x);
 }
 
+void weir__conn_count_refusal(struct weir__server_loop *loop, const struct weir__conn *conn)
+{
+    loop->stats.refused[conn->is_greedy ? WEIR__REFUSED_ADDRESS : WEIR__REFUSED_CONNECTIONS]++;
+}
+
 /* It has been accepted only to be told why it is not. */
 static enum weir__step tell_refusal(struct weir__conn *conn)
 {
+    weir__conn_count_refusal(conn->loop, conn);
     return refuse(conn, conn->refusal, -WEIR_E_BUSY,
                   conn->is_greedy ? "this address has too many connections"
                                   : "there are too many connections");
@@ -332,9 +338,6 @@ static enum weir__step read_head(struct weir__conn *conn)
     }
     if (conn->state == WEIR__CONN_IDLE && x)
         weir__exchange_give(conn);
-    /* The drain began after its answer had, which could not say so. */
-    if (conn->state == WEIR__CONN_IDLE && conn->is_served && loop->is_draining)
-        return WEIR__STEP_CUT;
     if (conn->state == WEIR__CONN_HEAD)
         weir__timer_set(&loop->wheel, &conn->timer,
                         weir_time_add(x->arrived_ns, loop->limits.read_ns));
@@ -347,7 +350,7 @@ static void idle(struct weir__conn *conn)
 {
     struct weir__server_loop *loop = conn->loop;
     uint64_t ns = conn->refusal       ? WEIR__REFUSED_NS
-                  : loop->is_draining ? loop->limits.read_ns
+                  : loop->is_draining ? weir__conn_patience_ns(conn)
                                       : loop->limits.idle_ns;
     conn->state = WEIR__CONN_IDLE;
     weir__timer_set(&loop->wheel, &conn->timer, weir_time_add(loop->now_ns, ns));
@@ -362,6 +365,8 @@ static enum weir__step linger(struct weir__conn *conn)
     if (shutdown(conn->fd, SHUT_WR) < 0)
         return WEIR__STEP_CUT;
     conn->state = WEIR__CONN_LINGER;
+    if (loop->is_draining)
+        weir__server_settled(loop->server, conn);
     measure(conn);
     weir__timer_set(&loop->wheel, &conn->timer, weir_time_add(loop->now_ns, WEIR__LINGER_NS));
     return WEIR__STEP_ON;
@@ -516,7 +521,8 @@ void weir__conn_begin(struct weir__server_loop *loop, struct weir__conn *conn)
     if (conn->is_tls) {
         conn->state = WEIR__CONN_HANDSHAKE;
         weir__timer_set(&loop->wheel, &conn->timer,
-                        weir_time_add(loop->now_ns, loop->limits.read_ns));
+                        weir_time_add(loop->now_ns, loop->is_draining ? weir__conn_patience_ns(conn)
+                                                                      : loop->limits.read_ns));
     }
     weir__conn_run(conn);
 }
@@ -566,6 +572,8 @@ void weir__conn_timeout(struct weir__conn *conn)
             return;
         }
         loop->stats.timeouts[WEIR__OP_IDLE]++;
+        if (loop->is_draining && !conn->is_served)
+            weir__conn_tell(conn, -WEIR_E_DRAINING);
         weir__conn_cut(conn);
         return;
     case WEIR__CONN_HEAD:

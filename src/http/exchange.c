@@ -10,11 +10,15 @@
  */
 #include "http_part.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "inflate.h"
 #include "log.h"
+#include "sys.h"
 #include "values.h"
 
 #include "banned.h"
@@ -36,6 +40,8 @@ struct exchange {
     bool was_cut; /* we have ended it, having seen enough */
     bool redirects;
     bool is_packed;
+    unsigned connects, refused; /* addresses that were tried, and those out of reach */
+    char far[INET6_ADDRSTRLEN]; /* the last of these */
     struct weir__inflater inflater;
     int error; /* why we have ended it */
 };
@@ -67,7 +73,8 @@ static int add_header(struct exchange *x, const char *name, const char *value)
 static int add_headers(struct exchange *x)
 {
     const struct weir__http_request *request = x->call->request;
-    bool has_body = request->method == WEIR__HTTP_PUT || request->method == WEIR__HTTP_POST;
+    bool has_body = request->method == WEIR__HTTP_PUT || request->method == WEIR__HTTP_POST ||
+                    (request->method == WEIR__HTTP_DELETE && request->body_length > 0);
     bool has_type = !has_body;
     int result = 0;
     if (weir__url_is_same_origin(&x->call->url, &x->call->first))
@@ -99,12 +106,14 @@ static int set_method(struct exchange *x)
     case WEIR__HTTP_HEAD:
         SET(CURLOPT_NOBODY, 1L);
         break;
-    case WEIR__HTTP_DELETE:
     case WEIR__HTTP_OPTIONS:
-        SET(CURLOPT_CUSTOMREQUEST, weir__http_method_name(request->method));
+        SET(CURLOPT_CUSTOMREQUEST, "OPTIONS");
         break;
+    case WEIR__HTTP_DELETE:
     case WEIR__HTTP_PUT:
-        SET(CURLOPT_CUSTOMREQUEST, "PUT");
+        SET(CURLOPT_CUSTOMREQUEST, weir__http_method_name(request->method));
+        if (request->method == WEIR__HTTP_DELETE && request->body_length == 0)
+            break;
         /* fall through */
     case WEIR__HTTP_POST:
         SET(CURLOPT_POST, 1L);
@@ -293,6 +302,32 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
     return x->error < 0 ? 0 : length;
 }
 
+/* --- who is connected to --- */
+
+/* With the address that the name means now. What is refused here is not connected to, and libcurl
+ * goes on with the next address of the host. */
+static curl_socket_t on_connect(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct exchange *x = arg;
+    const struct weir__reach *reach = x->call->client->options.reach;
+    (void)purpose;
+    x->connects++;
+    if (!weir__reach_has(reach, &address->addr, address->addrlen)) {
+        const struct sockaddr *addr = &address->addr;
+        const void *bytes =
+            addr->sa_family == AF_INET6
+                ? (const void *)&((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr
+                : (const void *)&((const struct sockaddr_in *)(const void *)addr)->sin_addr;
+        x->refused++;
+        if (!inet_ntop(addr->sa_family, bytes, x->far, sizeof(x->far)))
+            x->far[0] = '\0';
+        return CURL_SOCKET_BAD;
+    }
+    int fd = WEIR__SYS(
+        int, socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol));
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
 /* --- the exchange --- */
 
 static int set_up(struct exchange *x)
@@ -308,7 +343,12 @@ static int set_up(struct exchange *x)
         SET(CURLOPT_CAINFO, client->ca_file);
     if (client->unix_path) {
         SET(CURLOPT_UNIX_SOCKET_PATH, client->unix_path);
+    }
+    if (client->unix_path || client->options.has_no_proxy || client->options.reach)
         SET(CURLOPT_PROXY, "");
+    if (client->options.reach) {
+        SET(CURLOPT_OPENSOCKETFUNCTION, on_connect);
+        SET(CURLOPT_OPENSOCKETDATA, x);
     }
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)(client->options.connect_ns / WEIR_NS_PER_MS));
     SET(CURLOPT_QUICK_EXIT, 1L); /* a resolver that hangs is left to itself */
@@ -338,9 +378,28 @@ static void wake(void *arg)
     x->curl->multi_wakeup(x->line->multi);
 }
 
+/* How long nothing may come. Once something has, a body that is enough as it is may end there. */
+static uint64_t pause_ns(const struct exchange *x)
+{
+    const struct weir__http_request *request = x->call->request;
+    uint64_t stall_ns = request->stall_ns ? request->stall_ns : x->call->client->options.stall_ns;
+    return request->quiet_ns && x->call->outcome->bytes > 0 ? request->quiet_ns : stall_ns;
+}
+
+/* Nothing came for that long. */
+static int on_pause(struct exchange *x, uint64_t paused_ns)
+{
+    struct weir__http_call *call = x->call;
+    call->outcome->was_quiet = call->request->quiet_ns == paused_ns && call->outcome->bytes > 0;
+    if (call->outcome->was_quiet)
+        return 0;
+    return weir__http_fail(call, -WEIR_E_TIMEOUT_READ, "nothing came for %u s",
+                           (unsigned)(paused_ns / WEIR_NS_PER_S));
+}
+
 static int wait_ms(const struct exchange *x, uint64_t now_ns)
 {
-    uint64_t until_ns = weir_time_add(x->active_ns, x->call->client->options.stall_ns);
+    uint64_t until_ns = weir_time_add(x->active_ns, pause_ns(x));
     if (x->call->deadline->at_ns < until_ns)
         until_ns = x->call->deadline->at_ns;
     uint64_t ms = until_ns > now_ns ? (until_ns - now_ns) / WEIR_NS_PER_MS + 1 : 0;
@@ -366,9 +425,8 @@ static int drive(struct exchange *x, CURLcode *ret_code)
             return 0;
         }
         uint64_t now_ns = weir_now_ns();
-        if (now_ns - x->active_ns > call->client->options.stall_ns)
-            return weir__http_fail(call, -WEIR_E_TIMEOUT_READ, "nothing came for %u s",
-                                   (unsigned)(call->client->options.stall_ns / WEIR_NS_PER_S));
+        if (now_ns - x->active_ns > pause_ns(x))
+            return on_pause(x, pause_ns(x));
         if (curl->multi_poll(x->line->multi, NULL, 0, wait_ms(x, now_ns), NULL) != CURLM_OK)
             return -WEIR_E_NO_MEMORY;
     }
@@ -415,6 +473,9 @@ static int fail_as(struct exchange *x, CURLcode code)
         return weir__http_fail(x->call, error_of(code), "cannot connect to the socket '%s': %s",
                                path, reason ? weir__log_reason((int)reason) : "it cannot be used");
     }
+    if (x->refused > 0 && x->refused == x->connects)
+        return weir__http_fail(x->call, -WEIR_E_FORBIDDEN,
+                               "its address %s is not one that may be connected to", x->far);
     const char *said = x->line->error[0] ? x->line->error : x->curl->easy_strerror(code);
     snprintf(text, sizeof(text), "%s", said);
     if (text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z')

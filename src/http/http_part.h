@@ -48,6 +48,7 @@ struct weir__http_client {
     const struct weir__curl *curl;
     struct weir__http_client_options options; /* with the defaults filled in */
     char *ca_file, *agent, *unix_path;
+    struct weir__reach reach; /* options.reach points here */
     struct weir_budget connections;
     bool has_connections;
     struct weir_lock lock; /* guards what follows */

@@ -69,6 +69,16 @@ int weir__loop_new(struct weir__server_loop **ret_loop, struct weir__server *ser
     return 0;
 }
 
+void weir__loop_drop(struct weir__server_loop *loop, struct weir__conn *conn)
+{
+    if (!conn->is_tls)
+        weir__loop_tell(loop, conn->fd, -WEIR_E_DRAINING);
+    weir__sys_close(conn->fd);
+    weir_admit_release(&conn->ticket);
+    weir__server_leave(loop->server, conn);
+    weir__base_free(conn);
+}
+
 void weir__loop_free(struct weir__server_loop *loop)
 {
     if (!loop)
@@ -76,9 +86,7 @@ void weir__loop_free(struct weir__server_loop *loop)
     while (loop->arrivals) {
         struct weir__conn *conn = loop->arrivals;
         loop->arrivals = conn->ready_next;
-        weir__sys_close(conn->fd);
-        weir_admit_release(&conn->ticket);
-        weir__base_free(conn);
+        weir__loop_drop(loop, conn);
     }
     while (loop->spare) {
         struct weir__exchange *x = loop->spare;
@@ -124,16 +132,42 @@ void weir__loop_wake(struct weir__server_loop *loop)
     (void)written;
 }
 
-void weir__loop_send(struct weir__server_loop *loop, struct weir__conn *conn)
+bool weir__loop_send(struct weir__server_loop *loop, struct weir__conn *conn)
 {
+    conn->loop = loop;
     weir_lock_acquire(&loop->lock);
-    conn->ready_next = loop->arrivals;
-    loop->arrivals = conn;
-    bool wakes = loop->is_asleep;
-    loop->is_asleep = false;
+    bool is_there = !loop->has_ended;
+    if (is_there) {
+        conn->ready_next = loop->arrivals;
+        loop->arrivals = conn;
+    }
+    bool wakes = is_there && loop->is_asleep;
+    loop->is_asleep = loop->is_asleep && !wakes;
     weir_lock_release(&loop->lock);
     if (wakes)
         weir__loop_wake(loop);
+    return is_there;
+}
+
+/* Whoever was handed over behind the last look at the mail is not served any more, and nobody is
+ * handed over from here on. */
+static void end_arrivals(struct weir__server_loop *loop)
+{
+    weir_lock_acquire(&loop->lock);
+    struct weir__conn *arrivals = loop->arrivals;
+    loop->arrivals = NULL;
+    loop->has_ended = true;
+    for (struct weir__conn *conn = arrivals; conn; conn = conn->ready_next) {
+        loop->stats.closed++;
+        loop->stats.drained++;
+    }
+    loop->published = loop->stats;
+    weir_lock_release(&loop->lock);
+    while (arrivals) {
+        struct weir__conn *conn = arrivals;
+        arrivals = conn->ready_next;
+        weir__loop_drop(loop, conn);
+    }
 }
 
 /* Whether there was any; if not, and nothing else is to be done, the loop will sleep. */
@@ -212,25 +246,55 @@ static enum weir__phase phase_of(struct weir__server_loop *loop, const struct we
     return weir_cancel_is_fired(self->stop) ? WEIR__PHASE_ENDING : (enum weir__phase)phase;
 }
 
-/* Connections between two requests are closed, after one more look whether there is one. Those that
- * were never asked for anything have as long for that as who comes later: their client could not
- * know, and his request may be on its way. */
+uint64_t weir__conn_patience_ns(const struct weir__conn *conn)
+{
+    uint64_t read_ns = conn->loop->limits.read_ns;
+    uint64_t ns = conn->is_served || conn->loop->is_deaf ? WEIR__LATE_NS : WEIR__REFUSED_NS;
+    return ns < read_ns ? ns : read_ns;
+}
+
+static void expect_soon(struct weir__conn *conn)
+{
+    struct weir__server_loop *loop = conn->loop;
+    weir__timer_set(&loop->wheel, &conn->timer,
+                    weir_time_add(loop->now_ns, weir__conn_patience_ns(conn)));
+}
+
+/* Connections between two requests have a moment for one more, which may be on its way: their
+ * client could not know. Those that were never asked for anything, or that TLS is not agreed upon
+ * with yet, have as long for that as who comes later. */
 static void begin_drain(struct weir__server_loop *loop)
 {
     struct weir__conn *next;
-    /* Whoever connects ahead of time is not waited for as long as one that has begun to ask. */
-    uint64_t ask_ns =
-        loop->limits.read_ns < WEIR__REFUSED_NS ? loop->limits.read_ns : WEIR__REFUSED_NS;
     loop->is_draining = true;
     /* A connection ends itself alone, so that the next one is there still. */
     for (struct weir__conn *conn = loop->conns; conn; conn = next) {
         next = conn->next;
+        if (conn->state == WEIR__CONN_HANDSHAKE)
+            expect_soon(conn);
+        if (conn->state == WEIR__CONN_LINGER)
+            weir__server_settled(loop->server, conn);
         if (conn->state != WEIR__CONN_IDLE)
             continue;
         conn->can_read = true;
         if (weir__conn_run(conn) && conn->state == WEIR__CONN_IDLE && !conn->refusal)
-            weir__timer_set(&loop->wheel, &conn->timer, weir_time_add(loop->now_ns, ask_ns));
+            expect_soon(conn);
     }
+}
+
+/* Who came to a drain and is about to be told so loses nothing that was begun for him. */
+static bool is_at_work(const struct weir__conn *conn)
+{
+    return !conn->is_late && conn->state != WEIR__CONN_HANDSHAKE &&
+           conn->state != WEIR__CONN_IDLE && conn->state != WEIR__CONN_LINGER;
+}
+
+/* Nothing was said to him, and his request may have come, or be on its way. Between two requests an
+ * answer that nobody asked for would be wrong. */
+static bool is_unheard(const struct weir__conn *conn)
+{
+    return (conn->state == WEIR__CONN_IDLE && !conn->is_served) || conn->state == WEIR__CONN_HEAD ||
+           conn->state == WEIR__CONN_REST;
 }
 
 static void cut_all(struct weir__server_loop *loop)
@@ -240,9 +304,11 @@ static void cut_all(struct weir__server_loop *loop)
         next = conn->next;
         if (conn->state == WEIR__CONN_DEAD)
             continue;
-        bool is_at_work = conn->state != WEIR__CONN_IDLE && conn->state != WEIR__CONN_LINGER;
-        loop->stats.cut += is_at_work;
-        loop->stats.drained -= is_at_work; /* which cutting counts */
+        bool is_cut = is_at_work(conn);
+        loop->stats.cut += is_cut;
+        loop->stats.drained -= is_cut; /* which cutting counts */
+        if (is_unheard(conn))
+            weir__conn_tell(conn, -WEIR_E_DRAINING);
         weir__conn_cut(conn);
     }
 }
@@ -295,6 +361,16 @@ static void wake_loop(void *arg)
     weir__loop_wake(arg);
 }
 
+static void stop_listening(struct weir__server_loop *loop)
+{
+    weir__loop_accept_rest(loop);
+    loop->is_deaf = true;
+    for (struct weir__conn *conn = loop->conns; conn; conn = conn->next)
+        if (conn->state == WEIR__CONN_IDLE || conn->state == WEIR__CONN_HANDSHAKE)
+            expect_soon(conn);
+    weir__server_loop_deaf(loop->server);
+}
+
 int weir__loop_run(struct weir_crew_self *self, void *arg)
 {
     struct weir__server_loop *loop = arg;
@@ -317,17 +393,18 @@ int weir__loop_run(struct weir_crew_self *self, void *arg)
             handle(loop, &events[i]);
         if (phase != WEIR__PHASE_SERVING && !loop->is_draining)
             begin_drain(loop); /* not before the events, which point to connections */
+        if (phase >= WEIR__PHASE_CLOSING && !loop->is_deaf)
+            stop_listening(loop);
         run_ready(loop);
         run_timers(loop);
-        if (phase == WEIR__PHASE_ENDING) {
-            weir__loop_listen(loop, false);
+        if (phase == WEIR__PHASE_ENDING)
             cut_all(loop);
-        }
         is_busy = take_mail(loop);
         if (phase == WEIR__PHASE_ENDING && !loop->conns && !is_busy)
             break;
     }
     weir_cancel_off(&hook);
+    end_arrivals(loop);
     weir__server_loop_ended(loop->server);
     return 0;
 }

@@ -298,20 +298,30 @@ static void escape(char *to, size_t size, const char *text)
     to[length] = '\0';
 }
 
+/* Without its end. */
 static size_t envelope(char *text, size_t size, int code, const char *message, const char *corr_id)
 {
     char escaped[MESSAGE_SIZE];
     escape(escaped, sizeof(escaped), message ? message : weir_error_text(code));
     int length =
-        snprintf(text, size, "{\"error\": \"%s\", \"message\": \"%s\", \"corr_id\": \"%s\"}\n",
+        snprintf(text, size, "{\"error\": \"%s\", \"message\": \"%s\", \"corr_id\": \"%s\"",
                  weir_error_name(code), escaped, corr_id);
     return (size_t)length;
 }
 
-void weir__reply_error_as(struct weir__exchange *x, unsigned status, int code, const char *message,
-                          unsigned retry_s)
+/* What may be otherwise in a while, whoever refuses it and why. */
+static bool may_pass(unsigned status)
+{
+    return status == 429 || status == 503 || status == 504 || status == 507;
+}
+
+void weir__reply_error_with(struct weir__exchange *x, unsigned status, int code,
+                            const char *message, unsigned retry_s, const char *members,
+                            size_t members_length)
 {
     char text[WEIR__CONN_SMALL];
+    if (retry_s == 0 && may_pass(status))
+        retry_s = 1;
     if (x->out_length == 0 || x->status != status || x->reply_error)
         weir__reply_begin(x, status);
     PUT(x, "Content-Type: application/json\r\n");
@@ -319,7 +329,18 @@ void weir__reply_error_as(struct weir__exchange *x, unsigned status, int code, c
         weir__reply_header_u64(x, "Retry-After", retry_s);
     x->small_length = 0;
     weir__reply_copy(x, text, envelope(text, sizeof(text), code, message, x->corr_id));
+    if (members_length > 0) {
+        weir__reply_copy(x, ", ", 2);
+        weir__reply_copy(x, members, members_length);
+    }
+    weir__reply_copy(x, "}\n", 2);
     weir__reply_send(x);
+}
+
+void weir__reply_error_as(struct weir__exchange *x, unsigned status, int code, const char *message,
+                          unsigned retry_s)
+{
+    weir__reply_error_with(x, status, code, message, retry_s, NULL, 0);
 }
 
 void weir__reply_error(struct weir__exchange *x, int code, const char *message, unsigned retry_s)
@@ -336,11 +357,12 @@ void weir__reply_refusal(struct weir__exchange *x, unsigned status, int code, co
     weir__reply_error_as(x, status, code, message, retry_s);
 }
 
-size_t weir__reply_canned(unsigned status, const char *corr_id, char *text, size_t size)
+size_t weir__reply_canned(int code, const char *corr_id, char *text, size_t size)
 {
     char body[CANNED_SIZE];
-    size_t body_length =
-        envelope(body, sizeof(body), -WEIR_E_BUSY, "there are too many connections", corr_id);
+    unsigned status = (unsigned)weir_error_http(code);
+    const char *message = code == -WEIR_E_BUSY ? "there are too many connections" : NULL;
+    size_t body_length = envelope(body, sizeof(body), code, message, corr_id);
     int length = snprintf(text, size,
                           "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nX-Corr-ID: %s\r\n"
                           "Retry-After: 1\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",

@@ -50,7 +50,7 @@ bool weir__http_may_pass(int error)
 
 static enum weir_breaker_outcome verdict(int result, unsigned status)
 {
-    if (result == -WEIR_E_CANCELED || result == -WEIR_E_NO_MEMORY)
+    if (result == -WEIR_E_CANCELED || result == -WEIR_E_NO_MEMORY || result == -WEIR_E_FORBIDDEN)
         return WEIR_BREAKER_CANCELED; /* says nothing about the host */
     if (result < 0 &&
         (status == 0 || result == -WEIR_E_TRANSIENT || result == -WEIR_E_TIMEOUT_READ))
@@ -59,6 +59,7 @@ static enum weir_breaker_outcome verdict(int result, unsigned status)
     return status >= 500 && status != 507 ? WEIR_BREAKER_FAILURE : WEIR_BREAKER_SUCCESS;
 }
 
+/* host may be NULL: the client has no breakers. */
 static int try_at(struct weir__http_call *call, struct weir__http_host *host)
 {
     struct weir__http_client *client = call->client;
@@ -70,7 +71,7 @@ static int try_at(struct weir__http_call *call, struct weir__http_host *host)
     int result = weir_budget_acquire(&client->connections, 1, &permit, call->deadline);
     if (result < 0)
         return weir__http_fail(call, result, "no connection is free: %s", weir_error_text(result));
-    result = weir_breaker_allow(&host->breaker, &ticket);
+    result = host ? weir_breaker_allow(&host->breaker, &ticket) : 0;
     if (result < 0)
         return weir__http_fail(
             call, result, "'%.80s' fails too often and is left alone for %u s more", host->name,
@@ -79,19 +80,21 @@ static int try_at(struct weir__http_call *call, struct weir__http_host *host)
     if (result < 0)
         return result;
     result = weir__http_exchange(call, line);
-    weir__http_line_give(client, line, result == 0);
+    weir__http_line_give(client, line, result == 0 && !call->outcome->was_quiet);
     weir_breaker_report(&ticket, verdict(result, call->outcome->status));
     return result;
 }
 
 static int try_once(struct weir__http_call *call)
 {
-    struct weir__http_host *host;
-    int result = weir__http_host_take(call->client, &call->url, &host);
-    if (result == 0) {
+    struct weir__http_host *host = NULL;
+    int result = call->client->options.has_no_breaker
+                     ? 0
+                     : weir__http_host_take(call->client, &call->url, &host);
+    if (result == 0)
         result = try_at(call, host);
+    if (host)
         weir__http_host_give(call->client, host);
-    }
     if (result < 0 && call->outcome->problem[0] == '\0')
         return weir__http_fail(call, result, "%s", weir_error_text(result));
     return result;

@@ -197,11 +197,21 @@ static enum weir__step wait_writable(struct weir__conn *conn)
     return weir__conn_is_fast(conn) ? WEIR__STEP_WAIT : too_late(conn);
 }
 
+/* What a disk says is about the disk: EACCES of a file is nothing that a client may not. */
+static int file_error(int error)
+{
+    return error == -WEIR_E_CORRUPT || error == -WEIR_E_NO_MEMORY || error == -WEIR_E_NO_DESCRIPTORS
+               ? error
+               : -WEIR_E_IO;
+}
+
 /* It is not the client who makes the answer end early. piece: the file that does, or NULL. */
 static enum weir__step broken(struct weir__conn *conn, int error, const struct weir__piece *piece)
 {
     struct weir__exchange *x = conn->exchange;
     const struct weir__handler *handler = x->server->options.handler;
+    if (piece)
+        error = file_error(error);
     conn->loop->stats.truncated += piece != NULL;
     if (x->is_begun && handler->broke)
         handler->broke(x, error, piece ? piece->fd : -1, piece ? piece->offset : 0);

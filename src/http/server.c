@@ -201,12 +201,15 @@ int weir__server_start(struct weir__server *server)
         struct weir__server_loop *loop = server->loops[server->started];
         weir_lock_acquire(&server->lock);
         server->running++;
+        server->hearing++;
         weir_lock_release(&server->lock);
         result = weir_crew_start(server->options.crew, "loop", weir__loop_run, loop);
         if (result == 0)
             server->started++;
-        else
+        else {
+            weir__server_loop_deaf(server);
             weir__server_loop_ended(server);
+        }
     }
     return result;
 }
@@ -216,7 +219,8 @@ int weir__server_start(struct weir__server *server)
 /* With the lock held, so that what is told last is what was last. */
 static void tell_progress(struct weir__server *server)
 {
-    const struct weir__progress progress = {server->running, server->open_all};
+    const struct weir__progress progress = {server->running, server->open_all,
+                                            server->open_all - server->open_late, server->hearing};
     (void)!weir_watch_set(&server->progress, &progress);
 }
 
@@ -228,21 +232,49 @@ void weir__server_loop_ended(struct weir__server *server)
     weir_lock_release(&server->lock);
 }
 
+void weir__server_loop_deaf(struct weir__server *server)
+{
+    weir_lock_acquire(&server->lock);
+    bool is_last = --server->hearing == 0;
+    weir_lock_release(&server->lock);
+    if (is_last)
+        weir__listeners_refuse(server); /* at once: who comes in between is reset */
+    weir_lock_acquire(&server->lock);
+    tell_progress(server);
+    weir_lock_release(&server->lock);
+}
+
 static void begin_phase(struct weir__server *server, uint64_t phase)
 {
     (void)!weir_watch_set(&server->phase, &phase);
     weir_lock_acquire(&server->lock);
+    server->is_draining = true;
     tell_progress(server);
     weir_lock_release(&server->lock);
     for (unsigned i = 0; i < server->loops_count; i++)
         weir__loop_wake(server->loops[i]);
 }
 
-static bool is_quiet(const void *value, void *arg)
+static bool is_done(const void *value, void *arg)
 {
     const struct weir__progress *progress = value;
     (void)arg;
-    return progress->open == 0;
+    return progress->old == 0;
+}
+
+static bool is_deaf(const void *value, void *arg)
+{
+    const struct weir__progress *progress = value;
+    (void)arg;
+    return progress->hearing == 0;
+}
+
+/* Those who came during the drain. */
+static bool is_told(const void *value, void *arg)
+{
+    const struct weir__progress *progress = value;
+    (void)arg;
+    return progress->open == progress->old;
 }
 
 static bool is_over(const void *value, void *arg)
@@ -256,16 +288,28 @@ int weir__server_quiesce(struct weir__server *server, const struct weir_deadline
 {
     struct weir__progress room;
     begin_phase(server, WEIR__PHASE_DRAINING);
-    return weir_watch_wait_until(&server->progress, is_quiet, NULL, &room, NULL, deadline);
+    return weir_watch_wait_until(&server->progress, is_done, NULL, &room, NULL, deadline);
+}
+
+/* Somebody may always have just come. So nobody else is let in first, and then those who were are
+ * told; who says nothing has WEIR__LATE_NS for that. */
+static void close_doors(struct weir__server *server, const struct weir_deadline *grace)
+{
+    struct weir__progress room;
+    begin_phase(server, WEIR__PHASE_CLOSING);
+    if (weir_watch_wait_until(&server->progress, is_deaf, NULL, &room, NULL, grace) < 0)
+        weir__listeners_refuse(server); /* a loop is held up */
+    struct weir_deadline a_while = weir_deadline_min(grace, weir_now_ns() + WEIR__REFUSED_NS);
+    (void)!weir_watch_wait_until(&server->progress, is_told, NULL, &room, NULL, &a_while);
 }
 
 int weir__server_end(struct weir__server *server)
 {
     struct weir__progress room;
     struct weir__server_stats stats;
-    begin_phase(server, WEIR__PHASE_ENDING);
-    weir__listeners_refuse(server);
     const struct weir_deadline grace = weir_deadline_in(WEIR__SERVER_GRACE_NS, NULL);
+    close_doors(server, &grace);
+    begin_phase(server, WEIR__PHASE_ENDING);
     if (weir_watch_wait_until(&server->progress, is_over, NULL, &room, NULL, &grace) < 0)
         return -WEIR_E_BUSY;
     weir__listeners_close(server);
@@ -306,8 +350,8 @@ void weir__server_free(struct weir__server *server)
 
 /* --- connections --- */
 
-int weir__server_admit(struct weir__server *server, uint32_t connections_max, uint64_t *ret_id,
-                       unsigned *ret_loop)
+int weir__server_admit(struct weir__server *server, uint32_t connections_max,
+                       struct weir__conn *conn, unsigned *ret_loop)
 {
     unsigned best = 0;
     weir_lock_acquire(&server->lock);
@@ -318,7 +362,9 @@ int weir__server_admit(struct weir__server *server, uint32_t connections_max, ui
                 best = i;
         server->open[best]++;
         server->open_all++;
-        *ret_id = ++server->next_id;
+        server->open_late += server->is_draining;
+        conn->is_late = server->is_draining;
+        conn->id = ++server->next_id;
         *ret_loop = best;
     }
     weir_lock_release(&server->lock);
@@ -343,13 +389,27 @@ bool weir__server_admit_refused(struct weir__server *server, struct weir__conn *
     return has_room;
 }
 
-void weir__server_leave(struct weir__server *server, unsigned loop, bool is_counted)
+void weir__server_settled(struct weir__server *server, struct weir__conn *conn)
 {
     weir_lock_acquire(&server->lock);
-    if (is_counted) {
-        server->open[loop]--;
+    if (conn->is_counted && !conn->is_late) {
+        conn->is_late = true;
+        server->open_late++;
+        if (server->open_all == server->open_late)
+            tell_progress(server);
+    }
+    weir_lock_release(&server->lock);
+}
+
+void weir__server_leave(struct weir__server *server, const struct weir__conn *conn)
+{
+    weir_lock_acquire(&server->lock);
+    if (conn->is_counted) {
+        server->open[conn->loop->number]--;
         server->open_all--;
-        if (server->open_all == 0)
+        server->open_late -= conn->is_late;
+        if (server->open_all == server->open_late ||
+            (server->is_draining && server->open_late == 0))
             tell_progress(server);
     } else
         server->refusing--;

@@ -182,10 +182,10 @@ WEIR_MUST_USE int weir__server_update(struct weir__server *server,
                                       const struct weir__server_limits *limits);
 
 /* From here on answers close their connections and idle ones are closed; whoever connects is still
- * answered, as the handler likes (weir__exchange_is_draining). When nothing is at work any more, or
- * at the deadline, the listeners are closed, the rest is cut and the loops end. 0; Timeout: some
- * were cut. Busy: handlers have exchanges still, WEIR__SERVER_GRACE_NS after the cut, and the
- * server must not be freed. Waits. */
+ * answered, as the handler likes (weir__exchange_is_draining), and not waited for but a moment.
+ * When nothing from before is at work any more, or at the deadline, the listeners are closed, the
+ * rest is cut and the loops end. 0; Timeout: some were cut. Busy: handlers have exchanges still,
+ * WEIR__SERVER_GRACE_NS after the cut, and the server must not be freed. Waits. */
 int weir__server_drain(struct weir__server *server, const struct weir_deadline *deadline);
 /* Its two halves, for who has something to do before the rest is cut: until nothing is at work (0)
  * or the deadline has passed (Timeout); and the cut, with the result of all. */
@@ -313,13 +313,18 @@ void weir__reply_close(struct weir__exchange *exchange);
 void weir__reply_send(struct weir__exchange *exchange);
 
 /* All of it: status of the error table, the envelope {"error", "message", "corr_id"}, and
- * Retry-After where retry_s is not 0. message may be NULL: the table's text. */
+ * Retry-After where retry_s is not 0, and in any case with 429, 503, 504 and 507. message may be
+ * NULL: the table's text. */
 void weir__reply_error(struct weir__exchange *exchange, int code, const char *message,
                        unsigned retry_s);
 /* The same with a status of its own: 405, 412, 431. Headers may be added between the two calls of
  * weir__reply_begin() and this, which then does not begin. */
 void weir__reply_error_as(struct weir__exchange *exchange, unsigned status, int code,
                           const char *message, unsigned retry_s);
+/* The same with members of JSON behind those of the envelope, as '"trace":[]'. */
+void weir__reply_error_with(struct weir__exchange *exchange, unsigned status, int code,
+                            const char *message, unsigned retry_s, const char *members,
+                            size_t members_length);
 
 /* "Not Found"; "" for a number that is not in the table. */
 const char *weir__status_text(unsigned status);

@@ -67,6 +67,7 @@
 #define WEIR__REFUSING_SHARE 4u
 #define WEIR__REFUSING_PART  8u
 #define WEIR__REFUSED_NS     (1 * WEIR_NS_PER_S) /* for these to ask for what is urgent */
+#define WEIR__LATE_NS        (WEIR_NS_PER_S / 4) /* for who comes last in a drain, to be told */
 #define WEIR__STAMP_SIZE     128u
 
 struct weir__tls;
@@ -126,6 +127,7 @@ struct weir__conn {
     bool is_tls;
     bool is_served;       /* it has had an answer */
     bool is_counted;      /* among the server's connections, not among those that are refused */
+    bool is_late;         /* it came while draining, or was told all: no drain waits for it */
     uint32_t tls_pending; /* bytes of a write that OpenSSL wants to see again */
     struct weir_admit_ticket ticket;
     struct sockaddr_storage peer;
@@ -215,6 +217,7 @@ struct weir__server_loop {
     int epoll_fd, wake_fd, reserve_fd;
     bool is_listening;
     bool is_draining;      /* it has told its idle connections */
+    bool is_deaf;          /* it takes nobody any more */
     uint64_t listen_at_ns; /* when accepting goes on; WEIR_NEVER: it is going on */
     uint64_t now_ns;       /* of this turn */
     int64_t stamp_s;       /* second that the stamp is of */
@@ -238,6 +241,7 @@ struct weir__server_loop {
     struct weir__exchange *mail, **mail_end;
     struct weir__conn *arrivals;
     bool is_asleep;
+    bool has_ended; /* nothing is taken out any more */
     struct weir__server_stats published;
 };
 
@@ -245,12 +249,15 @@ struct weir__server_loop {
 struct weir__progress {
     uint64_t running; /* loops */
     uint64_t open;    /* connections; told while draining alone */
+    uint64_t old;     /* of these: from before the drain */
+    uint64_t hearing; /* loops that take connections */
 };
 
 enum weir__phase {
     WEIR__PHASE_SERVING,
     WEIR__PHASE_DRAINING,
-    WEIR__PHASE_ENDING, /* what is left is cut */
+    WEIR__PHASE_CLOSING, /* nobody else is taken; who came last is told */
+    WEIR__PHASE_ENDING,  /* what is left is cut */
 };
 
 struct weir__server {
@@ -276,20 +283,26 @@ struct weir__server {
     struct weir__tls *tls;
     uint64_t open[WEIR__SERVER_LOOPS_MAX];
     uint64_t open_all;
+    uint64_t open_late; /* of these: came while draining */
+    bool is_draining;
     uint64_t refusing;
-    uint64_t running;
+    uint64_t running, hearing; /* loops */
     uint64_t next_id;
 };
 
 /* --- server.c --- */
 /* 0 and the loop that is to have a new connection, or why it is refused. */
 WEIR_MUST_USE int weir__server_admit(struct weir__server *server, uint32_t connections_max,
-                                     uint64_t *ret_id, unsigned *ret_loop);
+                                     struct weir__conn *conn, unsigned *ret_loop);
 /* It is one of those that are kept until they are told that they are refused; false: there are too
  * many, in all, of this address, or for the descriptors. */
 bool weir__server_admit_refused(struct weir__server *server, struct weir__conn *conn);
-void weir__server_leave(struct weir__server *server, unsigned loop, bool is_counted);
+void weir__server_leave(struct weir__server *server, const struct weir__conn *conn);
+/* It was told all: a drain does not wait for it. */
+void weir__server_settled(struct weir__server *server, struct weir__conn *conn);
 void weir__server_loop_ended(struct weir__server *server);
+/* A loop takes nobody any more. With the last one the kernel refuses newcomers. */
+void weir__server_loop_deaf(struct weir__server *server);
 
 /* --- loop.c --- */
 extern const struct weir_lock_class weir__mail_class;
@@ -298,8 +311,13 @@ WEIR_MUST_USE int weir__loop_new(struct weir__server_loop **ret_loop, struct wei
 void weir__loop_free(struct weir__server_loop *loop);
 int weir__loop_run(struct weir_crew_self *self, void *arg);
 void weir__loop_wake(struct weir__server_loop *loop);
-/* Hands a connection over. */
-void weir__loop_send(struct weir__server_loop *loop, struct weir__conn *conn);
+/* How long one that may ask is waited for in a drain: less if it has asked before, or nobody else
+ * is let in any more. */
+uint64_t weir__conn_patience_ns(const struct weir__conn *conn);
+/* Hands a connection over; false: the loop has ended. */
+bool weir__loop_send(struct weir__server_loop *loop, struct weir__conn *conn);
+/* One that was never begun; it is told that the server drains. */
+void weir__loop_drop(struct weir__server_loop *loop, struct weir__conn *conn);
 /* The connection is looked at again in the next turn. */
 void weir__loop_again(struct weir__server_loop *loop, struct weir__conn *conn);
 uint64_t weir__loop_random(struct weir__server_loop *loop);
@@ -307,9 +325,17 @@ uint64_t weir__loop_random(struct weir__server_loop *loop);
 void weir__loop_corr_id(struct weir__server_loop *loop, char text[WEIR__LOOP_CORR_SIZE]);
 
 /* --- accept.c --- */
-void weir__loop_accept(struct weir__server_loop *loop, const struct weir__listener *listener);
+/* True: there may be more. */
+bool weir__loop_accept(struct weir__server_loop *loop, const struct weir__listener *listener);
+/* Takes whoever the kernel has kept so far, and nobody from there on. */
+void weir__loop_accept_rest(struct weir__server_loop *loop);
 /* Begins or stops to look at the listening sockets. */
 void weir__loop_listen(struct weir__server_loop *loop, bool is_on);
+/* Blindly, with nothing but the error, before a socket is closed. What the client has sent is
+ * thrown away. */
+void weir__loop_tell(struct weir__server_loop *loop, int fd, int code);
+/* The same by TLS too, as soon as that is agreed upon. */
+void weir__conn_tell(struct weir__conn *conn, int code);
 
 /* --- connection.c --- */
 /* The loop's from here on. */
@@ -323,6 +349,8 @@ void weir__conn_resume(struct weir__exchange *exchange);
 void weir__conn_cut(struct weir__conn *conn);
 /* Its body is not waited for any more: it is told so in the next turn. */
 void weir__conn_give_way(struct weir__conn *conn);
+/* One that is one too many is told so. */
+void weir__conn_count_refusal(struct weir__server_loop *loop, const struct weir__conn *conn);
 /* Bytes read, 0 at the end, negative errno: -EAGAIN when there are none. */
 ssize_t weir__conn_read(struct weir__conn *conn, char *bytes, size_t size);
 /* Whether what moved since since_ns is as fast as it must be. */
@@ -367,7 +395,7 @@ void weir__reply_refusal(struct weir__exchange *exchange, unsigned status, int c
 /* The pieces become one chunk: its size in front of them, its end behind. */
 void weir__reply_frame(struct weir__exchange *exchange);
 /* A text for those who are told without an exchange. */
-size_t weir__reply_canned(unsigned status, const char *corr_id, char *text, size_t size);
+size_t weir__reply_canned(int code, const char *corr_id, char *text, size_t size);
 
 /* --- peer.c --- */
 WEIR_MUST_USE int weir__network_parse(struct weir__network *network, const char *text);

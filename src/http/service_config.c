@@ -19,8 +19,8 @@ static const char *const tokens_words[] = {"auto", "always", "never", NULL};
 static const char *const format_words[] = {"text", "json", NULL};
 static const char *const level_words[] = {"error", "warning", "info", "debug", NULL};
 
-const char *const weir__service_variables[] = {"WEIR_LIBEXEC", "WEIR_SERVER", "WEIR_STORE",
-                                               "WEIR_TOKEN", NULL};
+const char *const weir__service_variables[] = {"WEIR_INDEX", "WEIR_LIBEXEC", "WEIR_SERVER",
+                                               "WEIR_STORE", "WEIR_TOKEN",   NULL};
 
 static const char *check_mode(const char *text)
 {
@@ -79,10 +79,6 @@ static const struct weir__config_key keys[] = {
     {WEIR__CONFIG_RATE(S, server.min_rate), .name = "server.min_rate", .preset = "1KiB/s", .min = 1,
      .max = GIB, .nothing = "no limit", .is_live = true,
      .help = "slowest pace at which a client may send or take a body"},
-    {WEIR__CONFIG_COUNT(S, server.get_workers), .name = "server.get_workers", .preset = "0",
-     .min = 1, .max = 1024, .nothing = "chosen from the cores", .help = "threads that read"},
-    {WEIR__CONFIG_COUNT(S, server.put_workers), .name = "server.put_workers", .preset = "0",
-     .min = 1, .max = 1024, .nothing = "chosen from the cores", .help = "threads that write"},
     {WEIR__CONFIG_LIST(S, server.trusted_proxies), .name = "server.trusted_proxies", .preset = "",
      .check = weir__network_check,
      .help = "networks whose word about the address of a client is taken",
@@ -117,8 +113,6 @@ static const struct weir__config_key keys[] = {
     {WEIR__CONFIG_COUNT(S, queues.work), .name = "queues.work", .preset = "512", .min = 1,
      .max = 1u << 20, .help = "requests that wait for a worker",
      .detail = "One more is answered with 429 and Retry-After."},
-    {WEIR__CONFIG_COUNT(S, queues.repair), .name = "queues.repair", .preset = "256", .min = 1,
-     .max = 1u << 20, .help = "repairs that wait for a worker"},
     {WEIR__CONFIG_COUNT(S, queues.events), .name = "queues.events", .preset = "1024", .min = 2,
      .max = 1u << 20, .help = "events that a slow subscriber may be behind before it loses some"},
 
@@ -186,9 +180,8 @@ static void check_reach(const struct weir__service_config *config, struct weir__
             weir__config_object(judge, "listen", WEIR__SERVICE_REACHED, config->listen.items[i]);
 }
 
-/* A limit that another one keeps from ever being reached. */
-static void check_reached(struct weir__config_judge *judge, const char *key, uint64_t value,
-                          const char *other, uint64_t least)
+void weir__service_check_reached(struct weir__config_judge *judge, const char *key, uint64_t value,
+                                 const char *other, uint64_t least)
 {
     if (value > least)
         weir__config_warn(judge, key, "%llu is never reached, since %s is %llu",
@@ -200,14 +193,13 @@ static void check_limits(const struct weir__service_config *config,
 {
     static const char inflight[] = "server.max_inflight";
     uint64_t most = config->server.max_inflight;
-    check_reached(judge, "server.connection_limit_per_ip", config->server.conns_per_ip,
-                  "server.max_conns", config->server.max_conns);
-    check_reached(judge, "queues.work", config->queues.work, inflight, most);
-    check_reached(judge, "server.get_workers", config->server.get_workers, inflight, most);
-    check_reached(judge, "server.put_workers", config->server.put_workers, inflight, most);
+    weir__service_check_reached(judge, "server.connection_limit_per_ip",
+                                config->server.conns_per_ip, "server.max_conns",
+                                config->server.max_conns);
+    weir__service_check_reached(judge, "queues.work", config->queues.work, inflight, most);
     if (config->server.max_rps > 0)
-        check_reached(judge, "ratelimit.rps_per_ip", config->ratelimit.rps_per_ip, "server.max_rps",
-                      config->server.max_rps);
+        weir__service_check_reached(judge, "ratelimit.rps_per_ip", config->ratelimit.rps_per_ip,
+                                    "server.max_rps", config->server.max_rps);
 }
 
 static void check_idle(const struct weir__service_config *config, struct weir__config_judge *judge)

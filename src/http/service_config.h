@@ -35,8 +35,6 @@ struct weir__service_config {
         uint64_t body_memory;
         uint64_t head_max;
         uint64_t min_rate;
-        uint64_t get_workers;
-        uint64_t put_workers;
         struct weir__config_list trusted_proxies;
         struct weir__config_list hosts;
         struct weir__config_list origins;
@@ -56,7 +54,6 @@ struct weir__service_config {
 
     struct {
         uint64_t work;
-        uint64_t repair;
         uint64_t events;
     } queues;
 
@@ -87,6 +84,10 @@ extern const struct weir__config_table weir__service_table;
 
 /* Variables WEIR_... of the program that are no keys, for a schema; ended by NULL. */
 extern const char *const weir__service_variables[];
+
+/* Of a table's check: warns of a limit that another one keeps from ever being reached. */
+void weir__service_check_reached(struct weir__config_judge *judge, const char *key, uint64_t value,
+                                 const char *other, uint64_t least);
 
 /* The mode that a Unix socket gets. */
 unsigned weir__service_unix_mode(const struct weir__service_config *config);

@@ -20,6 +20,13 @@ static const struct weir__config_key keys[] = {
                "(~/.local/share), for root /var/lib/weir/storage. With amnesia.enabled all is in "
                "memory instead."},
 
+    {WEIR__CONFIG_COUNT(S, server.get_workers), .name = "server.get_workers", .preset = "0",
+     .min = 1, .max = 1024, .nothing = "chosen from the cores", .help = "threads that read"},
+    {WEIR__CONFIG_COUNT(S, server.put_workers), .name = "server.put_workers", .preset = "0",
+     .min = 1, .max = 1024, .nothing = "chosen from the cores", .help = "threads that write"},
+    {WEIR__CONFIG_COUNT(S, queues.repair), .name = "queues.repair", .preset = "256", .min = 1,
+     .max = 1u << 20, .help = "repairs that wait for a worker"},
+
     {WEIR__CONFIG_SIZE(S, storage.chunk_size), .name = "storage.chunk_size", .preset = "64KiB",
      .min = 16 * KIB, .max = MIB, .is_live = true,
      .help = "piece in which files are streamed at /f/"},
@@ -30,7 +37,9 @@ static const struct weir__config_key keys[] = {
     {WEIR__CONFIG_COUNT(S, storage.read_ahead), .name = "storage.read_ahead", .preset = "4",
      .min = 1, .max = 64, .nothing = "one chunk", .is_live = true,
      .help = "pieces of a file that are read ahead of its reader",
-     .detail = "Each has storage.chunk_size bytes; a chunk is read as a whole, and at least one."},
+     .detail = "Each has storage.chunk_size bytes; a chunk is read as a whole, at least one, and "
+               "64 chunks "
+               "at most."},
 
     {WEIR__CONFIG_SIZE(S, store.segment_size), .name = "store.segment_size", .preset = "64MiB",
      .min = 4 * MIB, .max = GIB, .help = "size at which a file of objects is closed"},
@@ -69,6 +78,11 @@ static const struct weir__config_key keys[] = {
 static void check_together(const void *values, struct weir__config_judge *judge)
 {
     const struct weir__storage_config *config = values;
+    const struct weir__service_config *service = weir__config_judged(judge, &weir__service_table);
+    weir__service_check_reached(judge, "server.get_workers", config->server.get_workers,
+                                "server.max_inflight", service->server.max_inflight);
+    weir__service_check_reached(judge, "server.put_workers", config->server.put_workers,
+                                "server.max_inflight", service->server.max_inflight);
     if (!config->amnesia.is_enabled)
         weir__config_warn(judge, "amnesia.max_bytes",
                           "it changes nothing without amnesia.enabled (--amnesia)");

@@ -20,6 +20,15 @@ struct weir__storage_config {
     const char *data;
 
     struct {
+        uint64_t get_workers;
+        uint64_t put_workers;
+    } server;
+
+    struct {
+        uint64_t repair;
+    } queues;
+
+    struct {
         uint64_t chunk_size;
         unsigned verify; /* enum weir__storage_verify */
         uint64_t read_ahead;

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <openssl/pem.h>
+#include <openssl/x509.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,6 +109,7 @@ static int fail_load(const struct weir__ssl *ssl, const struct file *file, const
     if (ERR_SYSTEM_ERROR(error))
         return fail_system(ssl, file, reason, ret_why);
     if ((library == ERR_LIB_PEM && reason == PEM_R_NO_START_LINE) ||
+        (library == ERR_LIB_X509 && reason == X509_R_NO_CERTIFICATE_OR_CRL_FOUND) ||
         library == ERR_LIB_OSSL_DECODER)
         return fail(
             ssl, file, ret_why,
@@ -160,6 +162,27 @@ static int load(const struct weir__ssl *ssl, SSL_CTX *context, const char *cert_
                     "was made for",
                     cert_file, key.key);
     return 0;
+}
+
+int weir__http_check_trusted(const char *ca_file, const char *key, const char **ret_why)
+{
+    const struct weir__ssl *ssl = weir__ssl_load(ret_why);
+    if (!ssl)
+        return -WEIR_E_UNSUPPORTED;
+    struct file file = {.what = "certificate", .name = ca_file, .key = key};
+    int error = check_kind(ssl, &file, ret_why);
+    if (error)
+        return error;
+    SSL_CTX *context = ssl->SSL_CTX_new(ssl->TLS_client_method());
+    if (!context) {
+        *ret_why = weir_error_text(WEIR_E_NO_MEMORY);
+        return -WEIR_E_NO_MEMORY;
+    }
+    ssl->ERR_clear_error();
+    if (ssl->SSL_CTX_load_verify_file(context, ca_file) != 1)
+        error = fail_load(ssl, &file, ret_why);
+    ssl->SSL_CTX_free(context);
+    return error;
 }
 
 static int make(struct weir__tls **ret_tls, const char *cert_file, const char *key_file,

@@ -17,6 +17,7 @@
     X(SSL_CTX_check_private_key)                                                                   \
     X(SSL_CTX_ctrl)                                                                                \
     X(SSL_CTX_free)                                                                                \
+    X(SSL_CTX_load_verify_file)                                                                    \
     X(SSL_CTX_new)                                                                                 \
     X(SSL_CTX_set_alpn_select_cb)                                                                  \
     X(SSL_CTX_set_default_passwd_cb)                                                               \
@@ -33,6 +34,7 @@
     X(SSL_set_fd)                                                                                  \
     X(SSL_shutdown)                                                                                \
     X(SSL_write)                                                                                   \
+    X(TLS_client_method)                                                                           \
     X(TLS_server_method)
 
 /* Of libcrypto.so.3. */

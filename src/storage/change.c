@@ -23,30 +23,40 @@
 
 static void write_done(struct weir__store_write *write)
 {
-    struct weir__errand *job = write->arg;
+    struct weir__job *job = write->arg;
     if (write->result == 0)
-        weir__repair_forget(job->storage, &job->address);
-    weir__errand_finish(job, write->result, NULL);
+        weir__repair_forget(weir__job_storage(job), &job->address);
+    weir__errand_finish(&job->head, write->result, NULL);
 }
 
-static void work_delete(struct weir__errand *job, struct weir__worker *worker)
+static void work_delete(struct weir__errand *errand, struct weir__worker *worker)
 {
+    struct weir__job *job = weir__job_of(errand);
+    struct weir__store *store = weir__job_storage(job)->store;
     (void)worker;
     uint32_t length, time_s;
-    weir__errand_end_reading(job);
-    if (job->fails_there || job->fails_absent) {
-        bool is_there = weir__store_find(job->storage->store, &job->address, &length, &time_s) == 0;
-        job->is_unmet = is_there ? job->fails_there : job->fails_absent;
-    }
-    if (job->is_unmet) {
-        weir__errand_finish(job, 0, NULL);
-        return;
-    }
     job->write = (struct weir__store_write){
         .action = WEIR__STORE_DELETE, .address = job->address, .done = write_done, .arg = job};
-    int error = weir__store_submit(job->storage->store, &job->write);
-    if (error)
-        weir__errand_finish(job, error == -WEIR_E_CLOSED ? -WEIR_E_DRAINING : error, NULL);
+    /* Before the request can be answered with 504: who puts the chunk behind that has it stored
+     * behind the deletion. One that was answered already is none. */
+    bool is_wanted = weir__errand_begin_reading(&job->head) != NULL;
+    if (is_wanted)
+        weir__store_announce(store, &job->write);
+    weir__errand_end_reading(&job->head);
+    if (!is_wanted) {
+        weir__errand_finish(&job->head, -WEIR_E_CANCELED, NULL);
+        return;
+    }
+    if (job->fails_there || job->fails_absent) {
+        bool is_there = weir__store_find(store, &job->address, &length, &time_s) == 0;
+        job->is_unmet = is_there ? job->fails_there : job->fails_absent;
+    }
+    bool is_unmet = job->is_unmet;
+    int error = is_unmet ? 0 : weir__store_submit(store, &job->write);
+    if (!is_unmet && !error)
+        return; /* the job may be gone */
+    weir__store_withdraw(store, &job->write);
+    weir__errand_finish(&job->head, error == -WEIR_E_CLOSED ? -WEIR_E_DRAINING : error, NULL);
 }
 
 /* --- /have --- */
@@ -102,20 +112,33 @@ static int parse_address(const json_t *item, struct weir__address *ret_address)
     return text ? weir__address_parse(text, strlen(text), ret_address) : -WEIR_E_INVALID;
 }
 
-/* Says of each address whether it is there; a yes is for one whose time is new, and lasts. */
-static int tell_all(struct weir__errand *job, const json_t *list, struct touches *touches,
-                    struct touch *room)
+/* A yes has people throw their own copy away: one that is known to be damaged is none, also if
+ * there was no room to write that down; nor is one that may not last. Where more were found than
+ * can be remembered, it is read. */
+static int vouch(struct weir__storage *storage, struct weir__store_reader *reader,
+                 const struct weir__address *address, uint32_t *ret_time_s)
 {
-    struct weir__store *store = job->storage->store;
-    uint32_t now = (uint32_t)weir_wall_s(), length, time_s;
+    uint32_t length;
+    int found = weir__store_vouch(storage->store, address, &length, ret_time_s);
+    bool is_none = found > 0 || (!found && weir__repair_has(storage, address));
+    if (!found && !is_none && weir__repair_may_have(storage, address))
+        is_none = !weir__store_is_settled(storage->store, reader, address);
+    return is_none ? -WEIR_E_NOT_FOUND : found;
+}
+
+/* Says of each address whether it is there; a yes is for one whose time is new, and lasts. */
+static int tell_all(struct weir__job *job, struct weir__store_reader *reader, const json_t *list,
+                    struct touches *touches, struct touch *room)
+{
+    uint32_t now = (uint32_t)weir_wall_s(), time_s;
     size_t used = 0;
-    int error = weir__buffer_puts(&job->bytes, "{\"have\": [");
+    int error = weir__buffer_puts(&job->head.bytes, "{\"have\": [");
     for (size_t i = 0; !error && i < json_array_size(list); i++) {
         struct weir__address address;
         error = parse_address(json_array_get(list, i), &address);
         if (error)
             break;
-        int found = weir__store_vouch(store, &address, &length, &time_s);
+        int found = vouch(weir__job_storage(job), reader, &address, &time_s);
         if (found && found != -WEIR_E_NOT_FOUND)
             error = found;
         if (!found && time_s + RENEW_S < now) {
@@ -125,26 +148,26 @@ static int tell_all(struct weir__errand *job, const json_t *list, struct touches
                 error = touch_one(touches, &room[used++], &address);
         }
         if (!error)
-            error =
-                weir__buffer_printf(&job->bytes, "%s%s", i ? ", " : "", found ? "false" : "true");
+            error = weir__buffer_printf(&job->head.bytes, "%s%s", i ? ", " : "",
+                                        found ? "false" : "true");
     }
     int waited = touches_wait(touches);
     if (!error)
         error = waited;
-    return error ? error : weir__buffer_puts(&job->bytes, "]}\n");
+    return error ? error : weir__buffer_puts(&job->head.bytes, "]}\n");
 }
 
-static int have(struct weir__errand *job, const json_t *root)
+static int have(struct weir__job *job, struct weir__store_reader *reader, const json_t *root)
 {
     const json_t *list = json_object_get(root, "addresses");
-    struct touches touches = {.store = job->storage->store};
+    struct touches touches = {.store = weir__job_storage(job)->store};
     if (!json_is_array(list) || json_object_size(root) != 1)
         return -WEIR_E_INVALID;
     struct touch *room = weir__base_alloc(TOUCHES_AT_ONCE, sizeof(*room));
     int error =
         room ? weir_budget_init(&touches.gate, "have-touches", TOUCHES_AT_ONCE) : -WEIR_E_NO_MEMORY;
     if (!error) {
-        error = tell_all(job, list, &touches, room);
+        error = tell_all(job, reader, list, &touches, room);
         weir_budget_fini(&touches.gate);
     }
     weir__base_free(room);
@@ -161,7 +184,8 @@ static json_t *load(const struct weir__exchange *exchange, struct weir__worker *
     struct weir__buffer body;
     weir__buffer_init(&body, HAVE_BODY_MAX);
     *ret_error =
-        exchange ? weir__upload_unpack(exchange, worker, &body, ret_message) : -WEIR_E_CANCELED;
+        exchange ? weir__daemon_body_unpack(exchange, weir__decoder_of(worker), &body, ret_message)
+                 : -WEIR_E_CANCELED;
     if (!*ret_error) {
         root = json_loadb(weir__buffer_text(&body), weir__buffer_length(&body),
                           JSON_REJECT_DUPLICATES, &problem);
@@ -170,24 +194,25 @@ static json_t *load(const struct weir__exchange *exchange, struct weir__worker *
     return root;
 }
 
-static void work_have(struct weir__errand *job, struct weir__worker *worker)
+static void work_have(struct weir__errand *errand, struct weir__worker *worker)
 {
+    struct weir__job *job = weir__job_of(errand);
     const char *message = NULL;
     int error;
-    json_t *root = load(weir__errand_begin_reading(job), worker, &error, &message);
-    weir__errand_end_reading(job);
+    json_t *root = load(weir__errand_begin_reading(&job->head), worker, &error, &message);
+    weir__errand_end_reading(&job->head);
     if (root)
-        error = have(job, root);
+        error = have(job, weir__reader_of(worker), root);
     json_decref(root);
     if (error == -WEIR_E_INVALID && !message)
         message = "the body is {\"addresses\": [\"b3:...\", ...]}";
-    weir__errand_finish(job, error, message);
+    weir__errand_finish(&job->head, error, message);
 }
 
 /* --- /inventory --- */
 
 struct listing {
-    struct weir__errand *job;
+    struct weir__job *job;
     const struct weir__address *after;
     uint64_t left;
 };
@@ -202,7 +227,7 @@ static int list_one(void *arg, const struct weir__address *address, uint32_t len
     if (listing->left-- == 0)
         return 1;
     weir__address_print(address, text);
-    return weir__buffer_printf(&listing->job->bytes,
+    return weir__buffer_printf(&listing->job->head.bytes,
                                "{\"address\": \"%s\", \"length\": %u, \"time\": %u}\n", text,
                                length, time_s);
 }
@@ -237,41 +262,42 @@ static bool parse_query(const char *query, struct weir__address *after, bool *re
     return true;
 }
 
-static void work_inventory(struct weir__errand *job, struct weir__worker *worker)
+static void work_inventory(struct weir__errand *errand, struct weir__worker *worker)
 {
-    struct weir__exchange *exchange = weir__errand_begin_reading(job);
+    struct weir__job *job = weir__job_of(errand);
+    struct weir__exchange *exchange = weir__errand_begin_reading(&job->head);
     struct weir__address after;
     struct listing listing = {.job = job, .left = INVENTORY_LIMIT};
     bool has_after = false;
     (void)worker;
     bool is_good =
         exchange && parse_query(weir__exchange_query(exchange), &after, &has_after, &listing.left);
-    weir__errand_end_reading(job);
+    weir__errand_end_reading(&job->head);
     if (!is_good) {
-        weir__errand_finish(job, -WEIR_E_INVALID,
+        weir__errand_finish(&job->head, -WEIR_E_INVALID,
                             "the query is after=ADDRESS&limit=1..10000, each once at most");
         return;
     }
     listing.after = has_after ? &after : NULL;
-    int result = weir__store_walk(job->storage->store, listing.after, list_one, &listing);
-    weir__errand_finish(job, result < 0 ? result : 0, NULL);
+    int result = weir__store_walk(weir__job_storage(job)->store, listing.after, list_one, &listing);
+    weir__errand_finish(&job->head, result < 0 ? result : 0, NULL);
 }
 
 /* --- on the loop's thread --- */
 
 static void give(struct weir__exchange *exchange, struct weir_queue *line,
-                 void (*work)(struct weir__errand *job, struct weir__worker *worker))
+                 void (*work)(struct weir__errand *errand, struct weir__worker *worker))
 {
-    struct weir__errand *job = weir__errand_new(weir__exchange_arg(exchange), exchange, work);
+    struct weir__job *job = weir__job_of(weir__errand_new(exchange, work));
     if (job)
-        weir__errand_send(job, line);
+        weir__errand_send(&job->head, line);
 }
 
 static void accepted(struct weir__exchange *exchange, const char *what)
 {
     static const char text[] = "{\"status\": \"accepted\"}\n";
-    weir__storage_event_of(exchange, WEIR__EVENT_ADMIN, NULL, 0, what);
-    weir__answer_begin(exchange, 202);
+    weir__daemon_event_of(exchange, "admin", NULL, 0, what);
+    weir__daemon_answer_begin(exchange, 202);
     weir__reply_header(exchange, "Content-Type", "application/json");
     weir__reply_bytes(exchange, text, sizeof(text) - 1, NULL, NULL);
     weir__reply_send(exchange);
@@ -281,17 +307,13 @@ void weir__change_begin(struct weir__exchange *exchange, struct weir__ask *ask)
 {
     struct weir__storage *storage = weir__exchange_arg(exchange);
     enum weir__coding coding;
-    switch (ask->route) {
+    switch (ask->head.way->number) {
     case WEIR__ROUTE_HAVE:
-        /* A capability may allow less, also of a body that comes in chunks. */
-        if (weir__upload_head(exchange, &coding) &&
-            weir__exchange_take_body(exchange, ask->grant.body_max < HAVE_BODY_MAX
-                                                   ? ask->grant.body_max
-                                                   : HAVE_BODY_MAX) == 0)
-            weir__access_leaves(exchange);
+        if (weir__daemon_body_head(exchange, &coding))
+            (void)weir__daemon_body_take(exchange, HAVE_BODY_MAX);
         return;
     case WEIR__ROUTE_INVENTORY:
-        give(exchange, &storage->reads, work_inventory);
+        give(exchange, &storage->daemon.lines[WEIR__LINE_READS], work_inventory);
         return;
     case WEIR__ROUTE_SCRUB:
         weir__store_scrub_now(storage->store);
@@ -304,44 +326,47 @@ void weir__change_begin(struct weir__exchange *exchange, struct weir__ask *ask)
     default:
         break;
     }
-    struct weir__errand *job = weir__errand_new(storage, exchange, work_delete);
+    struct weir__job *job = weir__job_of(weir__errand_new(exchange, work_delete));
     if (!job)
         return;
     weir__conditions_note(exchange, &ask->address, job);
-    weir__errand_send(job, &storage->writes);
+    weir__errand_send(&job->head, &storage->daemon.lines[WEIR__LINE_WRITES]);
 }
 
 void weir__change_whole(struct weir__exchange *exchange, struct weir__ask *ask)
 {
     struct weir__storage *storage = weir__exchange_arg(exchange);
     (void)ask;
-    give(exchange, &storage->writes, work_have);
+    give(exchange, &storage->daemon.lines[WEIR__LINE_WRITES], work_have);
 }
 
 void weir__change_resume(struct weir__exchange *exchange, struct weir__ask *ask)
 {
-    const struct weir__errand *job = ask->job;
+    const struct weir__job *job = weir__job_of(ask->head.job);
     if (weir__conditions_unmet(exchange, job))
         return;
-    if (ask->route == WEIR__ROUTE_OBJECT)
-        weir__storage_event_of(exchange, WEIR__EVENT_DELETE, &ask->address, job->result, NULL);
-    if (job->result) {
-        weir__storage_refuse(exchange, job->result,
-                             job->result == -WEIR_E_NOT_FOUND ? "there is no such chunk"
-                                                              : job->message);
+    if (ask->head.way->number == WEIR__ROUTE_OBJECT) {
+        char address[WEIR__ADDRESS_TEXT];
+        weir__address_print(&ask->address, address);
+        weir__daemon_event_of(exchange, "delete", address, job->head.result, NULL);
+    }
+    if (job->head.result) {
+        weir__daemon_refuse(exchange, job->head.result,
+                            job->head.result == -WEIR_E_NOT_FOUND ? "there is no such chunk"
+                                                                  : job->head.message);
         return;
     }
-    if (ask->route == WEIR__ROUTE_OBJECT) {
-        weir__answer_begin(exchange, 204);
+    if (ask->head.way->number == WEIR__ROUTE_OBJECT) {
+        weir__daemon_answer_begin(exchange, 204);
         weir__reply_send(exchange);
         return;
     }
-    weir__answer_begin(exchange, 200);
+    weir__daemon_answer_begin(exchange, 200);
     weir__reply_header(exchange, "Content-Type",
-                       ask->route == WEIR__ROUTE_HAVE ? "application/json"
-                                                      : "application/x-ndjson");
+                       ask->head.way->number == WEIR__ROUTE_HAVE ? "application/json"
+                                                                 : "application/x-ndjson");
     weir__reply_header(exchange, "Cache-Control", "no-store");
-    weir__reply_bytes(exchange, weir__buffer_text(&job->bytes), weir__buffer_length(&job->bytes),
-                      NULL, NULL);
+    weir__reply_bytes(exchange, weir__buffer_text(&job->head.bytes),
+                      weir__buffer_length(&job->head.bytes), NULL, NULL);
     weir__reply_send(exchange);
 }

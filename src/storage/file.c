@@ -62,8 +62,8 @@ static int get_chunk(void *arg, const struct weir__address *address, void *bytes
     const unsigned char *found;
     uint32_t length;
     file->wanted = *address;
-    int error = weir__store_read_chunk(file->storage->store, &file->worker->reader, address, &found,
-                                       &length);
+    int error = weir__store_read_chunk(file->storage->store, weir__reader_of(file->worker), address,
+                                       &found, &length);
     file->store_error = error;
     if (error)
         return error;
@@ -84,16 +84,17 @@ static int judge(const struct weir__file_answer *file, int error)
 
 /* --- by other threads --- */
 
-static void work_open(struct weir__errand *job, struct weir__worker *worker)
+static void work_open(struct weir__errand *errand, struct weir__worker *worker)
 {
+    struct weir__job *job = weir__job_of(errand);
     struct weir__file_answer *file = weir__base_alloc(1, sizeof(*file));
     struct weir__chunk_source source = {get_chunk, file};
-    weir__errand_end_reading(job);
+    weir__errand_end_reading(&job->head);
     if (!file) {
-        weir__errand_finish(job, -WEIR_E_NO_MEMORY, NULL);
+        weir__errand_finish(&job->head, -WEIR_E_NO_MEMORY, NULL);
         return;
     }
-    file->storage = job->storage;
+    file->storage = weir__job_storage(job);
     file->worker = worker;
     weir__buffer_init(&file->bytes, WEIR__CHUNK_MAX);
     job->file = file;
@@ -103,7 +104,7 @@ static void work_open(struct weir__errand *job, struct weir__worker *worker)
                               ? "this manifest is not one of a file, or of a later version"
                               : "this chunk is not the manifest of a file";
     error = judge(file, error);
-    weir__errand_finish(job, error, error == -WEIR_E_INVALID ? message : NULL);
+    weir__errand_finish(&job->head, error, error == -WEIR_E_INVALID ? message : NULL);
 }
 
 /* Its bytes, verified, into memory. */
@@ -112,8 +113,8 @@ static int read_span(struct weir__file_answer *file, struct weir__worker *worker
 {
     const unsigned char *bytes;
     uint32_t length;
-    int error =
-        weir__store_read_chunk(file->storage->store, &worker->reader, address, &bytes, &length);
+    int error = weir__store_read_chunk(file->storage->store, weir__reader_of(worker), address,
+                                       &bytes, &length);
     if (!error)
         error = weir__buffer_append(&file->bytes, bytes, length);
     if (error)
@@ -130,8 +131,8 @@ static int judge_length(struct weir__file_answer *file, struct weir__worker *wor
 {
     const unsigned char *bytes;
     uint32_t length;
-    int error =
-        weir__store_read_chunk(file->storage->store, &worker->reader, address, &bytes, &length);
+    int error = weir__store_read_chunk(file->storage->store, weir__reader_of(worker), address,
+                                       &bytes, &length);
     return error ? error : -WEIR_E_INVALID;
 }
 
@@ -154,8 +155,8 @@ static int find_span(struct weir__file_answer *file, struct weir__worker *worker
     if (!found.is_hole && is_always)
         result = read_span(file, worker, &found.address, &span->chunk);
     else if (!found.is_hole)
-        result =
-            weir__store_get(file->storage->store, &worker->reader, &found.address, &span->chunk);
+        result = weir__store_get(file->storage->store, weir__reader_of(worker), &found.address,
+                                 &span->chunk);
     if (result < 0)
         return result;
     file->count++;
@@ -164,15 +165,18 @@ static int find_span(struct weir__file_answer *file, struct weir__worker *worker
     return is_right ? 1 : judge_length(file, worker, &found.address);
 }
 
-static void work_step(struct weir__errand *job, struct weir__worker *worker)
+static void work_step(struct weir__errand *errand, struct weir__worker *worker)
 {
+    struct weir__job *job = weir__job_of(errand);
     struct weir__file_answer *file = job->file;
-    struct weir__rules *rules = weir__storage_rules(job->storage);
-    uint64_t pieces = rules->own->storage.read_ahead ? rules->own->storage.read_ahead : 1;
-    uint64_t wanted = pieces * rules->own->storage.chunk_size, found = 0;
-    bool is_always = rules->own->storage.verify == WEIR__STORAGE_VERIFY_ALWAYS;
-    weir__storage_rules_give(rules);
-    weir__errand_end_reading(job);
+    struct weir__daemon_rules *rules = weir__daemon_rules(job->head.daemon);
+    uint64_t pieces = weir__storage_own(rules)->storage.read_ahead
+                          ? weir__storage_own(rules)->storage.read_ahead
+                          : 1;
+    uint64_t wanted = pieces * weir__storage_own(rules)->storage.chunk_size, found = 0;
+    bool is_always = weir__storage_own(rules)->storage.verify == WEIR__STORAGE_VERIFY_ALWAYS;
+    weir__daemon_rules_give(rules);
+    weir__errand_end_reading(&job->head);
     file->worker = worker;
     int result = 1;
     while (result > 0 && found < wanted && file->count < SPANS_MAX && !file->has_bytes) {
@@ -182,7 +186,7 @@ static void work_step(struct weir__errand *job, struct weir__worker *worker)
         found += result > 0 ? file->spans[file->count - 1].length : 0;
     }
     file->error = result < 0 ? result : 0;
-    weir__errand_finish(job, 0, NULL);
+    weir__errand_finish(&job->head, 0, NULL);
 }
 
 /* --- on the loop's thread --- */
@@ -227,10 +231,10 @@ const struct weir__address *weir__file_chunk_at(const struct weir__file_answer *
 void weir__file_begin(struct weir__exchange *exchange, struct weir__ask *ask)
 {
     struct weir__storage *storage = weir__exchange_arg(exchange);
-    struct weir__errand *job = weir__errand_new(storage, exchange, work_open);
+    struct weir__job *job = weir__job_of(weir__errand_new(exchange, work_open));
     (void)ask;
     if (job)
-        weir__errand_send(job, &storage->reads);
+        weir__errand_send(&job->head, &storage->daemon.lines[WEIR__LINE_READS]);
 }
 
 /* All that is sent, heads of parts included. */
@@ -244,11 +248,11 @@ static uint64_t length_of(const struct weir__file_answer *file, uint64_t size)
 
 void weir__file_resume(struct weir__exchange *exchange, struct weir__ask *ask)
 {
-    struct weir__errand *job = ask->job;
+    struct weir__job *job = weir__job_of(ask->head.job);
     char etag[WEIR__ETAG_SIZE], content[WEIR__RANGE_TEXT_SIZE];
     char type[64 + WEIR__RANGE_BOUNDARY_SIZE];
-    if (job->result) {
-        weir__storage_refuse(exchange, job->result, job->message);
+    if (job->head.result) {
+        weir__daemon_refuse(exchange, job->head.result, job->head.message);
         return;
     }
     struct weir__file_answer *file = ask->file = job->file;
@@ -259,7 +263,7 @@ void weir__file_resume(struct weir__exchange *exchange, struct weir__ask *ask)
         return;
     if (file->ranges.count > 1 && !weir__boundary_make(exchange, file->boundary))
         return;
-    weir__answer_begin(exchange, file->ranges.count ? 206 : 200);
+    weir__daemon_answer_begin(exchange, file->ranges.count ? 206 : 200);
     weir__content_headers(exchange, etag, true);
     snprintf(type, sizeof(type), "multipart/byteranges; boundary=%s", file->boundary);
     weir__reply_header(exchange, "Content-Type",
@@ -334,10 +338,10 @@ static int start_step(struct weir__exchange *exchange, struct weir__ask *ask)
 {
     struct weir__storage *storage = weir__exchange_arg(exchange);
     release_spans(ask->file);
-    struct weir__errand *job = weir__errand_new_step(storage, exchange, work_step);
+    struct weir__job *job = weir__job_of(weir__errand_new_step(exchange, work_step));
     if (!job)
         return -WEIR_E_NO_MEMORY;
-    weir__errand_send(job, &storage->streams);
+    weir__errand_send(&job->head, &storage->daemon.lines[WEIR__LINE_STREAMS]);
     return WEIR__MORE_LATER;
 }
 

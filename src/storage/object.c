@@ -34,8 +34,8 @@ void weir__content_headers(struct weir__exchange *exchange, const char *etag, bo
     const struct weir__ask *ask = weir__exchange_private(exchange);
     weir__reply_header(exchange, "ETag", etag);
     weir__reply_header(exchange, "Cache-Control",
-                       ask->grant.id[0] ? "private, max-age=31536000, immutable"
-                                        : "public, max-age=31536000, immutable");
+                       ask->head.grant.id[0] ? "private, max-age=31536000, immutable"
+                                             : "public, max-age=31536000, immutable");
     weir__reply_lines(exchange, lines, sizeof(lines) - 1);
     if (is_file)
         weir__reply_header(exchange, "Content-Disposition", "attachment");
@@ -63,13 +63,13 @@ static struct weir__conditions conditions_of(struct weir__exchange *exchange,
 
 static void refuse_condition(struct weir__exchange *exchange)
 {
-    weir__answer_begin(exchange, 412);
+    weir__daemon_answer_begin(exchange, 412);
     weir__reply_error_as(exchange, 412, -WEIR_E_MISMATCH,
                          "it is not what If-Match or If-None-Match wants", 0);
 }
 
 void weir__conditions_note(struct weir__exchange *exchange, const struct weir__address *address,
-                           struct weir__errand *job)
+                           struct weir__job *job)
 {
     char rooms[2][WEIR__SERVER_LIST_SIZE], etag[WEIR__ETAG_SIZE];
     struct weir__conditions conditions = conditions_of(exchange, rooms);
@@ -78,7 +78,7 @@ void weir__conditions_note(struct weir__exchange *exchange, const struct weir__a
     job->fails_absent = weir__condition_check(&conditions, false, NULL) != WEIR__CONDITION_PROCEED;
 }
 
-bool weir__conditions_unmet(struct weir__exchange *exchange, const struct weir__errand *job)
+bool weir__conditions_unmet(struct weir__exchange *exchange, const struct weir__job *job)
 {
     if (job->is_unmet)
         refuse_condition(exchange);
@@ -96,7 +96,7 @@ int weir__conditions_answer(struct weir__exchange *exchange, const char *etag, u
     ret_ranges->count = 0;
     switch (weir__condition_check(&conditions, true, etag)) {
     case WEIR__CONDITION_NOT_MODIFIED:
-        weir__answer_begin(exchange, 304);
+        weir__daemon_answer_begin(exchange, 304);
         weir__content_headers(exchange, etag, false);
         weir__reply_send(exchange);
         return 1;
@@ -111,7 +111,7 @@ int weir__conditions_answer(struct weir__exchange *exchange, const char *etag, u
         return 0;
     if (weir__ranges_parse(ret_ranges, range.text, range.length, size) == 0)
         return 0;
-    weir__answer_begin(exchange, 416);
+    weir__daemon_answer_begin(exchange, 416);
     weir__reply_header(exchange, "Content-Range", weir__range_missed(text, size));
     weir__reply_error_as(exchange, 416, -WEIR_E_RANGE, "it has no such bytes", 0);
     return 1;
@@ -122,10 +122,10 @@ int weir__conditions_answer(struct weir__exchange *exchange, const char *etag, u
 static void add_bytes(struct weir__exchange *exchange, const struct weir__ask *ask, uint64_t from,
                       uint64_t length)
 {
-    const struct weir__errand *job = ask->job;
+    const struct weir__job *job = weir__job_of(ask->head.job);
     if (job && job->wants_bytes) {
-        weir__reply_bytes(exchange, weir__buffer_text(&job->bytes) + from, (size_t)length, NULL,
-                          NULL);
+        weir__reply_bytes(exchange, weir__buffer_text(&job->head.bytes) + from, (size_t)length,
+                          NULL, NULL);
         return;
     }
     struct weir__reply_file file = {
@@ -144,7 +144,7 @@ bool weir__boundary_make(struct weir__exchange *exchange, char boundary[WEIR__RA
     if (is_random)
         weir__range_boundary(boundary, random);
     else
-        weir__storage_refuse(exchange, -WEIR_E_INTERNAL, "no random numbers");
+        weir__daemon_refuse(exchange, -WEIR_E_INTERNAL, "no random numbers");
     return is_random;
 }
 
@@ -156,7 +156,7 @@ static void send_parts(struct weir__exchange *exchange, const struct weir__ask *
     struct weir__range_parts parts = {ranges, size, WEIR__CONTENT_TYPE, boundary};
     if (!weir__boundary_make(exchange, boundary))
         return;
-    weir__answer_begin(exchange, 206);
+    weir__daemon_answer_begin(exchange, 206);
     weir__content_headers(exchange, etag, false);
     snprintf(type, sizeof(type), "multipart/byteranges; boundary=%s", boundary);
     weir__reply_header(exchange, "Content-Type", type);
@@ -181,7 +181,7 @@ static void answer(struct weir__exchange *exchange, struct weir__ask *ask)
         send_parts(exchange, ask, &ranges, size, etag);
         return;
     }
-    weir__answer_begin(exchange, ranges.count ? 206 : 200);
+    weir__daemon_answer_begin(exchange, ranges.count ? 206 : 200);
     weir__content_headers(exchange, etag, false);
     weir__reply_header(exchange, "Content-Type", WEIR__CONTENT_TYPE);
     if (ranges.count == 1) {
@@ -196,14 +196,14 @@ static void answer(struct weir__exchange *exchange, struct weir__ask *ask)
 
 /* --- finding it --- */
 
-static int read_bytes(struct weir__errand *job, struct weir__worker *worker)
+static int read_bytes(struct weir__job *job, struct weir__worker *worker)
 {
     const unsigned char *bytes;
     uint32_t length;
-    int error = weir__store_read_chunk(job->storage->store, &worker->reader, &job->address, &bytes,
-                                       &length);
+    int error = weir__store_read_chunk(weir__job_storage(job)->store, weir__reader_of(worker),
+                                       &job->address, &bytes, &length);
     if (!error)
-        error = weir__buffer_append(&job->bytes, bytes, length);
+        error = weir__buffer_append(&job->head.bytes, bytes, length);
     if (error)
         return error;
     job->wants_bytes = true;
@@ -211,16 +211,17 @@ static int read_bytes(struct weir__errand *job, struct weir__worker *worker)
     return 0;
 }
 
-static void work(struct weir__errand *job, struct weir__worker *worker)
+static void work(struct weir__errand *errand, struct weir__worker *worker)
 {
-    struct weir__rules *rules = weir__storage_rules(job->storage);
-    bool is_always = rules->own->storage.verify == WEIR__STORAGE_VERIFY_ALWAYS;
-    weir__storage_rules_give(rules);
-    weir__errand_end_reading(job); /* nothing of the request is needed */
+    struct weir__job *job = weir__job_of(errand);
+    struct weir__daemon_rules *rules = weir__daemon_rules(job->head.daemon);
+    bool is_always = weir__storage_own(rules)->storage.verify == WEIR__STORAGE_VERIFY_ALWAYS;
+    weir__daemon_rules_give(rules);
+    weir__errand_end_reading(&job->head); /* nothing of the request is needed */
     int error = is_always ? read_bytes(job, worker)
-                          : weir__store_get(job->storage->store, &worker->reader, &job->address,
-                                            &job->chunk);
-    weir__errand_finish(job, error, NULL);
+                          : weir__store_get(weir__job_storage(job)->store, weir__reader_of(worker),
+                                            &job->address, &job->chunk);
+    weir__errand_finish(&job->head, error, NULL);
 }
 
 void weir__object_begin(struct weir__exchange *exchange, struct weir__ask *ask)
@@ -231,17 +232,18 @@ void weir__object_begin(struct weir__exchange *exchange, struct weir__ask *ask)
         answer(exchange, ask);
         return;
     }
-    struct weir__errand *job = weir__errand_new(storage, exchange, work);
+    struct weir__job *job = weir__job_of(weir__errand_new(exchange, work));
     if (job)
-        weir__errand_send(job, &storage->reads);
+        weir__errand_send(&job->head, &storage->daemon.lines[WEIR__LINE_READS]);
 }
 
 void weir__object_resume(struct weir__exchange *exchange, struct weir__ask *ask)
 {
-    struct weir__errand *job = ask->job;
-    if (job && job->result) {
-        weir__storage_refuse(exchange, job->result,
-                             job->result == -WEIR_E_NOT_FOUND ? "there is no such chunk" : NULL);
+    struct weir__job *job = weir__job_of(ask->head.job);
+    if (job && job->head.result) {
+        weir__daemon_refuse(exchange, job->head.result,
+                            job->head.result == -WEIR_E_NOT_FOUND ? "there is no such chunk"
+                                                                  : NULL);
         return;
     }
     if (job) {
@@ -253,24 +255,25 @@ void weir__object_resume(struct weir__exchange *exchange, struct weir__ask *ask)
 
 /* --- a file that is not in memory --- */
 
-static void work_warm(struct weir__errand *job, struct weir__worker *worker)
+static void work_warm(struct weir__errand *errand, struct weir__worker *worker)
 {
+    struct weir__job *job = weir__job_of(errand);
     uint64_t at = job->warm_offset, end = job->warm_offset + job->warm_length;
     ssize_t got = 1;
-    weir__errand_end_reading(job);
+    weir__errand_end_reading(&job->head);
     while (at < end && got > 0) {
         size_t some = end - at < WEIR__CHUNK_MAX ? (size_t)(end - at) : WEIR__CHUNK_MAX;
-        got = weir__sys_pread(job->warm_fd, worker->reader._bytes, some, (off_t)at);
+        got = weir__sys_pread(job->warm_fd, weir__reader_of(worker)->_bytes, some, (off_t)at);
         at += got > 0 ? (uint64_t)got : 0;
     }
-    weir__errand_finish(job, 0, NULL);
+    weir__errand_finish(&job->head, 0, NULL);
 }
 
 /* The line of streams has room for all requests. */
 void weir__object_warm(struct weir__exchange *exchange, int fd, uint64_t offset, uint64_t length)
 {
     struct weir__storage *storage = weir__exchange_arg(exchange);
-    struct weir__errand *job = weir__errand_new_step(storage, exchange, work_warm);
+    struct weir__job *job = weir__job_of(weir__errand_new_step(exchange, work_warm));
     if (!job) {
         weir__exchange_post(exchange); /* the loop waits for the disk then */
         return;
@@ -278,5 +281,5 @@ void weir__object_warm(struct weir__exchange *exchange, int fd, uint64_t offset,
     job->warm_fd = fd;
     job->warm_offset = offset;
     job->warm_length = length;
-    weir__errand_send(job, &storage->streams);
+    weir__errand_send(&job->head, &storage->daemon.lines[WEIR__LINE_STREAMS]);
 }

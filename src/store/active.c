@@ -72,7 +72,11 @@ int weir__store_begin_segment(struct weir__store *store)
     uint32_t id = writer->next_id, end = 0;
     if (id > WEIR__SEGMENT_ID_MAX)
         return -WEIR_E_NO_SPACE;
-    int error = weir__store_has_folder(store) ? weir__tail_new(&tail, id) : -WEIR_E_IO;
+    int error = weir__tail_new(&tail, id);
+    if (!error && !weir__store_has_folder(store)) {
+        errno = ESTALE;
+        error = -WEIR_E_IO;
+    }
     if (!error)
         error = create_file(store, id, &file);
     if (!error) {
@@ -82,10 +86,11 @@ int weir__store_begin_segment(struct weir__store *store)
             error = make_last(store, &file);
         if (!error)
             error = show_segment(store, &file, id, end, tail);
-        if (error && store->segments_folder >= 0)
-            (void)!weir__disk_remove(store->segments_folder, file.name);
     }
     if (error) {
+        error = weir__store_disk_failed(store, error);
+        if (file.fd >= 0 && store->segments_folder >= 0)
+            (void)!weir__disk_remove(store->segments_folder, file.name);
         weir__sys_close(file.fd);
         weir__tail_free(tail);
         return error;
@@ -159,16 +164,32 @@ int weir__store_end_segment(struct weir__store *store, struct weir_crew_self *se
     return 0;
 }
 
-int weir__store_settle(struct weir__writer *writer)
+int weir__store_disk_failed(struct weir__store *store, int error)
 {
+    store->writer.disk_errno = errno;
+    return weir__disk_fault(error);
+}
+
+static void note_settled(struct weir__store *store, bool is_settled)
+{
+    weir_lock_acquire(&store->lock);
+    store->is_unsettled = !is_settled;
+    weir_lock_release(&store->lock);
+}
+
+int weir__store_settle(struct weir__store *store)
+{
+    struct weir__writer *writer = &store->writer;
     if (writer->doubtful.fd < 0)
         return 0;
     int error = weir__disk_cut(&writer->doubtful, writer->doubtful_end);
     if (!error)
         error = weir__disk_sync(&writer->doubtful);
-    if (!error)
-        weir__sys_close_at(&writer->doubtful.fd);
-    return error;
+    if (error)
+        return weir__store_disk_failed(store, error);
+    weir__sys_close_at(&writer->doubtful.fd);
+    note_settled(store, true);
+    return 0;
 }
 
 /* Where the index has no place for another tail, there is no other way than to wait for one. */
@@ -178,7 +199,8 @@ void weir__store_abandon(struct weir__store *store, struct weir_crew_self *self)
     writer->doubtful = writer->file;
     writer->doubtful_end = writer->end;
     writer->file.fd = -1;
-    (void)!weir__store_settle(writer); /* if not now, then before anything else */
+    note_settled(store, false);
+    (void)!weir__store_settle(store); /* if not now, then before anything else */
     while (take_turn(store, self))
         if (weir_cancel_is_fired(self->abort))
             return;

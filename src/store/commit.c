@@ -13,20 +13,24 @@
  * Failures. What was begun is cut off again, and the cut made to last: a record that failed, and of
  * which some or all may be on the disk, must not count when the store is opened next, since others
  * are answered meanwhile by what was there without it (a put by PRESENT after a deletion that
- * failed). Until that is done nothing is written or answered. No room: the writes of the run are
- * told so, and the segment is as before. Anything else: the segment is abandoned (its records
- * count, it has no footer, nobody writes to it any more), and the next run begins another one. A
- * sync that failed is not repeated: what it was to make last may be gone from memory already, and a
- * second one would say that all is well.
+ * failed). Until that is done nothing is written, nor does anybody vouch for what is there
+ * (find.c); it is tried with each write, every SETTLE_NS, and at the end. No room: the writes of
+ * the run are told so, and the segment is as before. Anything else: the segment is abandoned (its
+ * records count, it has no footer, nobody writes to it any more), and the next run begins another
+ * one. A sync that failed is not repeated: what it was to make last may be gone from memory
+ * already, and a second one would say that all is well.
  *
  * Where a run finds no room, its deletions and moves are judged and written once more, alone, in
  * the room that was kept for them (reserve.c).
  */
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "log.h"
 #include "store_part.h"
 #include "sys.h"
 
@@ -35,12 +39,16 @@
 /* Content of this size and more begins with a page, so that it is sent in whole pages. */
 #define PAGE      4096u
 #define PAGED_MIN (32u << 10)
+#define TEXT_MAX  160u
+/* Between two tries to cut off what failed, where nobody writes. */
+#define SETTLE_NS WEIR_NS_PER_S
 
 /* A write of the batch that has a record. */
 struct planned {
     struct weir__store_write *write;
     struct weir__entry record, meaning;
-    uint32_t gap; /* zeros before it */
+    struct weir__entry before; /* what counted for its address; sequence 0: nobody knows, or none */
+    uint32_t gap;              /* zeros before it */
     unsigned char head[WEIR__RECORD_HEAD];
 };
 
@@ -67,10 +75,11 @@ static uint32_t wall_s(void)
     return now < 0 || now > UINT32_MAX ? 0 : (uint32_t)now;
 }
 
-static void finish(struct weir__store_write *write, int result)
+static void finish(struct weir__store *store, struct weir__store_write *write, int result)
 {
     write->result = result;
     weir_permit_release(&write->_permit);
+    weir__store_withdraw(store, write);
     write->done(write);
 }
 
@@ -107,6 +116,7 @@ static enum weir__record_type type_of(const struct weir__store_write *write)
 static int judge(struct weir__store *store, const struct weir__store_write *write,
                  struct weir__entry *ret_known)
 {
+    *ret_known = (struct weir__entry){.sequence = 0};
     int error = known_of(store, &write->address, ret_known);
     bool is_there = !error && ret_known->type == WEIR__RECORD_CHUNK;
     /* Nobody knows while the index is made anew. A chunk that is there twice, or a deletion of
@@ -162,6 +172,7 @@ static void plan(struct weir__store *store, struct weir__store_run *run,
     if (is_move && is_touch)
         planned->record.time_s = write->_from.time_s;
     planned->meaning = planned->record;
+    planned->before = *known;
     if (is_touch) {
         planned->meaning = *known;
         planned->meaning.time_s = planned->record.time_s;
@@ -193,14 +204,25 @@ static int gather(struct weir__store_run *run)
     return count;
 }
 
+static void tell_failing(struct weir__store *store)
+{
+    char text[TEXT_MAX];
+    snprintf(text, sizeof(text), "writes fail: %s", weir__log_reason(store->writer.disk_errno));
+    weir__store_say(store, text);
+}
+
 /* Each state lasts until a success shows that it is over: an error of another kind says nothing of
- * it. */
+ * it. A disk that fails is told when that begins. */
 static void note_failure(struct weir__store *store, int error)
 {
+    bool is_of_disk = error == -WEIR_E_IO || error == -WEIR_E_READ_ONLY;
     weir_lock_acquire(&store->lock);
+    bool is_news = is_of_disk && !store->is_failing;
     store->is_full = store->is_full || error == -WEIR_E_NO_SPACE;
-    store->is_failing = store->is_failing || error == -WEIR_E_IO;
+    store->is_failing = store->is_failing || is_of_disk;
     weir_lock_release(&store->lock);
+    if (is_news)
+        tell_failing(store);
     if (error == -WEIR_E_NO_SPACE)
         weir_counter_add(&store->counts.writes_no_space, 1);
     else
@@ -232,23 +254,42 @@ static int write_run(struct weir__store *store, struct weir_crew_self *self,
         weir_counter_add(&store->counts.syncs_failed, 1);
         is_sound = false;
     }
-    if (!error && !weir__store_has_segment(store, writer->id))
+    if (!error && !weir__store_has_segment(store, writer->id)) {
+        errno = ESTALE;
         error = -WEIR_E_IO;
+    }
     if (!error)
         return 0;
+    error = weir__store_disk_failed(store, error);
     if (!is_sound || weir__disk_cut(&writer->file, writer->end) || weir__disk_sync(&writer->file))
         weir__store_abandon(store, self);
     return error;
 }
 
+static bool is_chunk(const struct weir__entry *entry)
+{
+    return entry->sequence > 0 && entry->type == WEIR__RECORD_CHUNK;
+}
+
 static void show_run(struct weir__store *store, const struct weir__store_run *run)
 {
+    struct weir__tail *tail = store->active;
+    size_t from = tail->killed_count;
+    uint64_t bytes = 0;
     weir_lock_acquire(&store->lock);
-    for (size_t i = 0; i < run->count; i++)
-        weir__tail_add(store->active, &run->planned[i].record, &run->planned[i].meaning);
+    for (size_t i = 0; i < run->count; i++) {
+        const struct planned *planned = &run->planned[i];
+        weir__tail_add(tail, &planned->record, &planned->meaning);
+        store->chunk_count += is_chunk(&planned->meaning) - is_chunk(&planned->before);
+        if (is_chunk(&planned->before) && planned->record.type != WEIR__RECORD_TOUCHED)
+            weir__tail_kill(tail, &planned->before);
+        bytes += weir__record_span(planned->record.size);
+    }
     store->writer.end = run->end;
-    store->active->end = run->end;
+    tail->end = run->end;
     weir_lock_release(&store->lock);
+    weir__segments_grow(&store->segments, tail->segment, bytes);
+    weir__store_doom(store, tail, from);
     for (size_t i = 0; i < run->count; i++)
         if (run->planned[i].record.type == WEIR__RECORD_DELETED ||
             run->planned[i].record.type == WEIR__RECORD_BAD || run->planned[i].write->replaces)
@@ -312,7 +353,7 @@ static void refuse_what_fills(struct weir__store *store, struct weir__store_run 
         if (makes_room(run->planned[i].write))
             again[count++] = run->planned[i].write;
         else
-            finish(run->planned[i].write, -WEIR_E_NO_SPACE);
+            finish(store, run->planned[i].write, -WEIR_E_NO_SPACE);
     }
     for (size_t i = 0; i < run->idle_count; i++) {
         if (!is_in_batch(store, run->idle[i]))
@@ -320,7 +361,7 @@ static void refuse_what_fills(struct weir__store *store, struct weir__store_run 
         else if (makes_room(run->idle[i]))
             again[count++] = run->idle[i];
         else
-            finish(run->idle[i], -WEIR_E_NO_SPACE);
+            finish(store, run->idle[i], -WEIR_E_NO_SPACE);
     }
     run->count = 0;
     run->idle_count = kept;
@@ -378,7 +419,7 @@ static void end_run(struct weir__store *store, struct weir_crew_self *self,
         write->sequence = run->planned[i].record.sequence;
         if (!error)
             count_done(store, &run->planned[i]);
-        finish(write, error);
+        finish(store, write, error);
     }
     for (size_t i = 0; i < run->idle_count; i++) {
         struct weir__store_write *write = run->idle[i];
@@ -387,7 +428,7 @@ static void end_run(struct weir__store *store, struct weir_crew_self *self,
             result = error;
         if (result == WEIR__STORE_PRESENT)
             weir_counter_add(&store->counts.puts_present, 1);
-        finish(write, result);
+        finish(store, write, result);
     }
     run->count = run->idle_count = 0;
     run->end = store->writer.end;
@@ -430,7 +471,7 @@ static int find_room(struct weir__store *store, struct weir_crew_self *self,
         error = weir__store_end_segment(store, self);
     }
     if (!error && writer->file.fd < 0) {
-        error = weir__store_settle(writer);
+        error = weir__store_settle(store);
         if (!error)
             error = weir__store_begin_segment(store);
         if (error == -WEIR_E_NO_SPACE && makes_room(write) &&
@@ -473,31 +514,29 @@ static void take_write(struct weir__store *store, struct weir_crew_self *self,
                        struct weir__store_run *run, struct weir__store_write *write)
 {
     struct weir__entry known = {.sequence = 0};
-    int result = weir__store_settle(&store->writer);
+    int result = weir__store_settle(store);
     if (result) {
         note_failure(store, result);
-        finish(write, result);
+        finish(store, write, result);
         return;
     }
     if (write->_kind == WEIR__WRITE_SEAL) {
         end_run(store, self, run);
-        finish(write, store->active && store->active->count > 0
-                          ? weir__store_end_segment(store, self)
-                          : 0);
+        finish(store, write,
+               store->active && store->active->count > 0 ? weir__store_end_segment(store, self)
+                                                         : 0);
         return;
     }
     if (write->_kind == WEIR__WRITE_ROOM) {
         end_run(store, self, run);
         look_for_room(store);
-        finish(write, 0);
+        finish(store, write, 0);
         return;
     }
     result = judge(store, write, &known);
     if (result == 0) {
         size_t count = run->count;
         result = find_room(store, self, run, write);
-        if (result == -WEIR_E_NOT_FOUND)
-            result = -WEIR_E_IO; /* the folder of the segments is gone, not the chunk */
         /* What it was judged by may have failed with the run that was ended. */
         if (result == 0 && run->count < count)
             result = judge(store, write, &known);
@@ -509,7 +548,7 @@ static void take_write(struct weir__store *store, struct weir_crew_self *self,
     }
     if (result) {
         note_failure(store, result);
-        finish(write, result);
+        finish(store, write, result);
         return;
     }
     plan(store, run, write, &known);
@@ -528,14 +567,29 @@ static void commit(struct weir__store *store, struct weir_crew_self *self,
     weir__store_note_disk(store, false);
 }
 
+static void settle_now(struct weir__store *store)
+{
+    weir__store_note_disk(store, true);
+    (void)!weir__store_settle(store); /* that it fails was told */
+    weir__store_note_disk(store, false);
+}
+
 int weir__store_commit_main(struct weir_crew_self *self, void *arg)
 {
     struct weir__store *store = arg;
     struct weir__store_write *batch[WEIR__STORE_BATCH];
-    struct weir_deadline deadline = weir_deadline_until(self->abort);
     size_t count;
-    while (weir_queue_recv_many(&store->writes, batch, WEIR__STORE_BATCH, &count, &deadline) == 0)
-        commit(store, self, store->run, batch, count);
+    int error = 0;
+    while (!error || error == -WEIR_E_TIMEOUT) {
+        bool is_settled = store->writer.doubtful.fd < 0;
+        struct weir_deadline deadline = is_settled ? weir_deadline_until(self->abort)
+                                                   : weir_deadline_in(SETTLE_NS, self->abort);
+        error = weir_queue_recv_many(&store->writes, batch, WEIR__STORE_BATCH, &count, &deadline);
+        if (!error)
+            commit(store, self, store->run, batch, count);
+        else if (!is_settled)
+            settle_now(store);
+    }
     weir_queue_close(&store->tails);
     return 0;
 }

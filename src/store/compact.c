@@ -26,12 +26,14 @@
  * are not called spent then, and are all moved. That is so too when the folder could not be synced
  * after a segment was removed: it may be there again after a loss of power.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "log.h"
 #include "store_part.h"
 #include "sys.h"
 
@@ -53,6 +55,7 @@
 struct obstacle {
     const char *undone; /* what could not be done with it; NULL: there is none */
     int error;
+    int errno_value; /* what the system said; 0: nothing */
 };
 
 struct moves;
@@ -83,11 +86,21 @@ static int note_obstacle(struct obstacle *obstacle, const char *undone, int erro
     case -WEIR_E_INVALID:
     case -WEIR_E_IO:
     case -WEIR_E_UNSUPPORTED:
-        *obstacle = (struct obstacle){undone, error};
+        *obstacle = (struct obstacle){undone, error, 0};
         break;
     default:
         break;
     }
+    return error;
+}
+
+/* The same at once behind a call that failed. */
+static int note_refusal(struct obstacle *obstacle, const char *undone, int error)
+{
+    int errno_value = errno;
+    error = note_obstacle(obstacle, undone, error);
+    if (obstacle->undone)
+        obstacle->errno_value = errno_value;
     return error;
 }
 
@@ -295,12 +308,9 @@ static int remove_with_index(struct weir__store *store, uint32_t id,
     weir__segment_name(id, name);
     if (store->segments_folder >= 0) {
         error = weir__disk_remove(store->segments_folder, name);
-        if (error) {
-            /* Whatever keeps it there: what is moved out of it would be in vain again. */
-            if (error != -WEIR_E_NOT_FOUND)
-                *obstacle = (struct obstacle){"removed", error};
-            return error;
-        }
+        /* What passes (no memory, no room) is tried again: there is nothing left to be moved. */
+        if (error)
+            return note_refusal(obstacle, "removed", error);
         error = weir__disk_sync_names(store->segments_folder);
         /* Before the index says of any deletion that it is spent. */
         if (error)
@@ -439,7 +449,7 @@ static int compact_segment(struct weir__store *store, const struct weir__segment
         return -WEIR_E_NOT_FOUND;
     int error = weir__segments_pin(&store->segments, id, &segment);
     if (error)
-        return note_obstacle(obstacle, "opened", error);
+        return note_refusal(obstacle, "opened", error);
     error = load(store, facts, segment, &content, obstacle);
     if (!error) {
         error = moves_new(&moves, store, obstacle);
@@ -468,8 +478,10 @@ static void leave(struct weir__store *store, uint32_t id, const struct obstacle 
     if (!weir__segments_leave(&store->segments, id))
         return;
     snprintf(text, sizeof(text), "%08x.seg is not compacted: it cannot be %s (%s)", id,
-             obstacle->undone, weir_error_text(obstacle->error));
-    if (obstacle->error == -WEIR_E_CORRUPT || obstacle->error == -WEIR_E_IO)
+             obstacle->undone,
+             obstacle->errno_value ? weir__log_reason(obstacle->errno_value)
+                                   : weir_error_text(obstacle->error));
+    if (obstacle->error == -WEIR_E_CORRUPT)
         weir__store_tell(store, NULL, text);
     else
         weir__store_say(store, text);
@@ -529,7 +541,7 @@ static bool fits(struct weir__store *store, const struct weir__segment_facts *fa
 static bool try_one(struct weir__store *store, const struct weir__segment_facts *facts,
                     const struct weir_deadline *deadline, int *ret_error)
 {
-    struct obstacle obstacle = {NULL, 0};
+    struct obstacle obstacle = {NULL, 0, 0};
     *ret_error = compact_segment(store, facts, &obstacle, deadline);
     if (*ret_error == -WEIR_E_NOT_FOUND) {
         /* Others may be gone as well; all of them are told at once. */
@@ -607,13 +619,16 @@ static uint32_t percent_now(struct weir__store *store)
     return percent;
 }
 
-/* What deletions have left dead counts when the index has them, which is when their segment ends. A
- * store that is full may never get there by itself. */
+/* What deletions have left dead is compacted when the index has them, which is when their segment
+ * ends. A store that is full may never get there by itself, and one that is not written to any more
+ * does not: there it is ended when a segment waits for that. */
 static void hand_in_deletions(struct weir__store *store, uint64_t *handed_in,
                               const struct weir_deadline *deadline)
 {
     uint64_t deletes = weir_counter_value(&store->counts.deletes);
-    if (is_full_now(store) && deletes != *handed_in && weir__store_seal(store, deadline) == 0)
+    bool is_wanted = (is_full_now(store) && deletes != *handed_in) ||
+                     weir__store_is_ripe(store, percent_now(store));
+    if (is_wanted && weir__store_seal(store, deadline) == 0)
         *handed_in = deletes;
     weir__store_look_for_room(store, deadline);
 }

@@ -9,6 +9,7 @@
 
 #include "entries.h"
 #include "sys.h"
+#include "temporary.h"
 
 #include "banned.h"
 
@@ -39,7 +40,32 @@ static void note(const struct weir__disk_note *made)
 
 static int failed(void)
 {
-    return weir_error_from_errno(errno);
+    return errno == EROFS ? -WEIR_E_READ_ONLY : weir_error_from_errno(errno);
+}
+
+int weir__disk_fault(int error)
+{
+    switch (error) {
+    case 0:
+    case -WEIR_E_NO_SPACE:
+    case -WEIR_E_NO_MEMORY:
+    case -WEIR_E_NO_DESCRIPTORS:
+    case -WEIR_E_READ_ONLY:
+        return error;
+    default:
+        return -WEIR_E_IO;
+    }
+}
+
+int weir__disk_read_fault(int error)
+{
+    error = weir__disk_fault(error);
+    return error == -WEIR_E_NO_SPACE || error == -WEIR_E_READ_ONLY ? -WEIR_E_IO : error;
+}
+
+int weir__disk_pread(int fd, void *bytes, size_t count, uint64_t at)
+{
+    return weir__disk_read_fault(weir__whole_pread(fd, bytes, count, at));
 }
 
 static int open_as(struct weir__disk_file *ret_file, int folder, const char *name, int flags)

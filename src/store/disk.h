@@ -4,7 +4,7 @@
  * it last, and then build every state in which a loss of power could have left the disk
  * (WEIR_FAULTS).
  *
- * Errors are negative codes, and errno says what the system said.
+ * Errors are negative codes, and errno says what the system said. ReadOnly: the file system is.
  *
  * Ownership: descriptors belong to the caller.
  */
@@ -45,6 +45,13 @@ struct weir__disk_note {
     uint64_t at;   /* of a write; the length, of a cut */
 };
 
+/* What who asked the store for something is told of an error of one of its files. It is never his
+ * doing, so he is not told that his request is wrong, or not allowed: NoSpace, NoMemory,
+ * NoDescriptors and ReadOnly are what they are, everything else is Io. */
+int weir__disk_fault(int error);
+/* The same of who only reads: he takes no room and changes nothing, whatever a file system says. */
+int weir__disk_read_fault(int error);
+
 #ifdef WEIR_FAULTS
 /* Called after each change that was made; NULL: nobody. Set while nothing is going on. */
 void weir__disk_watch(void (*fn)(void *arg, const struct weir__disk_note *note), void *arg);
@@ -59,6 +66,9 @@ WEIR_MUST_USE int weir__disk_open(struct weir__disk_file *ret_file, int folder, 
  * there. */
 WEIR_MUST_USE int weir__disk_write(const struct weir__disk_file *file, struct iovec *parts,
                                    int count, uint64_t at);
+/* All of a range. Errors are those of weir__disk_read_fault(); Io as well where the file ends
+ * before. */
+WEIR_MUST_USE int weir__disk_pread(int fd, void *bytes, size_t count, uint64_t at);
 WEIR_MUST_USE int weir__disk_cut(const struct weir__disk_file *file, uint64_t length);
 WEIR_MUST_USE int weir__disk_sync(const struct weir__disk_file *file);
 

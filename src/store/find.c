@@ -8,7 +8,6 @@
 #include "store_mutants.h"
 #include "store_part.h"
 #include "sys.h"
-#include "temporary.h"
 
 #include "banned.h"
 
@@ -101,7 +100,7 @@ int weir__store_load(struct weir__store *store, struct weir__segment *segment,
     size_t count = with_bytes ? entry->size : WEIR__RECORD_HEAD;
     if (entry->size > WEIR__RECORD_HEAD + WEIR__CHUNK_MAX)
         return -WEIR_E_MISMATCH; /* no record says so */
-    int error = weir__whole_pread(segment->fd, reader->_bytes, count, entry->place.offset);
+    int error = weir__disk_pread(segment->fd, reader->_bytes, count, entry->place.offset);
     if (error == -WEIR_E_IO && ends_before(segment->fd, entry->place.offset + (uint64_t)count))
         error = -WEIR_E_MISMATCH;
     if (!error)
@@ -156,7 +155,7 @@ static int find_and_pin(struct weir__store *store, const struct weir__address *a
             return error;
         error = weir__segments_pin(&store->segments, ret_entry->place.segment, ret_segment);
         if (error != -WEIR_E_NOT_FOUND)
-            return error;
+            return weir__disk_read_fault(error);
     }
     /* The index knows it, and its segment is not there. */
     return doubt(store);
@@ -192,28 +191,49 @@ static int judge_head(struct weir__store *store, struct weir__segment *segment,
     return doubt(store);
 }
 
+/* What counts for the address, read, and its segment pinned unless that fails. Corrupt: *ret_entry
+ * is what is damaged. */
+static int find_and_load(struct weir__store *store, struct weir__store_reader *reader,
+                         const struct weir__address *address, bool with_bytes,
+                         struct weir__entry *ret_entry, struct weir__segment **ret_segment)
+{
+    bool is_tail;
+    int error = find_and_pin(store, address, ret_entry, &is_tail, ret_segment);
+    if (error)
+        return error;
+    weir_counter_add(&store->counts.gets_cold, 1);
+    error = weir__store_load(store, *ret_segment, ret_entry, with_bytes, reader);
+    if (error == -WEIR_E_MISMATCH)
+        error = judge_head(store, *ret_segment, ret_entry, is_tail);
+    if (error) {
+        weir__segments_unpin(&store->segments, *ret_segment);
+        /* Who has it in memory would begin an answer that cannot be ended. */
+        weir__hot_forget(&store->hot, address);
+    }
+    return error;
+}
+
+int weir__store_examine(struct weir__store *store, struct weir__store_reader *reader,
+                        const struct weir__address *address, struct weir__entry *ret_entry)
+{
+    struct weir__segment *segment;
+    int error = find_and_load(store, reader, address, true, ret_entry, &segment);
+    if (!error)
+        weir__segments_unpin(&store->segments, segment);
+    return error;
+}
+
 static int get(struct weir__store *store, struct weir__store_reader *reader,
                const struct weir__address *address, bool with_bytes, struct weir__chunk *ret_chunk)
 {
     struct weir__segment *segment;
     struct weir__entry entry;
-    bool is_tail;
     uint64_t epoch = weir__hot_epoch(&store->hot, address);
-    int error = find_and_pin(store, address, &entry, &is_tail, &segment);
+    int error = find_and_load(store, reader, address, with_bytes, &entry, &segment);
+    if (error == -WEIR_E_CORRUPT)
+        weir__store_quarantine(store, &entry, "its bytes are not those of its address");
     if (error)
         return error;
-    weir_counter_add(&store->counts.gets_cold, 1);
-    error = weir__store_load(store, segment, &entry, with_bytes, reader);
-    if (error == -WEIR_E_MISMATCH)
-        error = judge_head(store, segment, &entry, is_tail);
-    if (error) {
-        weir__segments_unpin(&store->segments, segment);
-        /* Who has it in memory would begin an answer that cannot be ended. */
-        weir__hot_forget(&store->hot, address);
-        if (error == -WEIR_E_CORRUPT)
-            weir__store_quarantine(store, &entry, "its bytes are not those of its address");
-        return error;
-    }
     weir__hot_add(&store->hot, &entry, with_bytes, epoch);
     fill_in(ret_chunk, &entry, segment, with_bytes);
     return 0;
@@ -260,10 +280,62 @@ int weir__store_read_chunk(struct weir__store *store, struct weir__store_reader 
     return 0;
 }
 
+static struct weir__store_write **endings_of(struct weir__store *store,
+                                             const struct weir__address *address)
+{
+    return &store->endings[address->bytes[0] % WEIR__STORE_ENDINGS];
+}
+
+/* What is moved is known already. */
+static bool is_ending(const struct weir__store_write *write)
+{
+    return write->_kind == WEIR__WRITE_BAD ||
+           (write->_kind == WEIR__WRITE_PLAIN && write->action == WEIR__STORE_DELETE);
+}
+
+void weir__store_announce(struct weir__store *store, struct weir__store_write *write)
+{
+    if (write->_is_announced || !is_ending(write))
+        return;
+    write->_is_announced = true;
+    weir_lock_acquire(&store->lock);
+    struct weir__store_write **first = endings_of(store, &write->address);
+    write->_next = *first;
+    *first = write;
+    weir_lock_release(&store->lock);
+}
+
+void weir__store_withdraw(struct weir__store *store, struct weir__store_write *write)
+{
+    if (!write->_is_announced)
+        return;
+    weir_lock_acquire(&store->lock);
+    struct weir__store_write **at = endings_of(store, &write->address);
+    while (*at != write)
+        at = &(*at)->_next;
+    *at = write->_next;
+    weir_lock_release(&store->lock);
+    write->_is_announced = false;
+}
+
+/* Whether what is there may be gone by something that the lookup does not know yet. */
+static bool may_go(struct weir__store *store, const struct weir__address *address)
+{
+    weir_lock_acquire(&store->lock);
+    bool may = store->is_unsettled;
+    for (const struct weir__store_write *write = *endings_of(store, address); write && !may;
+         write = write->_next)
+        may = weir__address_is_equal(&write->address, address);
+    weir_lock_release(&store->lock);
+    return may;
+}
+
 static int find(struct weir__store *store, const struct weir__address *address, bool for_certain,
                 uint32_t *ret_length, uint32_t *ret_time_s)
 {
     struct weir__entry entry;
+    /* First: what is done by then is seen by the lookup. */
+    bool goes = for_certain && may_go(store, address);
     int error = weir__store_lookup(store, address, &entry, NULL);
     if (!error && (entry.type != WEIR__RECORD_CHUNK ||
                    (for_certain && (store->is_doubtful || !weir__store_is_certain(store, &entry) ||
@@ -273,7 +345,7 @@ static int find(struct weir__store *store, const struct weir__address *address, 
         return error;
     *ret_length = weir__entry_length(&entry);
     *ret_time_s = entry.time_s;
-    return 0;
+    return goes ? WEIR__STORE_PRESENT : 0;
 }
 
 int weir__store_find(struct weir__store *store, const struct weir__address *address,

@@ -26,6 +26,9 @@
 
 #include "banned.h"
 
+/* Files of one name that lie aside. */
+#define ASIDE_MAX 100u
+
 static const char lock_name[] = "lock";
 static const char identity_name[] = "store";
 static const char mark_name[] = "mark";
@@ -190,7 +193,7 @@ static int can_write(struct weir__store *store)
     int error = weir__disk_create(&file, store->folder, probe);
     if (error == -WEIR_E_EXISTS)
         error = weir__disk_open(&file, store->folder, probe);
-    if (error == -WEIR_E_DENIED) {
+    if (error == -WEIR_E_DENIED || error == -WEIR_E_READ_ONLY) {
         store->is_read_only = true;
         return 0;
     }
@@ -377,6 +380,22 @@ int weir__store_index_make_way(struct weir__store *store, bool *ret_is_aside)
         weir__disk_sync_names(store->folder))
         return fail_by_errno("cannot put aside what is called 'index' and is no folder");
     *ret_is_aside = true;
+    return 0;
+}
+
+int weir__store_segment_make_way(struct weir__store *store, uint32_t id, uint64_t *left)
+{
+    char name[WEIR__SEGMENT_NAME], aside[WEIR__SEGMENT_NAME + 16];
+    weir__segment_name(id, name);
+    snprintf(aside, sizeof(aside), "%s.bad", name);
+    for (unsigned i = 1; !store->is_read_only && i <= ASIDE_MAX; i++) {
+        if (weir__sys_rename_new(store->segments_folder, name, aside) == 0)
+            return weir__disk_sync_names(store->segments_folder);
+        if (errno != EEXIST)
+            return weir_error_from_errno(errno);
+        snprintf(aside, sizeof(aside), "%s.%u.bad", name, i);
+    }
+    ++*left;
     return 0;
 }
 

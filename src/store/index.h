@@ -137,6 +137,7 @@ WEIR_MUST_USE int weir__index_sync(struct weir__index *index);
 
 struct weir__index_stats {
     uint64_t entries; /* addresses, those of deletions included */
+    uint64_t chunks;  /* of these: that have one */
     uint64_t dead;    /* records */
     uint64_t bytes;   /* of the file, or of memory */
 };

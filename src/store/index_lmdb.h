@@ -30,6 +30,7 @@ enum {
  * segments. See index_lmdb_sum.c. */
 struct weir__lmdb_sums {
     uint64_t of[WEIR__INDEX_PARTS + 1];
+    uint64_t chunks; /* addresses that have one; counted as the sums are */
 };
 
 struct weir__lmdb_reader {
@@ -198,6 +199,12 @@ static inline int weir__live_get(const MDB_val *key, const MDB_val *value,
         ret_known->touch_sequence = weir__get_be64(at + 36);
     }
     return 0;
+}
+
+static inline bool weir__live_is_chunk(const MDB_val *value)
+{
+    return value->mv_size >= VALUE_LIVE &&
+           ((const unsigned char *)value->mv_data)[24] == WEIR__RECORD_CHUNK;
 }
 
 static inline void weir__dead_put(const struct weir__entry *entry, unsigned char key[KEY_DEAD])

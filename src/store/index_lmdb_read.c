@@ -272,6 +272,9 @@ static int count_all(struct weir__lmdb *lmdb, MDB_txn *txn, void *arg)
         return weir__lmdb_error(rc);
     stats->entries = live.ms_entries;
     stats->dead = dead.ms_entries;
+    weir_lock_acquire(&lmdb->lock);
+    stats->chunks = lmdb->sums.chunks;
+    weir_lock_release(&lmdb->lock);
     return 0;
 }
 

@@ -79,14 +79,22 @@ static bool is_key(const struct weir__lmdb *lmdb, MDB_dbi table, const MDB_val *
                                                   : 4);
 }
 
+static bool is_chunk(const struct weir__lmdb *lmdb, MDB_dbi table, const MDB_val *value)
+{
+    return table == lmdb->live && weir__live_is_chunk(value);
+}
+
 int weir__lmdb_add(struct weir__lmdb *lmdb, MDB_txn *txn, MDB_dbi table, MDB_val *key,
                    MDB_val *value, unsigned flags)
 {
     uint64_t hash = hash_of(lmdb, table, key, value);
+    bool is_more = is_chunk(lmdb, table, value);
     int rc = mdb_put(txn, table, key, value, flags);
-    if (!rc)
-        lmdb->next_sums.of[part_of(lmdb, table, key)] += hash;
-    return rc;
+    if (rc)
+        return rc;
+    lmdb->next_sums.of[part_of(lmdb, table, key)] += hash;
+    lmdb->next_sums.chunks += is_more;
+    return 0;
 }
 
 /* What is there, before it goes. */
@@ -96,6 +104,7 @@ static int subtract(struct weir__lmdb *lmdb, MDB_dbi table, const MDB_val *key,
     if (value->mv_size > VALUE_MAX)
         return MDB_CORRUPTED;
     lmdb->next_sums.of[part_of(lmdb, table, key)] -= hash_of(lmdb, table, key, value);
+    lmdb->next_sums.chunks -= is_chunk(lmdb, table, value);
     return 0;
 }
 

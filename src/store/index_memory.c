@@ -31,6 +31,7 @@ struct memory {
     struct weir__map live;
     struct weir__map touches; /* that count */
     struct weir__map chunks;  /* that are dead; size: how many */
+    uint64_t chunk_count;     /* that live */
     uint64_t dead_count;      /* records, touches included */
     uint64_t version;
     struct weir__segment_facts *facts;
@@ -154,6 +155,13 @@ static void forget_touch(struct memory *memory, const struct weir__known *known)
     bury(memory, &touch);
 }
 
+/* It does not count any more. */
+static void forget(struct memory *memory, const struct weir__entry *entry)
+{
+    memory->chunk_count -= entry->type == WEIR__RECORD_CHUNK;
+    weir__map_remove(&memory->live, &entry->address);
+}
+
 static void replace(struct memory *memory, const struct weir__entry *record,
                     const struct weir__known *known)
 {
@@ -166,10 +174,11 @@ static void replace(struct memory *memory, const struct weir__entry *record,
         forget_touch(memory, known);
     /* Without a deletion that counts, so that none is told of what is buried. */
     if (known)
-        weir__map_remove(&memory->live, &record->address);
+        forget(memory, &known->entry);
     if (known)
         bury(memory, &known->entry);
     weir__map_set(&memory->live, &fresh.entry);
+    memory->chunk_count += fresh.entry.type == WEIR__RECORD_CHUNK;
     if (!weir__map_get(&memory->chunks, &record->address, &count))
         charge_spent(memory, &record->address, true);
 }
@@ -280,7 +289,7 @@ static void drop_one(struct memory *memory, const struct weir__entry *record)
     bool is_known = find_known(memory, &record->address, &known);
     if (is_known && weir__is_at(record, known.entry.place)) {
         forget_touch(memory, &known);
-        weir__map_remove(&memory->live, &record->address);
+        forget(memory, &known.entry);
     } else if (is_known && known.touch.segment != 0 && weir__is_at(record, known.touch)) {
         weir__map_remove(&memory->touches, &record->address);
     } else {
@@ -416,6 +425,7 @@ static int read_stats(struct weir__index *index, struct weir__index_stats *ret_s
     weir_lock_acquire(&memory->lock);
     *ret_stats = (struct weir__index_stats){
         .entries = weir__map_count(&memory->live),
+        .chunks = memory->chunk_count,
         .dead = memory->dead_count,
         .bytes = (memory->live._room + memory->touches._room + memory->chunks._room) *
                  sizeof(struct weir__entry),

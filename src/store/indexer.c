@@ -222,6 +222,7 @@ static int take_in(struct weir__store *store, struct weir_crew_self *self, struc
         if (!error) {
             weir__store_note_index(store);
             take_off(store, tail);
+            weir__store_undoom(store, tail);
             weir__tail_free(tail);
             return 0;
         }

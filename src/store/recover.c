@@ -44,18 +44,17 @@ struct found {
     bool is_in_memory;       /* the index */
     struct weir__bulk *bulk; /* what the index will have; NULL: segments go to it one by one */
     char bulk_path[PATH_MAX];
-    uint32_t newest_id;   /* when it was closed; 0: not known */
-    bool is_short;        /* the index knows more than there is */
-    uint32_t finished_id; /* of the newest, if nothing of it was unfinished; 0: of none */
-    uint64_t lost_inside; /* bytes of segments that nobody can tell any more */
+    uint32_t newest_id;          /* when it was closed; 0: not known */
+    bool is_short;               /* the index knows more than there is */
+    uint32_t finished_id;        /* of the newest, if nothing of it was unfinished; 0: of none */
+    uint64_t lost_inside;        /* bytes of segments that nobody can tell any more */
+    uint64_t left_from, left_to; /* of the finished one: the last of what could not be kept */
+    int wrong_error;             /* why damaged chunks could not be noted, or 0 */
 };
 
 /* Above anything that the unreadable end of a store may have: each write that fails takes a number,
  * too. */
 #define SEQUENCE_LEAP (UINT64_C(1) << 40)
-
-/* Files of one name that lie aside. */
-#define ASIDE_MAX 100u
 
 static size_t bulk_memory = WEIR__BULK_MEMORY;
 
@@ -262,38 +261,59 @@ static int start_index(struct found *found, const struct weir__store_mark *mark,
 
 /* --- segments --- */
 
-/* A file that is no segment of this store goes out of the way, whole. What was put aside before
- * stays; where that is too much, the file stays where it is, and is told again by the next start.
- */
-static int put_file_aside(struct weir__store *store, uint32_t id)
-{
-    char name[WEIR__SEGMENT_NAME], aside[WEIR__SEGMENT_NAME + 16];
-    weir__segment_name(id, name);
-    snprintf(aside, sizeof(aside), "%s.bad", name);
-    for (unsigned i = 1; i <= ASIDE_MAX; i++) {
-        if (weir__sys_rename_new(store->segments_folder, name, aside) == 0)
-            return weir__disk_sync_names(store->segments_folder);
-        if (errno != EEXIST)
-            return weir_error_from_errno(errno);
-        snprintf(aside, sizeof(aside), "%s.%u.bad", name, i);
-    }
-    return 0;
-}
-
-/* What a crash has left behind the last record. */
-static int cut_tail(struct weir__store *store, struct weir__disk_file *file,
-                    const struct weir__segment_content *content)
+/* A copy of what is damaged, or was left by a crash. */
+static int keep_copy(struct found *found, const struct weir__disk_file *file, uint64_t from,
+                     uint64_t to, bool must_last)
 {
     char name[WEIR__DISK_NAME_MAX + 16];
+    if (found->store->is_read_only)
+        return -WEIR_E_READ_ONLY;
+    snprintf(name, sizeof(name), "%s.%08x", file->name, (unsigned)from);
+    return weir__store_put_aside(found->store, file->fd, name, from, to, must_last);
+}
+
+static void note_unkept(struct found *found, uint64_t *count, uint64_t bytes, int why)
+{
+    *count += bytes;
+    if (found->report->unkept_why == 0)
+        found->report->unkept_why = why;
+}
+
+/* What stands behind the last record has no copy, and stays. Some of it may be counted: it was
+ * found, and not kept, when the segment was read. */
+static void note_tail_left(struct found *found, uint32_t id,
+                           const struct weir__segment_content *content, int why)
+{
+    uint64_t from = found->left_from > content->end ? found->left_from : content->end;
+    uint64_t counted =
+        id == found->finished_id && found->left_to > from ? found->left_to - from : 0;
+    if (counted < content->torn_bytes)
+        note_unkept(found, &found->report->left_bytes, content->torn_bytes - counted, why);
+}
+
+/* What stands behind the last record goes, so that the segment can be written further, once there
+ * is a copy that lasts. Mostly a crash has left it, and it is nobody's; but it may have been
+ * damaged since, and an opening that knew that may have been killed as well. So what cannot be kept
+ * stays where it is, and nothing is written behind it (*ret_is_clear). */
+static int cut_tail(struct found *found, uint32_t id, struct weir__disk_file *file,
+                    const struct weir__segment_content *content, bool *ret_is_clear)
+{
+    struct weir__store_report *report = found->report;
+    int unkept = 0;
     if (content->file_size <= content->end)
         return 0;
-    if (content->torn_bytes > 0) {
-        snprintf(name, sizeof(name), "%s.%08x", file->name, content->end);
-        /* A tail that a crash has left is nobody's: where it cannot be kept it goes all the same.
-         */
-        (void)!weir__store_put_aside(store, file->fd, name, content->end, content->file_size);
+    if (content->torn_bytes > 0)
+        unkept = keep_copy(found, file, content->end, content->file_size, true);
+    if (unkept) {
+        note_tail_left(found, id, content, unkept);
+        *ret_is_clear = false;
+        return 0;
     }
-    return weir__disk_cut(file, content->end);
+    int error = weir__disk_cut(file, content->end);
+    /* Whoever closed the store left nothing unfinished: it is told as damage then. */
+    if (!error && !report->was_clean)
+        report->torn_bytes += content->torn_bytes;
+    return error;
 }
 
 static bool has_room(struct weir__store *store, const struct weir__segment_content *content)
@@ -333,11 +353,11 @@ static void note_content(struct found *found, uint32_t id,
 {
     struct weir__writer *writer = &found->store->writer;
     /* Whoever closed the store left nothing unfinished: it is damage then. */
-    bool is_torn = content->torn_bytes > 0 && !found->report->was_clean;
-    found->report->torn_bytes += is_torn ? content->torn_bytes : 0;
-    found->report->bad_records += content->bad_records + (content->torn_bytes > 0 && !is_torn);
-    weir_counter_add(&found->store->counts.damaged,
-                     content->bad_records + (content->torn_bytes > 0 && !is_torn));
+    bool is_damage = content->torn_bytes > 0 && found->report->was_clean;
+    found->report->bad_records += content->bad_records + is_damage;
+    weir_counter_add(&found->store->counts.damaged, content->bad_records + is_damage);
+    if (is_damage && found->store->is_read_only)
+        note_tail_left(found, id, content, -WEIR_E_READ_ONLY);
     if (content->sequence_max >= writer->next_sequence)
         writer->next_sequence = content->sequence_max + 1;
     found->report->gaps.unreadable_bytes += content->unreadable_bytes;
@@ -353,10 +373,10 @@ static int take_in(struct found *found, uint32_t id, struct weir__disk_file *fil
                    const struct weir__segment_content *content)
 {
     struct weir__store *store = found->store;
-    bool is_newest = id == found->ids[found->count - 1];
+    bool is_newest = id == found->ids[found->count - 1], is_clear = true;
     int error = 0;
     if (!content->is_sealed && !store->is_read_only) {
-        error = content->is_frail ? 0 : cut_tail(store, file, content);
+        error = content->is_frail ? 0 : cut_tail(found, id, file, content, &is_clear);
         if (!error)
             error = weir__disk_sync(file);
     }
@@ -364,7 +384,7 @@ static int take_in(struct found *found, uint32_t id, struct weir__disk_file *fil
         return error;
     /* What the index cannot take in, since nobody may write it, is found without it. */
     bool is_beside = store->is_read_only && !found->is_in_memory;
-    if (is_newest && (has_room(store, content) || is_beside)) {
+    if (is_newest && ((is_clear && has_room(store, content)) || is_beside)) {
         error = end_bulk(found);
         return error ? error
                      : weir__store_resume(store, id, file, content, id == found->finished_id);
@@ -397,19 +417,23 @@ static int open_file(struct weir__store *store, uint32_t id, struct weir__disk_f
     return 0;
 }
 
-/* Who only reads can make it last as well, where a file system has anything to do for that. If not,
- * it is served, and vouched for to nobody. */
-static bool is_lasting(struct weir__store *store, struct weir__disk_file *file)
+/* Who only reads can make it last as well, where a file system has anything to do for that (EINVAL:
+ * it never has). If not, it is served, and vouched for to nobody. EROFS is no success: a file
+ * system that is mounted to be read alone says 0, and one that gave up on a disk that fails says
+ * EROFS of what it has in memory alone. */
+static bool is_lasting(struct found *found, struct weir__disk_file *file)
 {
-    bool is =
-        (weir__disk_sync(file) == 0 || errno == EINVAL || errno == EROFS) &&
-        (weir__disk_sync_names(store->segments_folder) == 0 || errno == EINVAL || errno == EROFS);
+    struct weir__store *store = found->store;
+    bool is = (weir__disk_sync(file) == 0 || errno == EINVAL) &&
+              (weir__disk_sync_names(store->segments_folder) == 0 || errno == EINVAL);
+    if (!is && found->report->doubt_errno == 0)
+        found->report->doubt_errno = errno;
     store->is_doubtful = store->is_doubtful || !is;
     return is;
 }
 
 struct losing {
-    struct weir__store *store;
+    struct found *found;
     const struct weir__disk_file *file;
 };
 
@@ -417,9 +441,22 @@ struct losing {
 static void keep_lost(void *arg, uint64_t from, uint64_t to)
 {
     const struct losing *losing = arg;
-    char name[WEIR__DISK_NAME_MAX + 16];
-    snprintf(name, sizeof(name), "%s.%08x", losing->file->name, (unsigned)from);
-    (void)!weir__store_put_aside(losing->store, losing->file->fd, name, from, to);
+    struct found *found = losing->found;
+    int unkept = keep_copy(found, losing->file, from, to, false);
+    if (!unkept)
+        return;
+    note_unkept(found, &found->report->left_bytes, to - from, unkept);
+    found->left_from = from == found->left_to ? found->left_from : from;
+    found->left_to = to;
+}
+
+/* It is known by its head, and nobody is told that it is there. */
+static void note_wrong(void *arg, const struct weir__entry *entry)
+{
+    const struct losing *losing = arg;
+    struct found *found = losing->found;
+    if (!found->wrong_error)
+        found->wrong_error = weir__store_wrong_add(found->store, entry);
 }
 
 /* What it holds, on the disk. After a sudden end the kernel may still show what it failed to write
@@ -430,13 +467,16 @@ static int load_anew(struct found *found, struct weir__disk_file *file, uint32_t
                      struct weir__segment_content *content, bool *ret_is_unreadable)
 {
     struct weir__store *store = found->store;
-    struct losing losing = {store, file};
-    int error = id == found->finished_id
-                    ? weir__segment_load_finished(content, file->fd, id, &store->identity.key,
-                                                  keep_lost, &losing)
-                    : weir__segment_load(content, file->fd, id, &store->identity.key);
+    struct losing losing = {found, file};
+    const struct weir__scan_hooks hooks = {.lost = keep_lost, .wrong = note_wrong, .arg = &losing};
+    int error =
+        id == found->finished_id
+            ? weir__segment_load_finished(content, file->fd, id, &store->identity.key, &hooks)
+            : weir__segment_load(content, file->fd, id, &store->identity.key);
+    if (!error)
+        error = found->wrong_error;
     bool is_sure = content->is_sealed || found->report->was_clean ||
-                   (!error && store->is_read_only && !is_lasting(store, file));
+                   (!error && store->is_read_only && !is_lasting(found, file));
     if (!error && !is_sure) {
         weir__segment_forget(content);
         error = store->is_read_only ? 0 : weir__disk_sync(file);
@@ -469,7 +509,7 @@ static int read_segment(struct found *found, uint32_t id)
     } else if (error == -WEIR_E_CORRUPT) {
         found->report->bad_segments++;
         store->keeps_deletions = store->has_aside = true;
-        error = store->is_read_only ? 0 : put_file_aside(store, id);
+        error = weir__store_segment_make_way(store, id, &found->report->bad_left);
     } else if (!error && content.end == 0) {
         /* Its creation was cut short: it never had a record. */
         if (!store->is_read_only && !content.is_frail)
@@ -498,11 +538,15 @@ static int read_segments(struct found *found)
     return error ? error : end_bulk(found);
 }
 
+/* All that will be found again. What was cut off or put aside will not be. */
 static void forget_findings(struct found *found)
 {
     struct weir__store_report *report = found->report;
     found->lost_inside = 0;
-    report->torn_bytes = report->bad_records = 0;
+    weir__store_wrong_forget(found->store);
+    report->bad_records = report->left_bytes = 0;
+    report->bad_segments -= report->bad_left;
+    report->bad_left = 0;
     report->gaps.missing_segments = 0;
     report->gaps.unreadable_bytes = report->gaps.hidden_bytes = 0;
 }
@@ -542,7 +586,8 @@ static void count_chunks(struct weir__store *store, struct weir__store_report *r
     weir__segments_read(&store->segments, &segments);
     report->segments = segments.count;
     weir__store_note_index(store);
-    report->chunks = store->index_stats.entries + (store->active ? store->active->count : 0);
+    store->chunk_count += (int64_t)store->index_stats.chunks;
+    report->chunks = (uint64_t)store->chunk_count;
 }
 
 /* What was there when it was closed. The index tells of the others. */
@@ -572,6 +617,7 @@ static void note_gaps(struct found *found, const struct weir__store_mark *mark)
 {
     struct weir__store *store = found->store;
     found->report->gaps.lost_bytes += found->lost_inside;
+    found->report->lost_inside = found->lost_inside;
     store->gaps = found->report->gaps;
     if (store->gaps.missing_segments + store->gaps.hidden_bytes + store->gaps.lost_segments +
             store->gaps.lost_bytes >
@@ -605,6 +651,7 @@ static int recover_folder(struct found *found)
     if (found->count > 0 && found->ids[found->count - 1] >= store->writer.next_id)
         store->writer.next_id = found->ids[found->count - 1] + 1;
     check_newest(found, &mark);
+    weir__store_quarantine_open(store);
     error = weir__store_index_make_way(store, &is_aside);
     if (error)
         return error;

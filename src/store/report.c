@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "log.h"
 #include "store_part.h"
 
 #include "banned.h"
@@ -36,12 +37,36 @@ static void tell_gaps(const struct lines *lines, const struct weir__store_report
              gaps->missing_segments + gaps->hidden_bytes > 0
                  ? "chunks may be there that are not found"
                  : "all that lies there is known");
-    if (gaps->lost_segments + gaps->lost_bytes > 0)
+    uint64_t gone = gaps->lost_bytes - report->lost_inside;
+    if (gaps->lost_segments + gone > 0)
         tell(lines,
              "%llu segments and %llu bytes of others are gone since it was closed, the first of "
              "%08x.seg",
-             (unsigned long long)gaps->lost_segments, (unsigned long long)gaps->lost_bytes,
+             (unsigned long long)gaps->lost_segments, (unsigned long long)gone,
              report->missing_first);
+    if (report->lost_inside > 0)
+        tell(lines,
+             "%llu bytes of the newest segment are damaged, and nobody can tell what they were%s",
+             (unsigned long long)report->lost_inside,
+             report->left_bytes < report->lost_inside ? ": see 'quarantine'" : "");
+    if (report->left_bytes > 0)
+        tell(lines, "%llu damaged bytes stay where they are, and are not kept in quarantine: %s",
+             (unsigned long long)report->left_bytes, weir__store_unkept_text(report->unkept_why));
+}
+
+/* What was done about what does not belong there, and what was not. */
+static void tell_scraps(const struct lines *lines, const struct weir__store_report *report)
+{
+    if (report->torn_bytes + report->bad_records + report->bad_segments > 0)
+        tell(lines,
+             "%llu bytes of unfinished writes cut off, %llu damaged records found, %llu files that "
+             "are no segments put aside",
+             (unsigned long long)report->torn_bytes, (unsigned long long)report->bad_records,
+             (unsigned long long)(report->bad_segments - report->bad_left));
+    if (report->bad_left > 0)
+        tell(lines, "%llu files that are no segments stay where they are: %s",
+             (unsigned long long)report->bad_left,
+             report->is_read_only ? "the store is only read" : "many lie aside under their names");
 }
 
 void weir__store_report_tell(const struct weir__store_report *report,
@@ -49,6 +74,11 @@ void weir__store_report_tell(const struct weir__store_report *report,
 {
     struct lines lines = {fn, arg};
     tell_gaps(&lines, report);
+    if (report->doubt_errno)
+        tell(&lines,
+             "what is there cannot be synced (%s): it is served, and nobody is told that it is "
+             "safe",
+             weir__log_reason(report->doubt_errno));
     if (report->reserve_missing > 0)
         tell(&lines,
              "the disk is full: %llu MiB are missing in the room that is kept for compaction and "
@@ -59,10 +89,5 @@ void weir__store_report_tell(const struct weir__store_report *report,
              report->reserve_why);
     if (report->index_was_rebuilt)
         tell(&lines, "index made anew (%s)", report->index_why);
-    if (report->torn_bytes + report->bad_records + report->bad_segments > 0)
-        tell(&lines,
-             "%llu bytes of unfinished writes cut off, %llu damaged records found, %llu files that "
-             "are no segments put aside",
-             (unsigned long long)report->torn_bytes, (unsigned long long)report->bad_records,
-             (unsigned long long)report->bad_segments);
+    tell_scraps(&lines, report);
 }

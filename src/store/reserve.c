@@ -24,7 +24,8 @@
  * kept, and nothing is refused for that.
  *
  * Somebody may remove the file, or cut it, while the store runs: each batch of writes looks at it
- * first, since what is not kept any more has to be had once more before anything is put.
+ * first, since what is not kept any more has to be had once more before anything is put. What is
+ * left of it, and what can be had, is shared out as when the store is opened: deletions first.
  *
  * Ownership: of the thread that writes.
  */
@@ -144,22 +145,6 @@ static int keep(struct weir__store *store, uint64_t size)
     return store->writer.reserve_held >= size ? 0 : resize(store, size, size);
 }
 
-void weir__store_reserve_look(struct weir__store *store)
-{
-    uint64_t *held = &store->writer.reserve_held;
-    struct stat st;
-    if (!is_concerned(store) || *held == 0)
-        return;
-    /* What cannot be looked at says nothing; so this is not among the calls that tests let fail. */
-    bool is_there = fstatat(store->folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    if (is_there ? !S_ISREG(st.st_mode) : errno == ENOENT)
-        *held = 0;
-    else if (is_there)
-        *held = least(*held, (uint64_t)st.st_size);
-    /* Deletions are not refused for what moves do not have any more. */
-    store->writer.reserve_moves = least(store->writer.reserve_moves, *held);
-}
-
 int weir__store_reserve_take(struct weir__store *store)
 {
     struct weir__writer *writer = &store->writer;
@@ -167,8 +152,10 @@ int weir__store_reserve_take(struct weir__store *store)
     if (!is_concerned(store) || (writer->reserve_held >= all && writer->reserve_moves >= moves))
         return 0;
     int error = keep(store, all);
-    if (!error)
+    if (!error) {
         writer->reserve_moves = moves;
+        writer->reserve_is_lost = false;
+    }
     return error;
 }
 
@@ -183,15 +170,38 @@ int weir__store_reserve_settle(struct weir__store *store)
         writer->reserve_moves = error ? 0 : moves;
         return error;
     }
-    /* All that moves may use is there: what deletions have used is not given to them again. */
-    if (writer->reserve_held >= writer->reserve_moves)
+    /* All that moves may use is there: what deletions have used is not given to them again. But
+     * what somebody else has taken they have not used. */
+    if (writer->reserve_held >= writer->reserve_moves && !writer->reserve_is_lost)
         return error;
     for (uint64_t size = all / 2; size > writer->reserve_held && size >= MIB / 4; size /= 2)
         if (keep(store, size) != -WEIR_E_NO_SPACE)
             break;
     uint64_t rest = writer->reserve_held > deletions ? writer->reserve_held - deletions : 0;
     writer->reserve_moves = least(rest, moves);
+    writer->reserve_is_lost = writer->reserve_is_lost && writer->reserve_held < deletions;
     return error;
+}
+
+void weir__store_reserve_look(struct weir__store *store)
+{
+    struct weir__writer *writer = &store->writer;
+    uint64_t held = writer->reserve_held;
+    struct stat st;
+    if (!is_concerned(store) || held == 0)
+        return;
+    /* What cannot be looked at says nothing; so this is not among the calls that tests let fail. */
+    bool is_there = fstatat(store->folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (is_there ? !S_ISREG(st.st_mode) : errno == ENOENT)
+        writer->reserve_held = 0;
+    else if (is_there)
+        writer->reserve_held = least(held, (uint64_t)st.st_size);
+    if (writer->reserve_held == held)
+        return;
+    /* What is left, and can be had, is shared out anew: deletions are not refused for what moves do
+     * not have any more. */
+    writer->reserve_is_lost = true;
+    (void)!weir__store_reserve_settle(store);
 }
 
 /* What somebody would have to free before all of it is kept: a MiB at least. */
@@ -208,7 +218,7 @@ int weir__store_reserve_open(struct weir__store *store, struct weir__store_repor
 {
     struct stat st;
     weir__store_reserve_measure(store);
-    store->writer.reserve_moves = UINT64_MAX; /* nobody knows what it was */
+    store->writer.reserve_is_lost = true; /* nobody knows whose part is missing */
     bool is_there = is_concerned(store) &&
                     weir__sys_fstatat(store->folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     bool is_foreign = is_there && !S_ISREG(st.st_mode);

@@ -47,21 +47,51 @@ static int meaning_of(struct weir__store *store, const struct weir__tail *tail,
     return 0;
 }
 
+/* What counted for the address before the record did, if it was a chunk. An index that cannot tell
+ * costs numbers that are not right until the segment is sealed. */
+static bool has_chunk_before(struct weir__store *store, const struct weir__tail *tail,
+                             const struct weir__entry *record, struct weir__entry *ret_chunk)
+{
+    bool is_known = weir__tail_get(tail, &record->address, ret_chunk) ||
+                    weir__index_get(store->index, &record->address, ret_chunk) == 0;
+    return is_known && ret_chunk->type == WEIR__RECORD_CHUNK;
+}
+
+/* A record more. What it ends, or it itself if something newer is known, is dead. */
+static void take_record(struct weir__store *store, struct weir__tail *tail,
+                        const struct weir__entry *record, const struct weir__entry *meaning)
+{
+    struct weir__entry before;
+    bool had_chunk = has_chunk_before(store, tail, record, &before);
+    bool counts = record->place.segment == meaning->place.segment &&
+                  record->place.offset == meaning->place.offset;
+    if (counts && had_chunk)
+        weir__tail_kill(tail, &before);
+    else if (!counts && record->type == WEIR__RECORD_CHUNK)
+        weir__tail_kill(tail, record);
+    store->chunk_count += (meaning->type == WEIR__RECORD_CHUNK) - had_chunk;
+    weir__tail_add(tail, record, meaning);
+}
+
 int weir__store_resume(struct weir__store *store, uint32_t id, struct weir__disk_file *file,
                        const struct weir__segment_content *content, bool is_finished)
 {
     struct weir__segment_facts facts = {.id = id, .size = content->end};
     struct weir__tail *tail = NULL;
+    uint64_t bytes = 0;
     int fd, error = weir__tail_new(&tail, id);
     if (!error)
         error = weir__tail_reserve(tail, content->count, NULL);
+    store->chunk_count = 0; /* more, or fewer, than the index has */
     for (size_t i = 0; !error && i < content->count; i++) {
         const struct weir__entry *record = &content->records[i];
         struct weir__entry meaning;
         bool is_moved = content->sequence_begin == 0 || record->sequence < content->sequence_begin;
         error = meaning_of(store, tail, record, is_moved, &meaning);
-        if (!error)
-            weir__tail_add(tail, record, &meaning);
+        if (error)
+            break;
+        take_record(store, tail, record, &meaning);
+        bytes += weir__record_span(record->size);
     }
     if (!error && (fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0)) < 0)
         error = weir_error_from_errno(errno);
@@ -75,6 +105,8 @@ int weir__store_resume(struct weir__store *store, uint32_t id, struct weir__disk
     }
     tail->end = content->end;
     store->active = tail;
+    weir__segments_grow(&store->segments, id, bytes);
+    weir__store_doom(store, tail, 0);
     store->writer.file = *file;
     file->fd = -1;
     store->writer.id = id;

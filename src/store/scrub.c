@@ -1,8 +1,10 @@
 /* scrub.c - walks through all chunks that count, at its own pace, and looks whether they are right.
  *
- * Segment by segment, in the order of their ids, those that are in the index: what is written while
- * it walks comes with the next walk. A walk begins when it is asked for, or when the last one ended
- * long enough ago, by the wall clock, which is kept in the file `scrub`.
+ * Segment by segment, in the order of their ids, the newest last. Those that the index does not
+ * know yet, which a small store has nothing but, are walked by their tails, as they are when their
+ * turn comes: what is in a tail lasts. What is written while it walks comes with the next walk. A
+ * walk begins when it is asked for, or when the last one ended long enough ago, by the wall clock,
+ * which is kept in the file `scrub`.
  *
  * All of the index is looked at before such a walk, and a piece of it each second, or after each
  * segment, all the time: what it hides is not there for who asks.
@@ -10,10 +12,12 @@
  * With each walk, and each minute, it looks whether the names of the segments are there still
  * (names.c).
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include <weir/error.h>
 
+#include "alloc.h"
 #include "store_part.h"
 
 #include "banned.h"
@@ -98,6 +102,88 @@ static int walk_segment(struct weir__store *store, uint32_t id, struct weir__sto
     return error ? error : weir_deadline_check(deadline);
 }
 
+/* With the lock held. */
+static const struct weir__tail *tail_of(const struct weir__store *store, uint32_t id)
+{
+    for (size_t i = 0; i < store->waiting_count; i++)
+        if (store->waiting[i]->segment == id)
+            return store->waiting[i];
+    return store->active && store->active->segment == id ? store->active : NULL;
+}
+
+/* What the addresses in a tail mean. NotFound: the index has it by now. */
+static int copy_tail(struct weir__store *store, uint32_t id, struct weir__entry **ret_entries,
+                     size_t *ret_count)
+{
+    struct weir__entry *entries = NULL;
+    for (size_t room = 0;;) {
+        weir_lock_acquire(&store->lock);
+        const struct weir__tail *tail = tail_of(store, id);
+        size_t count = tail ? weir__tail_meanings(tail) : 0;
+        bool fits = tail && count < room;
+        if (fits)
+            weir__tail_copy(tail, entries);
+        weir_lock_release(&store->lock);
+        if (fits) {
+            *ret_entries = entries;
+            *ret_count = count;
+            return 0;
+        }
+        weir__base_free(entries);
+        if (!tail)
+            return -WEIR_E_NOT_FOUND;
+        /* Some more than there are now, since others write meanwhile. */
+        room = count + count / 8 + 1024;
+        entries = weir__base_alloc(room, sizeof(*entries));
+        if (!entries)
+            return -WEIR_E_NO_MEMORY;
+    }
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct weir__entry *left = a, *right = b;
+    return left->place.offset < right->place.offset ? -1 : left->place.offset > right->place.offset;
+}
+
+static int walk_tail(struct weir__store *store, uint32_t id, struct weir__store_reader *reader,
+                     const struct weir_deadline *deadline)
+{
+    struct weir__entry *entries;
+    struct weir__segment *segment;
+    size_t count;
+    int error = copy_tail(store, id, &entries, &count);
+    if (error)
+        return error;
+    qsort(entries, count, sizeof(*entries), by_place);
+    if (weir__segments_pin(&store->segments, id, &segment) == 0) {
+        /* A touch means a chunk that may lie elsewhere. */
+        for (size_t i = 0; !error && i < count; i++)
+            if (entries[i].place.segment == id)
+                error = look_at(store, segment, &entries[i], reader, deadline);
+        weir__segments_unpin(&store->segments, segment);
+    }
+    weir__base_free(entries);
+    return error;
+}
+
+/* Whether the index knows records of it. */
+static bool is_indexed(struct weir__store *store, uint32_t id)
+{
+    struct weir__segment_facts facts;
+    return weir__segments_next(&store->segments, id - 1, &facts) && facts.id == id &&
+           facts.bytes > 0;
+}
+
+static int walk_any(struct weir__store *store, uint32_t id, struct weir__store_reader *reader,
+                    const struct weir_deadline *deadline)
+{
+    int error = is_indexed(store, id) ? -WEIR_E_NOT_FOUND : walk_tail(store, id, reader, deadline);
+    if (error != -WEIR_E_NOT_FOUND)
+        return error;
+    return is_indexed(store, id) ? walk_segment(store, id, reader, deadline) : 0;
+}
+
 static int walk_all(struct weir__store *store, struct weir__store_reader *reader, uint32_t *at,
                     const struct weir_deadline *deadline)
 {
@@ -109,8 +195,7 @@ static int walk_all(struct weir__store *store, struct weir__store_reader *reader
         weir_lock_acquire(&store->lock);
         store->scrub_segment = facts.id;
         weir_lock_release(&store->lock);
-        if (facts.bytes > 0)
-            error = walk_segment(store, facts.id, reader, deadline);
+        error = walk_any(store, facts.id, reader, deadline);
         if (!error)
             look_at_some(store, at);
     }

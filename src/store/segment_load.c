@@ -9,7 +9,6 @@
 
 #include "alloc.h"
 #include "sys.h"
-#include "temporary.h"
 #include "window.h"
 
 #include "banned.h"
@@ -26,12 +25,11 @@ struct scan {
     size_t room;
     uint64_t doubtful_records; /* bad since the last record that was not */
     uint64_t doubtful_bytes;
+    uint64_t doubtful_lost;        /* of these: that can be read, and nobody knows what they were */
     uint64_t blind_from, blind_to; /* the last stretch with holes in it */
     uint64_t footer_at;            /* from where on there are no records */
     bool is_finished;              /* what is wrong was right once */
-    void (*lost)(void *arg, uint64_t from, uint64_t to);
-    void (*bad)(void *arg, const struct weir__entry *entry);
-    void *arg;
+    struct weir__scan_hooks hooks;
 };
 
 static int keep(struct scan *scan, const struct weir__entry *entry)
@@ -48,17 +46,23 @@ static int keep(struct scan *scan, const struct weir__entry *entry)
     content->records[content->count++] = *entry;
     content->bad_records += scan->doubtful_records;
     content->bad_bytes += scan->doubtful_bytes;
-    content->lost_bytes += scan->is_finished ? scan->doubtful_bytes : 0;
-    scan->doubtful_records = scan->doubtful_bytes = 0;
+    content->lost_bytes += scan->is_finished ? scan->doubtful_lost : 0;
+    scan->doubtful_records = scan->doubtful_bytes = scan->doubtful_lost = 0;
     return 0;
 }
 
-static void count_bad(struct scan *scan, uint64_t from, uint64_t to)
+/* What the disk does not give (is_blind) is not lost: it may be there again. */
+static void count_bad(struct scan *scan, uint64_t from, uint64_t to, bool is_blind)
 {
     scan->doubtful_records++;
     scan->doubtful_bytes += to - from;
-    if (scan->lost)
-        scan->lost(scan->arg, from, to);
+    scan->doubtful_lost += is_blind ? 0 : to - from;
+}
+
+static void tell_lost(const struct scan *scan, uint64_t from, uint64_t to)
+{
+    if (scan->hooks.lost)
+        scan->hooks.lost(scan->hooks.arg, from, to);
 }
 
 static bool is_data(enum weir__record_type type)
@@ -121,15 +125,19 @@ static int scan_record(struct scan *scan, const struct weir__record *record, uin
     bool is_lost = !error && weir__window_lost(&scan->window, at, at + record->size) > 0;
     bool is_damaged = !error && !is_lost && !is_whole(record, bytes);
     if (error || (is_damaged && !scan->is_finished) || scan->content.count == WEIR__SEGMENT_COUNT) {
-        count_bad(scan, at, *ret_next);
-        if (scan->bad)
-            scan->bad(scan->arg, &entry);
+        count_bad(scan, at, *ret_next, false);
+        if (scan->hooks.bad)
+            scan->hooks.bad(scan->hooks.arg, &entry);
+        else
+            tell_lost(scan, at, *ret_next);
         return 0;
     }
     if (is_lost || is_damaged) {
         scan->content.bad_records++;
         scan->content.bad_bytes += *ret_next - at;
     }
+    if (is_damaged && scan->hooks.wrong)
+        scan->hooks.wrong(scan->hooks.arg, &entry);
     scan->content.end = (uint32_t)next;
     return keep(scan, &entry);
 }
@@ -216,7 +224,9 @@ static int scan_from(struct scan *scan, uint64_t at)
         if (!error && !is_blind)
             error = stretch_is_zero(scan, at, next, &is_empty);
         if (!error && (is_blind || !is_empty))
-            count_bad(scan, at, next);
+            count_bad(scan, at, next, is_blind);
+        if (!error && !is_blind && !is_empty)
+            tell_lost(scan, at, next);
         at = next;
     }
     return error;
@@ -267,8 +277,7 @@ static int end_scan(struct scan *scan)
     return error;
 }
 
-static int run_scan(struct scan *scan, struct weir__segment_content *ret_content, int fd,
-                    void (*hole)(void *arg, uint64_t from, uint64_t to))
+static int run_scan(struct scan *scan, struct weir__segment_content *ret_content, int fd)
 {
     uint64_t at;
     int error = weir__window_open(&scan->window, fd, WEIR__SEGMENT_MAX);
@@ -280,8 +289,8 @@ static int run_scan(struct scan *scan, struct weir__segment_content *ret_content
         error = scan_from(scan, at);
     if (!error)
         error = end_scan(scan);
-    for (size_t i = 0; hole && i < scan->window.holes_count; i++)
-        hole(scan->arg, scan->window.holes[i].from, scan->window.holes[i].to);
+    for (size_t i = 0; scan->hooks.hole && i < scan->window.holes_count; i++)
+        scan->hooks.hole(scan->hooks.arg, scan->window.holes[i].from, scan->window.holes[i].to);
     weir__window_close(&scan->window);
     if (error) {
         weir__segment_forget(&scan->content);
@@ -291,20 +300,20 @@ static int run_scan(struct scan *scan, struct weir__segment_content *ret_content
     return 0;
 }
 
-int weir__segment_scan_around(struct weir__segment_content *ret_content, int fd, uint32_t id,
-                              const struct weir__record_key *key,
-                              void (*bad)(void *arg, const struct weir__entry *entry),
-                              void (*hole)(void *arg, uint64_t from, uint64_t to), void *arg)
+int weir__segment_scan_with(struct weir__segment_content *ret_content, int fd, uint32_t id,
+                            const struct weir__record_key *key,
+                            const struct weir__scan_hooks *hooks)
 {
-    struct scan scan = {.id = id, .key = key, .footer_at = UINT64_MAX, .bad = bad, .arg = arg};
-    return run_scan(&scan, ret_content, fd, hole);
+    struct scan scan = {.id = id, .key = key, .footer_at = UINT64_MAX, .hooks = *hooks};
+    return run_scan(&scan, ret_content, fd);
 }
 
 int weir__segment_scan(struct weir__segment_content *ret_content, int fd, uint32_t id,
                        const struct weir__record_key *key,
                        void (*bad)(void *arg, const struct weir__entry *entry), void *arg)
 {
-    return weir__segment_scan_around(ret_content, fd, id, key, bad, NULL, arg);
+    struct weir__scan_hooks hooks = {.bad = bad, .arg = arg};
+    return weir__segment_scan_with(ret_content, fd, id, key, &hooks);
 }
 
 void weir__segment_forget(struct weir__segment_content *content)
@@ -325,7 +334,7 @@ static int find_footer(int fd, uint64_t file_size, uint32_t id, const struct wei
     if (file_size < 3 * WEIR__RECORD_HEAD || file_size > WEIR__SEGMENT_MAX)
         return -WEIR_E_CORRUPT;
     uint32_t end_at = (uint32_t)file_size - WEIR__RECORD_HEAD;
-    int error = weir__whole_pread(fd, head, sizeof(head), end_at);
+    int error = weir__disk_pread(fd, head, sizeof(head), end_at);
     if (!error)
         error = weir__record_decode(&end, head, key, (struct weir__place){id, end_at});
     if (error)
@@ -333,7 +342,7 @@ static int find_footer(int fd, uint64_t file_size, uint32_t id, const struct wei
     if (end.type != WEIR__RECORD_END || end.sequence >= end_at)
         return -WEIR_E_CORRUPT;
     uint32_t at = (uint32_t)end.sequence;
-    error = weir__whole_pread(fd, head, sizeof(head), at);
+    error = weir__disk_pread(fd, head, sizeof(head), at);
     if (!error)
         error = weir__record_decode(ret_footer, head, key, (struct weir__place){id, at});
     if (error)
@@ -381,7 +390,7 @@ static int load_footer(struct weir__segment_content *ret_content, int fd, uint64
     if (!bytes || !content.records)
         error = -WEIR_E_NO_MEMORY;
     if (!error)
-        error = weir__whole_pread(fd, bytes, length, at + WEIR__RECORD_HEAD);
+        error = weir__disk_pread(fd, bytes, length, at + WEIR__RECORD_HEAD);
     if (!error) {
         weir__address_of(bytes, length, &address);
         error = weir__address_is_equal(&address, &footer.address) ? 0 : -WEIR_E_CORRUPT;
@@ -405,7 +414,7 @@ static int load(struct weir__segment_content *ret_content, int fd, struct scan *
     if (error != -WEIR_E_CORRUPT && error != -WEIR_E_IO)
         return error;
     bool has_failed = error == -WEIR_E_IO;
-    error = run_scan(scan, ret_content, fd, NULL);
+    error = run_scan(scan, ret_content, fd);
     if (!error && has_failed)
         ret_content->is_frail = true;
     return error;
@@ -420,14 +429,10 @@ int weir__segment_load(struct weir__segment_content *ret_content, int fd, uint32
 
 int weir__segment_load_finished(struct weir__segment_content *ret_content, int fd, uint32_t id,
                                 const struct weir__record_key *key,
-                                void (*lost)(void *arg, uint64_t from, uint64_t to), void *arg)
+                                const struct weir__scan_hooks *hooks)
 {
-    struct scan scan = {.id = id,
-                        .key = key,
-                        .footer_at = UINT64_MAX,
-                        .is_finished = true,
-                        .lost = lost,
-                        .arg = arg};
+    struct scan scan = {
+        .id = id, .key = key, .footer_at = UINT64_MAX, .is_finished = true, .hooks = *hooks};
     return load(ret_content, fd, &scan);
 }
 
@@ -441,7 +446,7 @@ int weir__segment_identity(struct weir__identity *ret_identity, int fd, uint32_t
         return weir_error_from_errno(errno);
     if ((size_t)st.st_size < sizeof(bytes))
         return -WEIR_E_CORRUPT;
-    int error = weir__whole_pread(fd, bytes, sizeof(bytes), 0);
+    int error = weir__disk_pread(fd, bytes, sizeof(bytes), 0);
     if (!error)
         error = weir__identity_decode(&identity, bytes + WEIR__RECORD_HEAD);
     if (!error)

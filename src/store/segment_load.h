@@ -46,26 +46,35 @@ struct weir__segment_content {
  * not all zeros. */
 WEIR_MUST_USE int weir__segment_load(struct weir__segment_content *ret_content, int fd, uint32_t id,
                                      const struct weir__record_key *key);
-/* The same for one of which nothing was left unfinished: a chunk whose head is right counts even if
- * its bytes are wrong, so that who asks for it is told. lost() is told of each stretch that is no
- * record. */
-WEIR_MUST_USE int weir__segment_load_finished(struct weir__segment_content *ret_content, int fd,
-                                              uint32_t id, const struct weir__record_key *key,
-                                              void (*lost)(void *arg, uint64_t from, uint64_t to),
-                                              void *arg);
 /* By a scan, in any case. bad() is told of each chunk whose bytes are not those of its address; may
  * be NULL. */
 WEIR_MUST_USE int weir__segment_scan(struct weir__segment_content *ret_content, int fd, uint32_t id,
                                      const struct weir__record_key *key,
                                      void (*bad)(void *arg, const struct weir__entry *entry),
                                      void *arg);
-/* The same, and hole() is told of each stretch that could not be read, in their order, when all was
- * looked at; also when the answer is Io. */
-WEIR_MUST_USE int weir__segment_scan_around(struct weir__segment_content *ret_content, int fd,
-                                            uint32_t id, const struct weir__record_key *key,
-                                            void (*bad)(void *arg, const struct weir__entry *entry),
-                                            void (*hole)(void *arg, uint64_t from, uint64_t to),
-                                            void *arg);
+/* What a scan tells; each may be NULL. */
+struct weir__scan_hooks {
+    /* A chunk whose bytes are not those of its address. */
+    void (*bad)(void *arg, const struct weir__entry *entry);
+    /* The same, of one that counts all the same, since nothing was left unfinished. */
+    void (*wrong)(void *arg, const struct weir__entry *entry);
+    /* Bytes that can be read, and are neither zeros nor a record; behind the last record as well.
+     */
+    void (*lost)(void *arg, uint64_t from, uint64_t to);
+    /* Bytes that could not be read, in their order, when all was looked at; also when the answer is
+     * Io. */
+    void (*hole)(void *arg, uint64_t from, uint64_t to);
+    void *arg;
+};
+WEIR_MUST_USE int weir__segment_scan_with(struct weir__segment_content *ret_content, int fd,
+                                          uint32_t id, const struct weir__record_key *key,
+                                          const struct weir__scan_hooks *hooks);
+/* As weir__segment_load(), for one of which nothing was left unfinished: a chunk whose head is
+ * right counts even if its bytes are wrong, so that who asks for it is told. wrong() hears of each
+ * of these, lost() of each stretch that is no record and can be read. */
+WEIR_MUST_USE int weir__segment_load_finished(struct weir__segment_content *ret_content, int fd,
+                                              uint32_t id, const struct weir__record_key *key,
+                                              const struct weir__scan_hooks *hooks);
 void weir__segment_forget(struct weir__segment_content *content);
 
 /* The identity in the first record; Corrupt: there is none. */

@@ -379,7 +379,37 @@ void weir__segments_update(struct weir__segments *segments, const struct weir__s
     struct weir__segment *segment = find(segments, facts->id);
     if (segment && facts->version >= segment->_facts.version)
         segment->_facts = *facts;
+    if (segment)
+        segment->_growth.bytes = 0;
     weir_lock_release(&segments->_lock);
+}
+
+void weir__segments_grow(struct weir__segments *segments, uint32_t id, uint64_t bytes)
+{
+    weir_lock_acquire(&segments->_lock);
+    struct weir__segment *segment = find(segments, id);
+    if (segment)
+        segment->_growth.bytes += bytes;
+    weir_lock_release(&segments->_lock);
+}
+
+void weir__segments_doom(struct weir__segments *segments, uint32_t id, int64_t bytes)
+{
+    weir_lock_acquire(&segments->_lock);
+    struct weir__segment *segment = find(segments, id);
+    if (segment)
+        segment->_growth.doomed += (uint64_t)bytes;
+    weir_lock_release(&segments->_lock);
+}
+
+struct weir__segment_growth weir__segments_growth(struct weir__segments *segments, uint32_t id)
+{
+    weir_lock_acquire(&segments->_lock);
+    const struct weir__segment *segment = find(segments, id);
+    struct weir__segment_growth growth =
+        segment ? segment->_growth : (struct weir__segment_growth){0};
+    weir_lock_release(&segments->_lock);
+    return growth;
 }
 
 void weir__segments_doubt(struct weir__segments *segments)
@@ -413,6 +443,8 @@ void weir__segments_read(struct weir__segments *segments, struct weir__segments_
         stats.bytes += segments->_list[i]->_facts.bytes;
         stats.dead += segments->_list[i]->_facts.dead;
         stats.spent += segments->_list[i]->_facts.spent;
+        stats.grown += segments->_list[i]->_growth.bytes;
+        stats.doomed += segments->_list[i]->_growth.doomed;
     }
     weir_lock_release(&segments->_lock);
     *ret_stats = stats;

@@ -7,7 +7,7 @@
  * ago is closed. Where all are pinned and one more is wanted, it gets one if its number is below
  * fd_max, since descriptors are given from the lowest on and those above are for others;
  * NoDescriptors otherwise. Who finds that the process has none left closes others that nobody
- * reads. Some 130 bytes for each segment.
+ * reads. Some 150 bytes for each segment.
  *
  * The lock is held for a search and a count, never while a file is opened or closed.
  *
@@ -30,6 +30,12 @@ struct weir__segment_file {
     uint32_t born_ns;
 };
 
+/* What the index does not know yet. */
+struct weir__segment_growth {
+    uint64_t bytes;  /* of its records, while it knows none of them */
+    uint64_t doomed; /* bytes of chunks in it that are dead by records in a tail */
+};
+
 struct weir__segment {
     int fd; /* readable while it is pinned */
     uint32_t id;
@@ -40,6 +46,7 @@ struct weir__segment {
     bool _is_left;    /* it cannot be compacted */
     struct weir__segment_file _file;
     struct weir__segment_facts _facts;
+    struct weir__segment_growth _growth;
     struct weir__segment *_older, *_newer; /* of those that are open and not pinned */
 };
 
@@ -94,6 +101,12 @@ bool weir__segments_lose(struct weir__segments *segments, uint32_t id);
  * is known already. */
 void weir__segments_update(struct weir__segments *segments,
                            const struct weir__segment_facts *facts);
+/* So many more bytes of records that the index does not know; until it knows them. */
+void weir__segments_grow(struct weir__segments *segments, uint32_t id, uint64_t bytes);
+/* So many more bytes, or fewer, are dead by records that it does not know. */
+void weir__segments_doom(struct weir__segments *segments, uint32_t id, int64_t bytes);
+/* All zero of an id that is not there. */
+struct weir__segment_growth weir__segments_growth(struct weir__segments *segments, uint32_t id);
 /* Whatever is told next of any of them is what is known: another index tells it. */
 void weir__segments_doubt(struct weir__segments *segments);
 /* The facts of the first one whose id is above this; false: there is none. */
@@ -112,6 +125,8 @@ struct weir__segments_stats {
     uint64_t bytes;  /* of records */
     uint64_t dead;   /* of these */
     uint64_t spent;  /* of these, deletions that have nothing left to hide */
+    uint64_t grown;  /* bytes of records that the index does not know yet */
+    uint64_t doomed; /* of all of these: dead by such records */
 };
 void weir__segments_read(struct weir__segments *segments, struct weir__segments_stats *ret_stats);
 

@@ -213,9 +213,9 @@ int weir__store_open(struct weir__store **ret_store, const struct weir__store_op
 static void give_up(void *arg, void *item)
 {
     struct weir__store_write *write = *(struct weir__store_write **)item;
-    (void)arg;
     write->result = -WEIR_E_CANCELED;
     weir_permit_release(&write->_permit);
+    weir__store_withdraw(arg, write);
     write->done(write);
 }
 
@@ -245,7 +245,7 @@ static int stop_threads(struct weir__store *store)
     if (error)
         store->is_unclean = true;
     if (store->writes._capacity > 0)
-        weir_queue_drain(&store->writes, give_up, NULL);
+        weir_queue_drain(&store->writes, give_up, store);
     if (store->tails._capacity > 0)
         weir_queue_drain(&store->tails, NULL, NULL);
     if (store->keepers)
@@ -324,6 +324,7 @@ static bool is_all_there(struct weir__store *store)
 static void free_store(struct weir__store *store)
 {
     weir__segments_fini(&store->segments);
+    weir__store_wrong_forget(store);
     weir__store_folder_close(store);
     weir__hot_fini(&store->hot);
     weir__map_fini(&store->writer.batch);
@@ -370,10 +371,15 @@ int weir__store_submit(struct weir__store *store, struct weir__store_write *writ
     write->_permit = (struct weir_permit)WEIR_PERMIT_NONE;
     int error =
         weir_budget_try(&store->pending, WEIR__RECORD_HEAD + write->length, &write->_permit);
-    if (!error)
+    bool was_announced = write->_is_announced;
+    if (!error) {
+        weir__store_announce(store, write);
         error = weir_queue_try_send(&store->writes, &write);
+    }
     if (error)
         weir_permit_release(&write->_permit);
+    if (error && !was_announced)
+        weir__store_withdraw(store, write);
     return error;
 }
 
@@ -432,6 +438,7 @@ void weir__store_on_damage(struct weir__store *store,
 {
     store->damage_arg = arg;
     store->damage_fn = fn;
+    weir__store_wrong_tell(store);
 }
 
 static void read_counts(const struct weir__store_counts *counts, struct weir__store_stats *stats)
@@ -487,13 +494,15 @@ void weir__store_read(struct weir__store *store, struct weir__store_stats *ret_s
                      stats.gaps.lost_segments + stats.gaps.lost_bytes == 0;
     stats.segments = segments.count;
     stats.descriptors = segments.open;
-    stats.bytes = segments.bytes;
-    stats.dead_bytes = segments.dead + (weir__store_keeps_deletions(store) ? 0 : segments.spent);
+    stats.bytes = segments.bytes + segments.grown;
+    stats.dead_bytes =
+        segments.dead + segments.doomed + (weir__store_keeps_deletions(store) ? 0 : segments.spent);
     stats.keeps_deletions = weir__store_keeps_deletions(store);
     stats.pending_count = writes.depth;
     stats.pending_bytes = pending.in_use;
     stats.gets_hot = weir__hot_hits(&store->hot);
     weir_lock_acquire(&store->lock);
+    stats.chunks = store->chunk_count > 0 ? (uint64_t)store->chunk_count : 0;
     stats.index_entries = store->index_stats.entries;
     stats.index_bytes = store->index_stats.bytes;
     stats.tail_records = store->active ? store->active->count : 0;

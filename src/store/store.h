@@ -55,7 +55,7 @@
 #define WEIR__STORE_PENDING_COUNT         4096u
 #define WEIR__STORE_HOT_DEFAULT           65536u
 #define WEIR__STORE_DESCRIPTORS_DEFAULT   512u
-#define WEIR__STORE_QUARANTINE_MAX        1024u /* files; what is found beyond is only counted */
+#define WEIR__STORE_QUARANTINE_MAX        1024u /* files there; what is found beyond is only told */
 
 struct weir__store;
 
@@ -104,14 +104,19 @@ struct weir__store_report {
     const char *index_why;  /* why it was; NULL: it was not */
     uint64_t segments;
     uint64_t chunks;
-    uint64_t torn_bytes;        /* cut off behind the last record */
+    uint64_t torn_bytes;        /* cut off behind the last record, once it is done */
     uint64_t bad_records;       /* damaged ones that were skipped */
     uint64_t bad_segments;      /* files that are none, put aside */
+    uint64_t bad_left;          /* of these: that stay where they are */
     bool identity_was_repaired; /* from a segment */
     struct weir__store_gaps gaps;
     uint64_t reserve_missing; /* bytes that the disk lacks for the room that is to be kept */
     const char *reserve_why;  /* why no room can be kept at all, and none is; NULL: it can */
     uint32_t missing_first;   /* segment of which something is missing, unreadable or lost, or 0 */
+    uint64_t lost_inside;     /* of gaps.lost_bytes: between the records of the newest, or behind */
+    uint64_t left_bytes;      /* damaged or unfinished, without a copy in quarantine: they stay */
+    int unkept_why;           /* the first reason why there is no copy, or 0 */
+    int doubt_errno;          /* why who only reads could not sync what a sudden end left, or 0 */
 };
 
 /* What is to be told of it, a line each and without a newline. */
@@ -155,13 +160,16 @@ struct weir__store_write {
     void (*done)(struct weir__store_write *write);
     void *arg;
     /* 0: it lasts. WEIR__STORE_PRESENT: of a put, it is there already, and lasts. NotFound: of a
-     * deletion or touch, there is none. Or why not: NoSpace, Io, Canceled, NoMemory; Transient, of
-     * a touch while the index is made anew: puts and deletions are written then all the same. */
+     * deletion or touch, there is none. Or why not: NoSpace, Io, ReadOnly, Canceled, NoMemory,
+     * NoDescriptors, Busy; Transient, of a touch while the index is made anew: puts and deletions
+     * are written then all the same. */
     int result;
     uint64_t sequence; /* of what it wrote */
     struct weir_permit _permit;
     struct weir__entry _from; /* of a move */
     int _kind;
+    bool _is_announced;
+    struct weir__store_write *_next; /* of those that are announced */
 };
 
 /* Hands the write in. Busy: too much waits. ReadOnly, Closed, TooLarge, NoSpace when the index of
@@ -180,6 +188,13 @@ WEIR_MUST_USE int weir__store_delete(struct weir__store *store, const struct wei
                                      const struct weir_deadline *deadline);
 WEIR_MUST_USE int weir__store_touch(struct weir__store *store, const struct weir__address *address,
                                     const struct weir_deadline *deadline);
+
+/* A deletion that is going to be handed in: from here on until it is done nobody promises that its
+ * chunk lasts. For who is asked for one and looks at something first; handing it in does the same.
+ * One that is not handed in, or could not be, is to be withdrawn. */
+void weir__store_announce(struct weir__store *store, struct weir__store_write *write);
+/* Accepts one that is not announced. */
+void weir__store_withdraw(struct weir__store *store, struct weir__store_write *write);
 
 /* --- reading --- */
 
@@ -220,7 +235,9 @@ WEIR_MUST_USE int weir__store_read_chunk(struct weir__store *store,
 WEIR_MUST_USE int weir__store_find(struct weir__store *store, const struct weir__address *address,
                                    uint32_t *ret_length, uint32_t *ret_time_s);
 /* The same, for who promises that it lasts: NotFound as well where a deletion may be hidden by what
- * cannot be read. A put settles it. */
+ * cannot be read. WEIR__STORE_PRESENT: it is there and nobody may promise it, since a deletion of
+ * it waits, or one that failed is not cut off yet and may count after the next start. A put settles
+ * it: it is taken behind the deletion. */
 WEIR_MUST_USE int weir__store_vouch(struct weir__store *store, const struct weir__address *address,
                                     uint32_t *ret_length, uint32_t *ret_time_s);
 /* Accepts one that is all zero or was released. */
@@ -241,14 +258,16 @@ WEIR_MUST_USE int weir__store_walk(struct weir__store *store, const struct weir_
  * segment: it may be tried again. Waits. */
 WEIR_MUST_USE int weir__store_compact(struct weir__store *store, uint32_t percent,
                                       const struct weir_deadline *deadline);
-/* Looks for another good record of a chunk that was found damaged, and puts it again. 0: it is good
- * now. WEIR__STORE_UNWANTED: it was deleted meanwhile. NotFound: there is none. Waits. */
+/* Looks for another good record of a chunk that was found damaged, and puts it again. The verdict
+ * on what was found is written first, if there was no room for it then. 0: it is good now.
+ * WEIR__STORE_UNWANTED: it was deleted meanwhile. NotFound: there is none. Waits. */
 WEIR_MUST_USE int weir__store_salvage(struct weir__store *store, struct weir__store_reader *reader,
                                       const struct weir__address *address,
                                       const struct weir_deadline *deadline);
-/* Whether its bytes are those of its address, now. Damage is not told. Waits. */
-bool weir__store_is_good(struct weir__store *store, struct weir__store_reader *reader,
-                         const struct weir__address *address);
+/* Whether there is nothing to repair: its bytes are those of its address, now, or it was deleted.
+ * Damage is not told. Waits. */
+bool weir__store_is_settled(struct weir__store *store, struct weir__store_reader *reader,
+                            const struct weir__address *address);
 /* The walk of the scrubber begins now. */
 void weir__store_scrub_now(struct weir__store *store);
 /* Seals the newest segment, as if it were full. */
@@ -258,7 +277,7 @@ WEIR_MUST_USE int weir__store_update(struct weir__store *store,
                                      const struct weir__store_options *options);
 
 /* Told of what was found damaged, by the thread that found it; must not wait. Set once, before it
- * is used. */
+ * is used: what the opening has found is told at once, by this thread. */
 void weir__store_on_damage(struct weir__store *store,
                            void (*fn)(void *arg, const struct weir__address *address,
                                       const char *what),
@@ -267,7 +286,11 @@ void weir__store_on_damage(struct weir__store *store,
 /* A picture; the counts only grow. */
 struct weir__store_stats {
     uint64_t segments, descriptors;
-    uint64_t bytes, dead_bytes; /* of sealed segments */
+    /* While the index is made anew a deletion does not know what it deletes, nor a put what is
+     * there: the next start counts that. */
+    uint64_t chunks;
+    uint64_t bytes;      /* of records */
+    uint64_t dead_bytes; /* of these; of the newest segment, what it has done to chunks */
     uint64_t index_entries, index_bytes;
     uint64_t tail_records; /* not yet in the index */
     uint64_t pending_count, pending_bytes;

@@ -26,6 +26,9 @@
 
 #include "banned.h"
 
+/* Stretches of a segment that are told one by one; the last one has what follows. */
+#define LOST_MAX 1024u
+
 struct check {
     struct weir__store *store;
     const struct weir__check_hooks *hooks;
@@ -37,10 +40,12 @@ struct check {
     uint64_t matched;     /* addresses that were found where they should be, damaged or not */
     /* Of the segment that is looked at: */
     uint32_t id;
-    uint64_t bad_told, unreadable_told;
     uint64_t torn_from; /* what stands there or behind it is what a crash has left */
+    uint64_t bad_at;    /* the last chunk that was told for its bytes; 0: none */
     struct weir__hole holes[WEIR__WINDOW_FAILURES + 1];
     size_t holes_count;
+    struct weir__hole lost[LOST_MAX]; /* that are no records */
+    size_t lost_count;
 };
 
 static void tell(struct check *check, const struct weir__check_damage *damage)
@@ -113,7 +118,6 @@ static void tell_unreadable(struct check *check, const struct weir__entry *recor
 {
     int stands = standing(check, record);
     check->matched += stands == 1;
-    check->unreadable_told++;
     tell(check, &(struct weir__check_damage){.address = &record->address,
                                              .segment = record->place.segment,
                                              .offset = record->place.offset,
@@ -166,8 +170,17 @@ static void note_bad(void *arg, const struct weir__entry *entry)
     struct check *check = arg;
     if (entry->place.offset >= check->torn_from)
         return;
-    check->bad_told++;
+    check->bad_at = entry->place.offset;
     tell_record(check, entry, "its bytes are not those of its address");
+}
+
+static void note_lost(void *arg, uint64_t from, uint64_t to)
+{
+    struct check *check = arg;
+    if (check->lost_count == LOST_MAX)
+        check->lost[LOST_MAX - 1].to = to;
+    else
+        check->lost[check->lost_count++] = (struct weir__hole){from, to};
 }
 
 /* --- segments --- */
@@ -198,16 +211,27 @@ static void compare_footer(struct check *check, const struct weir__segment_conte
         tell_record(check, &scan->records[at++], "its segment does not list it");
 }
 
+/* Stretches that are no records. What stands behind the last record is judged as a whole, unless
+ * nobody can tell where that is, or a chunk stands there that was told by its address. */
+static void tell_lost(struct check *check, const struct weir__segment_content *scan, bool is_all)
+{
+    uint64_t end = is_all ? UINT64_MAX : scan->end;
+    for (size_t i = 0; i < check->lost_count && check->lost[i].from < end; i++) {
+        const struct weir__hole *lost = &check->lost[i];
+        tell_segment(check, "these bytes are no record", lost->from,
+                     (lost->to < end ? lost->to : end) - lost->from, false);
+    }
+}
+
 /* Of one without a footer, as its scan has found it. */
 static void take_unsealed(struct check *check, const struct weir__segment_content *scan,
                           bool is_newest)
 {
     for (size_t i = 0; i < scan->count; i++)
         take_record(check, &scan->records[i]);
-    /* Stretches without a head that cannot be read are told as what they are. */
-    if (scan->bad_records > check->bad_told + check->unreadable_told && scan->hidden_bytes == 0)
-        tell_segment(check, "bytes in it are no records", 0, scan->bad_bytes, false);
-    if (scan->file_size <= scan->end || scan->is_frail)
+    bool is_all = scan->is_frail || (check->bad_at > 0 && check->bad_at >= scan->end);
+    tell_lost(check, scan, is_all);
+    if (scan->file_size <= scan->end || is_all)
         return;
     /* What a crash leaves is the end of the newest. Anywhere else a list of records was there, or
      * something has happened to the file later. */
@@ -237,14 +261,19 @@ static void take_contents(struct check *check, int fd, bool is_newest)
                      0, 0, error != -WEIR_E_CORRUPT);
         return;
     }
-    check->bad_told = check->unreadable_told = check->holes_count = 0;
+    check->holes_count = check->lost_count = 0;
+    check->bad_at = 0;
     check->torn_from =
         !footer.is_sealed && is_newest && !check->was_clean ? footer.end : UINT64_MAX;
     check->report.sealed += footer.is_sealed;
     check->report.segments += footer.end > 0;
     check->report.file_bytes += footer.file_size;
-    error = weir__segment_scan_around(&scan, fd, check->id, key, footer.is_sealed ? NULL : note_bad,
-                                      note_hole, check);
+    struct weir__scan_hooks hooks = {.hole = note_hole, .arg = check};
+    if (!footer.is_sealed) { /* else its list says what is missing */
+        hooks.bad = note_bad;
+        hooks.lost = note_lost;
+    }
+    error = weir__segment_scan_with(&scan, fd, check->id, key, &hooks);
     if (error) {
         tell_segment(check, "it cannot be read", 0, 0, true);
     } else {

@@ -72,6 +72,7 @@ WEIR_MUST_USE int weir__store_census(struct weir__store *store, struct weir__cen
 struct weir__compacted {
     uint64_t segments;
     uint64_t left;                      /* that could not be compacted, each of which was told */
+    uint64_t damaged;                   /* chunks and segments that were found so, and told */
     uint64_t bytes_before, bytes_after; /* of the files of segments */
 };
 /* Seals the newest segment, and compacts all of which percent or more is dead (0: any dead byte).

@@ -13,6 +13,7 @@
  *   find.c        where a chunk is, and whether its bytes are right
  *   quarantine.c  what becomes of damaged ones
  *   compact.c     the thread that moves the living out of segments with many dead
+ *   ripe.c        whether the newest segment is to be sealed for that before it is full
  *   scrub.c       the thread that walks through all
  *   names.c       whether files are where they were made
  *   index_check.c whether the index has what was put into it
@@ -49,6 +50,10 @@
 #define WEIR__STORE_RETIRED 4u   /* indexes that somebody still uses */
 #define WEIR__STORE_BATCH   256u /* writes that are made to last together, at most */
 #define WEIR__STORE_WHY_MAX 256u
+/* Damaged records that were told and have no verdict yet; what is found beyond is counted each time
+ * and told no more. */
+#define WEIR__STORE_TOLD    4096u
+#define WEIR__STORE_ENDINGS 256u /* lists of what may end a chunk, by address */
 
 /* What the commit thread does besides what others may ask for. */
 enum {
@@ -76,9 +81,11 @@ struct weir__writer {
     struct weir__map batch; /* what this batch has written, by address */
     /* Room that is kept (reserve.c), and of this what only moves may use. */
     uint64_t reserve_held, reserve_moves;
-    uint64_t stored;    /* bytes of the other segments when this one was begun */
-    bool has_helped;    /* the index was given some of it, since it had no room */
-    bool has_leftovers; /* of a crash, between the records of the active segment */
+    bool reserve_is_lost; /* deletions miss some of their part that they have not used */
+    uint64_t stored;      /* bytes of the other segments when this one was begun */
+    bool has_helped;      /* the index was given some of it, since it had no room */
+    bool has_leftovers;   /* of a crash, between the records of the active segment */
+    int disk_errno;       /* of the last write, sync or creation that failed */
 };
 
 #define WEIR__STORE_SEGMENTS "segments" /* the folder that they are in */
@@ -90,11 +97,12 @@ struct weir__store_counts {
     struct weir_counter compacted_segments, compacted_bytes, moved_bytes;
     struct weir_counter scrubbed_bytes, scrub_walks;
     struct weir_counter reindexed;
-    struct weir_counter index_checks;  /* walks over all of it */
-    struct weir_counter index_wrong;   /* times that it had not what was put into it */
-    struct weir_counter shrunk;        /* records that were gone when the index was made anew */
-    struct weir_counter gone;          /* segments whose files somebody has removed meanwhile */
-    struct weir_counter names_doubted; /* segments that were removed and may come back */
+    struct weir_counter index_checks;     /* walks over all of it */
+    struct weir_counter index_wrong;      /* times that it had not what was put into it */
+    struct weir_counter shrunk;           /* records that were gone when the index was made anew */
+    struct weir_counter gone;             /* segments whose files somebody has removed meanwhile */
+    struct weir_counter names_doubted;    /* segments that were removed and may come back */
+    struct weir_counter quarantine_files; /* that are there, those of earlier days included */
 };
 
 struct weir__store {
@@ -111,6 +119,9 @@ struct weir__store {
     bool has_hidden;       /* records may be there that nobody knows of */
     bool has_aside;        /* files lie aside that were no segments when they were looked at */
     uint64_t certain_from; /* of those, none has this sequence or a later one */
+    /* Chunks of one segment whose bytes the opening found damaged, by their places. */
+    struct weir__entry *wrong;
+    size_t wrong_count, wrong_room;
 
     struct weir__segments segments;
     struct weir__index *index;
@@ -127,6 +138,7 @@ struct weir__store {
     struct weir__store_run *run; /* of the commit thread */
 
     struct weir_lock lock; /* guards what follows */
+    int64_t chunk_count;   /* that are there, as far as who wrote could tell */
     struct weir__tail *active;
     struct weir__tail *waiting[WEIR__STORE_TAILS]; /* for the index, oldest first */
     size_t waiting_count;
@@ -140,6 +152,9 @@ struct weir__store {
     } retired[WEIR__STORE_RETIRED];
     struct weir__index_stats index_stats; /* as of the last change */
     bool is_full, is_failing;
+    /* Deletions and verdicts that are not done, by address. */
+    struct weir__store_write *endings[WEIR__STORE_ENDINGS];
+    bool is_unsettled;    /* what failed is not cut off yet: it may count after the next start */
     uint64_t at_disk_ns;  /* since when the thread that writes waits for the disk; 0: it does not */
     bool is_short;        /* not even deletions have room */
     int index_error;      /* of the last that was to be applied; 0: none */
@@ -155,6 +170,9 @@ struct weir__store {
     uint64_t scrub_wanted;  /* walks asked for */
     uint32_t scrub_segment; /* where the walk is */
     int64_t scrub_ended_s;
+
+    struct weir__place told[WEIR__STORE_TOLD];
+    size_t told_count;
 
     void (*damage_fn)(void *arg, const struct weir__address *address, const char *what);
     void *damage_arg;
@@ -172,6 +190,12 @@ void weir__store_folder_close(struct weir__store *store);
 /* What has the name of the index and is no folder is put aside. Invalid: it is a link to one, which
  * somebody may have wanted. */
 WEIR_MUST_USE int weir__store_index_make_way(struct weir__store *store, bool *ret_is_aside);
+
+/* A file that is no segment of this store goes out of the way, whole. What was put aside before
+ * stays; where that is too much, or nothing is to be written, the file stays where it is, which is
+ * counted, and is told again by the next start. */
+WEIR_MUST_USE int weir__store_segment_make_way(struct weir__store *store, uint32_t id,
+                                               uint64_t *left);
 
 /* What the folder says of its last user. */
 struct weir__store_mark {
@@ -222,8 +246,12 @@ WEIR_MUST_USE int weir__store_begin_segment(struct weir__store *store);
 WEIR_MUST_USE int weir__store_end_segment(struct weir__store *store, struct weir_crew_self *self);
 /* Nobody writes to it any more. */
 void weir__store_abandon(struct weir__store *store, struct weir_crew_self *self);
-/* What lies behind the records of the abandoned one that last is no more, and that lasts. */
-WEIR_MUST_USE int weir__store_settle(struct weir__writer *writer);
+/* What lies behind the records of the abandoned one that last is no more, and that lasts. Until
+ * then nothing is written, and nobody is told that something lasts. */
+WEIR_MUST_USE int weir__store_settle(struct weir__store *store);
+/* At once behind a call that failed: what whoever waits for it is told (weir__disk_fault). Why is
+ * remembered for the log. */
+WEIR_MUST_USE int weir__store_disk_failed(struct weir__store *store, int error);
 
 /* It is at the disk from now on, or is so anew; or it is not. */
 void weir__store_note_disk(struct weir__store *store, bool is_at_disk);
@@ -246,7 +274,7 @@ WEIR_MUST_USE int weir__store_reserve_open(struct weir__store *store,
                                            struct weir__store_report *report);
 /* How much is to be kept goes by what is stored now. */
 void weir__store_reserve_measure(struct weir__store *store);
-/* Whether somebody else has taken it away, or some of it. */
+/* Whether somebody else has taken it away, or some of it; what can be had is kept then. */
 void weir__store_reserve_look(struct weir__store *store);
 /* Sees to it that all of it is kept. NoSpace: there is too little. */
 WEIR_MUST_USE int weir__store_reserve_take(struct weir__store *store);
@@ -314,6 +342,28 @@ static inline bool weir__store_keeps_deletions(const struct weir__store *store)
            weir_counter_value(&store->counts.names_doubted) > 0;
 }
 
+/* --- quarantine.c: chunks that the opening found damaged --- */
+/* In the order of their places, before any thread runs. NoMemory. */
+WEIR_MUST_USE int weir__store_wrong_add(struct weir__store *store, const struct weir__entry *entry);
+void weir__store_wrong_forget(struct weir__store *store);
+/* Whether it is one of these, by its place. */
+static inline bool weir__store_is_wrong(const struct weir__store *store,
+                                        const struct weir__entry *entry)
+{
+    size_t from = 0, to = store->wrong_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (store->wrong[middle].place.offset < entry->place.offset)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from < store->wrong_count && store->wrong[from].place.offset == entry->place.offset &&
+           store->wrong[from].place.segment == entry->place.segment;
+}
+/* Those that count are told, kept and condemned, as by who reads them. */
+void weir__store_wrong_tell(struct weir__store *store);
+
 /* --- names.c --- */
 
 /* False: somebody else has removed, moved or replaced the file of this segment, or the folder that
@@ -324,11 +374,13 @@ bool weir__store_has_folder(struct weir__store *store);
 void weir__store_look_at_names(struct weir__store *store);
 
 /* --- find.c --- */
-/* Whether what counts for an address is known for certain; NULL: nothing is found. */
+/* Whether what counts for an address is known for certain, and is not known to be damaged; NULL:
+ * nothing is found. */
 static inline bool weir__store_is_certain(const struct weir__store *store,
                                           const struct weir__entry *known)
 {
-    return !store->has_hidden || (known && known->sequence >= store->certain_from);
+    bool is_known = !store->has_hidden || (known && known->sequence >= store->certain_from);
+    return is_known && !(known && weir__store_is_wrong(store, known));
 }
 /* What a question to the index failed with: Busy, NoMemory, or Transient, and it is doubted; Io if
  * the store is only read. */
@@ -343,6 +395,12 @@ WEIR_MUST_USE int weir__store_load(struct weir__store *store, struct weir__segme
                                    const struct weir__entry *entry, bool with_bytes,
                                    struct weir__store_reader *reader);
 
+/* Whether the bytes of what counts for the address are right. Corrupt: *ret_entry is what is
+ * damaged, which is not told. Or what a read fails with. */
+WEIR_MUST_USE int weir__store_examine(struct weir__store *store, struct weir__store_reader *reader,
+                                      const struct weir__address *address,
+                                      struct weir__entry *ret_entry);
+
 /* --- walk.c --- */
 /* All that counts, as weir__store_walk(), deletions included. */
 WEIR_MUST_USE int weir__store_walk_all(struct weir__store *store, const struct weir__address *from,
@@ -350,17 +408,31 @@ WEIR_MUST_USE int weir__store_walk_all(struct weir__store *store, const struct w
                                        void *arg);
 
 /* --- quarantine.c --- */
-/* What the entry leads to is damaged: it is copied, counted, told, and counts no more. */
+/* What the entry leads to is damaged: it is copied, counted, told, and counts no more. Where the
+ * verdict cannot be written it is found again: it is counted and told once. */
 void weir__store_quarantine(struct weir__store *store, const struct weir__entry *entry,
                             const char *what);
+/* The same for who can wait, of what was told before, when there was no room for the verdict.
+ * NotFound: it does not count any more. */
+WEIR_MUST_USE int weir__store_condemn(struct weir__store *store, const struct weir__entry *entry,
+                                      const struct weir_deadline *deadline);
+/* Files that are kept. */
+WEIR_MUST_USE int weir__store_quarantine_count(struct weir__store *store, uint64_t *ret_files);
+/* Before anything is put aside: what is kept already counts for the limit, and what was not
+ * finished goes. */
+void weir__store_quarantine_open(struct weir__store *store);
 /* Tells what is no damage, and concerns no chunk. */
 void weir__store_say(struct weir__store *store, const char *what);
 /* Counts and tells a damage that nothing is done about; of no chunk in particular: NULL. */
 void weir__store_tell(struct weir__store *store, const struct weir__address *address,
                       const char *what);
-/* Bytes of a segment's file, to be kept for whoever wants to look at them. */
+/* Bytes of a segment's file, to be kept for whoever wants to look at them; must_last: before they
+ * go there. 0: they are kept, or were. Incomplete: those that can be read are. Busy: many are kept.
+ * Under the name, or that with a number behind it where the name has other bytes. */
 WEIR_MUST_USE int weir__store_put_aside(struct weir__store *store, int fd, const char *name,
-                                        uint64_t from, uint64_t to);
+                                        uint64_t from, uint64_t to, bool must_last);
+/* Why there is no copy, behind "not kept in quarantine: ". */
+const char *weir__store_unkept_text(int error);
 
 /* --- compact.c, scrub.c --- */
 int weir__store_compact_main(struct weir_crew_self *self, void *arg);
@@ -375,6 +447,13 @@ uint64_t weir__store_dead(const struct weir__store *store, const struct weir__se
 /* Whether these are so many of a hundred; 0: any. */
 bool weir__store_is_due(const struct weir__store *store, const struct weir__segment_facts *facts,
                         uint32_t percent);
+/* --- ripe.c --- */
+/* What the records have left dead is noted of its segments, or not any more: the index knows it. */
+void weir__store_doom(struct weir__store *store, const struct weir__tail *tail, size_t from);
+void weir__store_undoom(struct weir__store *store, const struct weir__tail *tail);
+/* Whether a segment would be due if the index had the newest one. */
+bool weir__store_is_ripe(struct weir__store *store, uint32_t percent);
+
 int weir__store_scrub_main(struct weir_crew_self *self, void *arg);
 
 #endif

@@ -1,6 +1,8 @@
 /* tail.c - records of a segment, in order and by address. */
 #include "tail.h"
 
+#include <string.h>
+
 #include <weir/error.h>
 
 #include "alloc.h"
@@ -25,6 +27,7 @@ void weir__tail_free(struct weir__tail *tail)
         return;
     weir_permit_release(&tail->turn);
     weir__map_fini(&tail->_meaning);
+    weir__base_free(tail->killed);
     weir__base_free(tail->records);
     weir__base_free(tail);
 }
@@ -44,6 +47,23 @@ static int reserve_meaning(struct weir__tail *tail, size_t more, struct weir_loc
     return 0;
 }
 
+static int reserve_records(struct weir__tail *tail, size_t room, struct weir_lock *lock)
+{
+    struct weir__entry *larger = weir__base_alloc(room, sizeof(*larger)), *smaller = tail->records;
+    if (!larger)
+        return -WEIR_E_NO_MEMORY;
+    if (tail->count > 0)
+        memcpy(larger, smaller, tail->count * sizeof(*larger));
+    if (lock)
+        weir_lock_acquire(lock);
+    tail->records = larger;
+    if (lock)
+        weir_lock_release(lock);
+    weir__base_free(smaller);
+    tail->_room = room;
+    return 0;
+}
+
 int weir__tail_reserve(struct weir__tail *tail, size_t more, struct weir_lock *lock)
 {
     if (more > WEIR__SEGMENT_COUNT - tail->count)
@@ -54,12 +74,11 @@ int weir__tail_reserve(struct weir__tail *tail, size_t more, struct weir_lock *l
     size_t room = tail->_room ? tail->_room : 256;
     while (room < tail->count + more)
         room *= 2;
-    struct weir__entry *records = weir__base_realloc(tail->records, room, sizeof(*records));
-    if (!records)
+    struct weir__killed *killed = weir__base_realloc(tail->killed, room, sizeof(*killed));
+    if (!killed)
         return -WEIR_E_NO_MEMORY;
-    tail->records = records;
-    tail->_room = room;
-    return 0;
+    tail->killed = killed;
+    return reserve_records(tail, room, lock);
 }
 
 void weir__tail_add(struct weir__tail *tail, const struct weir__entry *record,
@@ -68,6 +87,13 @@ void weir__tail_add(struct weir__tail *tail, const struct weir__entry *record,
     WEIR__REQUIRE(tail->count < tail->_room, "tail", "store", "no room was reserved");
     tail->records[tail->count++] = *record;
     weir__map_set(&tail->_meaning, meaning);
+}
+
+void weir__tail_kill(struct weir__tail *tail, const struct weir__entry *chunk)
+{
+    WEIR__REQUIRE(tail->killed_count < tail->_room, "tail", "store", "no room was reserved");
+    tail->killed[tail->killed_count++] =
+        (struct weir__killed){chunk->place.segment, weir__record_span(chunk->size)};
 }
 
 bool weir__tail_get(const struct weir__tail *tail, const struct weir__address *address,

@@ -4,8 +4,8 @@
  * in their order, for the footer and for the index, and by address what they mean. A record that
  * touches a chunk means that chunk with a newer time, wherever it lies.
  *
- * One thread changes it, and reads its records; others may read what addresses mean, under a lock
- * that the one has around weir__tail_add() as well.
+ * One thread changes it; others may read its records and what addresses mean, under a lock that the
+ * one has around weir__tail_add() as well.
  *
  * Ownership: a tail belongs to whoever made it.
  */
@@ -17,6 +17,10 @@
 
 #include "map.h"
 
+struct weir__killed {
+    uint32_t segment, span;
+};
+
 struct weir__tail {
     uint32_t segment;
     uint32_t end; /* of the segment's records that last */
@@ -25,18 +29,22 @@ struct weir__tail {
     struct weir__entry *records;
     size_t count;
     size_t _room;
+    struct weir__killed *killed; /* chunks that count no more by these */
+    size_t killed_count;
     struct weir__map _meaning;
 };
 
 WEIR_MUST_USE int weir__tail_new(struct weir__tail **ret_tail, uint32_t segment);
 void weir__tail_free(struct weir__tail *tail);
 
-/* Room for so many more records. Overflow, NoMemory. lock: the one under which others read what
- * addresses mean, which must not be held; NULL: nobody does. */
+/* Room for so many more records. Overflow, NoMemory. lock: the one under which others read, which
+ * must not be held; NULL: nobody does. */
 WEIR_MUST_USE int weir__tail_reserve(struct weir__tail *tail, size_t more, struct weir_lock *lock);
 /* A record, and what its address means from now on: mostly itself. Asserts that there is room. */
 void weir__tail_add(struct weir__tail *tail, const struct weir__entry *record,
                     const struct weir__entry *meaning);
+/* The record that comes next ends this chunk, wherever it lies. Asserts that there is room. */
+void weir__tail_kill(struct weir__tail *tail, const struct weir__entry *chunk);
 bool weir__tail_get(const struct weir__tail *tail, const struct weir__address *address,
                     struct weir__entry *ret_entry);
 /* What each address means, in no order, into room for weir__tail_meanings(). */

@@ -11,7 +11,6 @@
 
 #include "banned.h"
 
-static const char quarantine_name[] = "quarantine";
 static const char scrub_name[] = "scrub";
 
 /* For the index: of what waits for it, and on a full disk for another one. */
@@ -23,7 +22,7 @@ static const char scrub_name[] = "scrub";
 
 struct sum {
     int folder;
-    uint64_t files, bytes;
+    uint64_t bytes;
 };
 
 static int add_segment(void *arg, const char *name)
@@ -34,16 +33,7 @@ static int add_segment(void *arg, const char *name)
         return 0;
     if (weir__sys_fstatat(sum->folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : weir_error_from_errno(errno);
-    sum->files++;
     sum->bytes += (uint64_t)st.st_size;
-    return 0;
-}
-
-static int add_file(void *arg, const char *name)
-{
-    struct sum *sum = arg;
-    (void)name;
-    sum->files++;
     return 0;
 }
 
@@ -53,20 +43,6 @@ static int sum_segments(struct weir__store *store, uint64_t *ret_bytes)
     int error = weir__disk_each(sum.folder, add_segment, &sum);
     if (!error)
         *ret_bytes = sum.bytes;
-    return error;
-}
-
-static int count_quarantine(struct weir__store *store, uint64_t *ret_files)
-{
-    struct sum sum = {.files = 0};
-    int fd =
-        weir__sys_openat(store->folder, quarantine_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (fd < 0 && errno != ENOENT)
-        return weir_error_from_errno(errno);
-    int error = fd < 0 ? 0 : weir__disk_each(fd, add_file, &sum);
-    weir__sys_close(fd);
-    if (!error)
-        *ret_files = sum.files;
     return error;
 }
 
@@ -94,17 +70,17 @@ static int take_entry(void *arg, const struct weir__entry *entry)
 /* By the index, and by the newest segment, of which it knows nothing yet. */
 static int count_dead(struct weir__store *store, uint64_t *ret_dead)
 {
-    struct weir__store_stats stats;
+    struct weir__segments_stats stats;
     const struct weir__tail *tail = store->active;
+    bool keeps_deletions = weir__store_keeps_deletions(store);
     uint64_t more = 0;
-    weir__store_read(store, &stats);
+    weir__segments_read(&store->segments, &stats);
     struct weir__index *index = weir__store_index_use(store);
-    int error = tail ? weir__index_preview(index, tail->records, tail->count,
-                                           weir__store_keeps_deletions(store), &more)
-                     : 0;
+    int error =
+        tail ? weir__index_preview(index, tail->records, tail->count, keeps_deletions, &more) : 0;
     weir__store_index_leave(store, index);
     if (!error)
-        *ret_dead = stats.dead_bytes + more;
+        *ret_dead = stats.dead + (keeps_deletions ? 0 : stats.spent) + more;
     return error;
 }
 
@@ -119,7 +95,7 @@ int weir__store_census(struct weir__store *store, struct weir__census *ret_censu
     if (!error)
         error = sum_segments(store, &census.file_bytes);
     if (!error)
-        error = count_quarantine(store, &census.quarantined);
+        error = weir__store_quarantine_count(store, &census.quarantined);
     if (weir__disk_read(store->folder, scrub_name, &ended, sizeof(ended), &length) == 0 &&
         length == sizeof(ended))
         census.scrub_ended_s = ended;
@@ -184,6 +160,7 @@ int weir__store_compact_all(struct weir__store *store, uint32_t percent,
                             struct weir__compacted *ret_compacted)
 {
     struct weir__compacted compacted = {0};
+    uint64_t damaged_before = weir_counter_value(&store->counts.damaged);
     int error = sum_segments(store, &compacted.bytes_before);
     if (!error)
         error = settle(store, deadline);
@@ -198,6 +175,7 @@ int weir__store_compact_all(struct weir__store *store, uint32_t percent,
         compacted.segments += error == 0;
     }
     compacted.left = count_due(store, percent, true);
+    compacted.damaged = weir_counter_value(&store->counts.damaged) - damaged_before;
     if (error == -WEIR_E_NOT_FOUND)
         error = sum_segments(store, &compacted.bytes_after);
     if (!error)

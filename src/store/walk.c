@@ -19,6 +19,7 @@ struct walk {
     const struct weir__address *from;
     int (*fn)(void *arg, const struct weir__entry *entry);
     void *arg;
+    int told; /* what ended it, unless that was the index */
 };
 
 static int by_address(const void *a, const void *b)
@@ -79,9 +80,9 @@ static int tell(struct walk *walk, const struct weir__address *address)
 {
     struct weir__entry entry;
     int error = weir__store_lookup(walk->store, address, &entry, NULL);
-    if (error)
-        return error == -WEIR_E_NOT_FOUND ? 0 : error;
-    return walk->fn(walk->arg, &entry);
+    if (error == -WEIR_E_NOT_FOUND)
+        return 0;
+    return walk->told = error ? error : walk->fn(walk->arg, &entry);
 }
 
 /* Those of the tails that come before the address; NULL: all that are left. */
@@ -116,6 +117,8 @@ int weir__store_walk_all(struct weir__store *store, const struct weir__address *
     if (!result)
         result = weir__index_walk(index, from, tell_indexed, &walk);
     weir__store_index_leave(store, index);
+    if (result && result != walk.told && result != -WEIR_E_BUSY && result != -WEIR_E_CORRUPT)
+        result = weir__disk_fault(result);
     if (!result)
         result = tell_tails(&walk, NULL);
     weir__base_free(walk.tails);

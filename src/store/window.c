@@ -7,8 +7,8 @@
 #include <weir/error.h>
 
 #include "alloc.h"
+#include "disk.h"
 #include "sys.h"
-#include "temporary.h"
 
 #include "banned.h"
 
@@ -104,7 +104,7 @@ static int note_hole(struct weir__window *window, uint64_t from, uint64_t to)
 static int read_page(struct weir__window *window, unsigned char *to, size_t count, uint64_t at)
 {
     bool is_hole = weir__window_lost(window, at, at + count) > 0;
-    int error = is_hole ? -WEIR_E_IO : weir__whole_pread(window->_fd, to, count, at);
+    int error = is_hole ? -WEIR_E_IO : weir__disk_pread(window->_fd, to, count, at);
     if (error != -WEIR_E_IO)
         return error;
     memset(to, 0, count);
@@ -145,7 +145,7 @@ int weir__window_look(struct weir__window *window, uint64_t at, size_t length,
         window->_length = 0;
         int error = weir__window_lost(window, at, at + count) > 0
                         ? -WEIR_E_IO
-                        : weir__whole_pread(window->_fd, window->_bytes, count, at);
+                        : weir__disk_pread(window->_fd, window->_bytes, count, at);
         if (error == -WEIR_E_IO)
             error = read_pages(window, count, at);
         if (error)

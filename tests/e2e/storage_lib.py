@@ -199,9 +199,11 @@ def fill_disk(place):
 class Storage:
     """A process. data: its folder, None for amnesia or when the words have it."""
 
+    service = "storage"
+
     def __init__(self, *words, data=None, listen=("127.0.0.1:0",), before=(), fds=(), env=None,
                  is_awaited=True, activated=0):
-        command = [*before, WEIR, "storage", *[str(word) for word in words]]
+        command = [*before, WEIR, self.service, *[str(word) for word in words]]
         if data:
             command += ["--data", data]
         for place in listen:
@@ -360,11 +362,12 @@ def read_head(end):
     return head, rest
 
 
-def is_envelope(answer, code=None):
+def is_envelope(answer, code=None, more=()):
+    """more: members behind those that every error has."""
     try:
         said = answer.json
     except ValueError:
         return False
-    return (set(said) == {"error", "message", "corr_id"} and said["corr_id"] == answer["X-Corr-ID"]
+    return (set(said) == {"error", "message", "corr_id", *more} and said["corr_id"] == answer["X-Corr-ID"]
             and len(said["message"]) > 0 and (code is None or said["error"] == code)
             and answer["Content-Type"].startswith("application/json"))

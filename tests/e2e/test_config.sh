@@ -150,6 +150,49 @@ sed -n '/^<!-- begin: weir config keys --markdown -->$/,/^<!-- end -->$/p' "$ROO
 run diff documented.md keys.md
 expect 'docs/configuration.md has what "weir config keys --markdown" prints' 0 '' ''
 
+# --- the index ---
+
+run "$WEIR" config sample --service index
+expect 'a sample for the index' 0 '*#hedge_ms = 150*' ''
+cp out index.toml
+run diff "$ROOT/share/weir-index.toml" index.toml
+expect 'share/weir-index.toml is what "weir config sample --service index" prints' 0 '' ''
+sed 's/^#\([a-z]\)/\1/' index.toml >all-index.toml
+run "$WEIR" config check --service index index.toml all-index.toml
+expect 'it loads, as it is and uncommented' 0 'index.toml: no problems*all-index.toml: no problems' ''
+run "$WEIR" config show --service index --json
+is 'it listens beside a storage' "$(jq -r '.[] | select(.key == "listen") | .value[0]' out)" 127.0.0.1:8471
+printf '[server]\nget_workers = 2\n' >other.toml
+run "$WEIR" config check --service index other.toml
+expect 'what only a storage has is not known there' 2 '' '*server.get_workers*'
+run "$WEIR" config check --service storage other.toml
+expect 'and is here' 0 'other.toml: no problems' ''
+for words in 'dht.quorum=2' 'dht.hedge_ratio=1.5' 'siblings.nodes=ftp://x' 'names.prefixes=team' \
+    'providers.networks=10.0.0.0/99' 'cache.warmup_keys=Team' 'etcd.prefix='; do
+    run "$WEIR" config show --service index --set "$words"
+    expect "refused: $words" 2 '' "*${words%%=*}*"
+done
+cat >idle.toml <<'EOF'
+[dht]
+proxies = ["http://127.0.0.1:8000"]
+publish = false
+publish_rate = 9
+[siblings]
+ca_file = "/ca"
+[etcd]
+prefix = "mine/"
+[queues]
+work = 900
+EOF
+run "$WEIR" config check --service index idle.toml
+expect 'keys of sources that are not there are warned of' 0 '*' \
+    '*queues.work: 900 is never reached, since index.resolve_max is 768*siblings.ca_file: *etcd.prefix: *dht.publish_rate: *'
+sed -n '/^<!-- begin: weir config keys --service index --markdown -->$/,/^<!-- end -->$/p' \
+    "$ROOT/docs/configuration.md" | sed '1d;$d' >documented.md
+"$WEIR" config keys --service index --markdown >keys.md
+run diff documented.md keys.md
+expect 'docs/configuration.md has what "weir config keys --service index --markdown" prints' 0 '' ''
+
 # --- what is not understood ---
 
 for words in 'sample --json' 'check --origin good.toml' 'keys --config good.toml' 'show --markdown' \

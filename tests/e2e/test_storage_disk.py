@@ -115,7 +115,7 @@ def read_only(what, **options):
     has(f"{what}: it is said", storage.log(), "cannot be written")
     same(f"{what}: reads work", storage.get("/o/" + address(content)).body, content)
     answer = storage.put(b"new")
-    same(f"{what}: writes do not", (answer.status, is_envelope(answer, "ReadOnly")), (503, True))
+    same(f"{what}: writes do not", (answer.status, is_envelope(answer, "ReadOnly"), answer["Retry-After"]), (503, True, "1"))
     same(f"{what}: what is there is there", storage.put(content).status, 200)
     ready = storage.get("/readyz").json
     same(f"{what}: and told", (ready["ready"], ready["writable"]), (True, False))
@@ -160,6 +160,7 @@ if (os.getuid() == 0 and shutil.which("fsfreeze") and run("truncate", "-s", "64M
     storage.stop()
     storage = Storage("--set", "store.pending_bytes=2MiB", "--set", "queues.work=4", data=data)
     storage.put(content)
+    token = mint(data, "--scope", "delete")
     subprocess.run(["fsfreeze", "-f", place], check=True)
     found = [storage.get("/o/" + address(piece)).body == piece for piece in cold]
     true("what was not read before is found meanwhile", all(found), found)
@@ -168,6 +169,11 @@ if (os.getuid() == 0 and shutil.which("fsfreeze") and run("truncate", "-s", "64M
     answer = storage.put(late, {"X-Deadline-Ms": "100"})
     same("a deadline that passes", (answer.status, is_envelope(answer, "Timeout")), (504, True))
     true("is counted", storage.metrics()["work_timeouts_total"] >= 1)
+    answer = storage.ask("DELETE", "/o/" + address(cold[0]), None,
+                         {"Authorization": "Bearer " + token, "X-Deadline-Ms": "100"})
+    same("a deletion that is late", answer.status, 504)
+    answer = storage.put(cold[0], {"If-None-Match": "*"})
+    same("meanwhile nobody says that it is there", (answer.status, is_envelope(answer, "Transient")), (503, True))
     same("health answers meanwhile", [storage.get("/" + name).status for name in ("healthz", "readyz", "version")],
          [200] * 3)
     same("what is in memory is read", storage.get("/o/" + address(content)).body, content)

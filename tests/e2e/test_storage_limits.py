@@ -179,6 +179,7 @@ numbers = storage.metrics()
 same("all are counted, and there were descriptors for all", [
     numbers[f'http_refused_total{{reason="{reason}"}}'] for reason in ("address", "descriptors", "connections")],
     [2 * (MANY - CAP), 0, 0])
+same("each of their answers is one", numbers['http_responses_total{class="4xx"}'], 2 * (MANY - CAP))
 ends = [reach_from("127.0.0.2") for _ in range(CAP)]
 one = reach_from("127.0.0.2")
 one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -399,7 +400,9 @@ body = os.urandom(1000)
 with storage.socket() as end:
     end.sendall(f"PUT /o/{address(body)} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\nX-Deadline-Ms: 300\r\n\r\n"
                 .encode() + body[:500])
-    has("it counts while a body comes, too", read_all(end).decode(), "^HTTP/1.1 504 ")
+    said = read_all(end).decode()
+has("it counts while a body comes, too", said, "^HTTP/1.1 504 ")
+has("who is late with a body is told when to come back", said, "\r\nRetry-After: 1\r\n")
 same("which is not stored", storage.get("/o/" + address(body)).status, 404)
 healthy("all the time")
 same("the end", storage.stop(), 0)
@@ -418,12 +421,28 @@ first = [storage.get(none, X_Forwarded_For="::ffff:192.0.2.1").status for _ in r
 same("an address of IPv4 in that of IPv6 has its rate", first[0] == 404 and 429 in first, True)
 same("and another one its own", storage.get(none, X_Forwarded_For="::ffff:192.0.2.2").status, 404)
 same("the end of addresses", storage.stop(), 0)
+storage = service("ratelimit.rps_per_ip=1", "ratelimit.burst_per_ip=1", "ratelimit.table=256", "server.trusted_proxies=127.0.0.1")
+with storage.socket() as end:
+    end.sendall("".join(f"GET {none} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 192.0.{number // 250}.{number % 250}\r\n"
+                        f"{'Connection: close' if number == 269 else 'Accept: */*'}\r\n\r\n" for number in range(270)).encode())
+    said = read_all(end).decode()
+told = re.findall(r'HTTP/1.1 429 [^{]*\r\nRetry-After: [1-9][^{]*\{"error": "Busy", "message": "([^"]*)"', said)
+same("each is answered", said.count("HTTP/1.1 "), 270)
+same("where no more addresses are remembered, a new one is told that", set(told),
+     {"too many addresses send requests at once: no more of them are remembered"})
+same("as often as it is refused", len(told), said.count("HTTP/1.1 429 "))
+true("one that is remembered is told that it is its own doing", until(
+    lambda: b"this address sends too many requests" in storage.get(none, X_Forwarded_For="192.0.2.7").body, "that"))
+same("the end of many addresses", storage.stop(), 0)
 storage = service("server.max_conns=3")
-ends = [storage.socket() for _ in range(3)]
-until(lambda: storage.get(none).status == 429, "no room")
+ends = connections(3)
+same("no room", storage.get(none).status, 429)
 same("where there is no room health is told", [storage.get("/" + name).status for name in ("healthz", "readyz")], [200, 200])
 with storage.socket() as end:
     has("who says nothing is told, too", read_all(end).decode(), "^HTTP/1.1 429 .*there are too many connections")
+counted(ends[0], 'http_refused_total{reason="connections"} 2')
+counted(ends[0], 'busy_rejections_total{endpoint="connection"} 2')
+counted(ends[0], 'http_responses_total{class="4xx"} 2')
 for end in ends:
     end.close()
 same("the end of all", storage.stop(), 0)

@@ -4,6 +4,7 @@ scrubber) sees to it that the bad bytes are served to nobody, and an upload of t
 it. Prints TAP.
 """
 import glob
+import json
 import os
 import shutil
 import subprocess
@@ -95,6 +96,28 @@ same("it is read once", storage.get(target(fourth)).body, fourth)
 found_by_a_reader("verify = always", fourth, 20_000)
 same("the end of the fourth", storage.stop(), 0)
 
+# --- found by a start ---
+
+seventh = os.urandom(40_000)
+file = make_file("seventh", seventh)
+storage = Storage(data=data)
+status, out, err = run(WEIR, "put", file, "--server", storage.url)
+same("a file is put", status, 0)
+root = out.decode().split()[0]
+same("the end of the one before", storage.stop(), 0)
+aside = kept_aside()
+same("a bit flips in the newest segment", flip(seventh, 999), 1)
+storage = Storage(data=data)
+same("a start finds it, and nobody is told that it is there",
+     storage.ask("POST", "/have", body=json.dumps({"addresses": [address(seventh)]}).encode()).json, {"have": [False]})
+has("and says so, with the address", storage.log(), f"{address(seventh)}: its bytes are not those of its address")
+same("the bytes are kept aside", kept_aside() - aside, 1)
+same("the file is put again", run(WEIR, "put", file, "--server", storage.url)[0], 0)
+status, out, err = run(WEIR, "get", root, "--server", storage.url, "-o", path("seventh.out"))
+same("and can be read", status, 0)
+same("as it was", open(path("seventh.out"), "rb").read() == seventh, True)
+same("the end of this one", storage.stop(), 0)
+
 # --- in the middle of a file ---
 
 content = os.urandom(400_000)
@@ -136,7 +159,7 @@ true("and counts", damaged() > before)
 
 # --- the scrubber ---
 
-# It looks at segments that are sealed.
+# In a segment that is sealed.
 sixth = os.urandom(90_000)
 storage.put(sixth)
 same("the end of the sixth", storage.stop(), 0)

@@ -29,14 +29,16 @@ for name, words, listen, why in (
         ("a folder without keys", ["--set", "tokens.keys=" + path("ring")], None, "there is no key in it: make one with"),
         ("what is no folder", ["--set", "tokens.keys=/dev/null"], None, "'/dev/null': it is not a folder"),
         ("more connections than descriptors", ["--set", "server.max_conns=1000000"], None, "needs 2000000 file descriptors and 1000 are allowed"),
+        ("segments in memory without descriptors", ["--amnesia"], None, "too few file descriptors are allowed for segments"),
         ("no configuration", ["--config", gone], None, "cannot be read: no such file"),
         ("one that is too large", ["--config", path("large.toml")], None, "more than 1048576 bytes"),
-        ("an audit log in no folder", audit(gone + "/log"), None, "cannot open the audit log '.*gone/log': no such file"),
-        ("one that is a folder", audit(folder), None, "cannot open the audit log '.*': is a directory"),
+        ("an audit log in no folder", audit(gone + "/log"), None, "audit.file: cannot open '.*gone/log': no such file"),
+        ("one that is a folder", audit(folder), None, "audit.file: cannot open '.*': is a directory"),
         ("a folder that is a file", ["--data", path("large.toml")], None, "cannot open '.*': it is not a folder"),
         ("one below a file", ["--data", path("large.toml/data")], None, "a part of its path is not a folder"),
         ("a socket in no folder", [], "unix:" + gone + "/socket", "cannot listen on 'unix:.*': no such file")):
-    before = ("prlimit", "--nofile=1000:1000") if "descriptors" in name else ()
+    limit = 31 if "memory" in name else 1000
+    before = ("prlimit", f"--nofile={limit}:{limit}") if "descriptors" in name else ()
     result, said = refused(*words, data=None if "--data" in words else data, listen=(listen or "127.0.0.1:0",), before=before)
     same(f"{name}: it ends with 2, in a line", (result, said.count("\n")), (2, 1))
     has(f"{name}: and says why", said, why)

@@ -2,6 +2,7 @@
 """What the storage tells about itself: metrics, judged by promtool and scraped by Prometheus; a line
 for each request; the audit log. Prints TAP.
 """
+import fcntl
 import json
 import os
 import re
@@ -45,6 +46,10 @@ for name, kind in {
     family = re.sub(r"\{.*|_count$", "", name)
     true(f"{name} is there", re.search(rf"^{re.escape(name)} \d", text, re.M)
          and f"# TYPE {family} {kind}\n" in text, name)
+with open(os.path.join(os.path.dirname(__file__), "../../docs/storage.md"), encoding="utf-8") as file:
+    table = set(re.findall(r"`(\w+)[`{]", re.search(r"^\| metric \|.*?\n\n", file.read(), re.M | re.S).group()))
+names = {name for name in re.findall(r"^# TYPE (\S+)", text, re.M) if not name.startswith("weir_")}
+same("the page has every one of its own, and no other", sorted(names ^ table), [])
 true("each has its help", all(f"# HELP {name} " in text for name in re.findall(r"^# TYPE (\S+)", text, re.M)))
 numbers = storage.metrics()
 cores = len(os.sched_getaffinity(0))
@@ -175,23 +180,24 @@ storage.put(secret, bearer(token))
 storage.get(kept)
 storage.ask("DELETE", kept, headers={**bearer(mint(data)), "X-Corr-ID": "refused"})
 storage.ask("DELETE", kept)
+storage.ask("GET", kept, headers={"Host": "elsewhere.example"})
 storage.ask("DELETE", kept, headers=bearer(token))
 storage.ask("POST", "/admin/scrub", headers=bearer(token))
 storage.reload()
 same("the end of the audit", storage.stop(), 0)
 said = events()
 same("what happened, in order", [event["event"] for event in said],
-     ["start", "put", "denied", "denied", "delete", "admin", "reload", "stop"])
+     ["start", "put", "denied", "denied", "denied", "delete", "admin", "reload", "stop"])
 same("how it ended", [event["result"] for event in said],
-     ["Ok", "Ok", "Forbidden", "Unauthorized", "Ok", "Ok", "Ok", "Ok"])
-same("to what", (said[1]["address"], said[4]["address"]), (kept[3:], kept[3:]))
+     ["Ok", "Ok", "Forbidden", "Unauthorized", "Forbidden", "Ok", "Ok", "Ok", "Ok"])
+same("to what", (said[1]["address"], said[5]["address"]), (kept[3:], kept[3:]))
 true("by whom", re.match(r"127\.0\.0\.1", said[1]["client"]) and re.match(r"[0-9a-f]{16}$", said[1]["token"]), said[1])
-same("and with what", said[1]["token"], said[4]["token"])
+same("and with what", said[1]["token"], said[5]["token"])
 has("with which token also when that does not allow it", said[2].get("token", ""), "^[0-9a-f]{16}$")
 true("which is another one", said[2].get("token") != said[1]["token"], said)
 same("in which request", said[2].get("corr_id"), "refused")
 true("as each has one, and what is of none has none",
-     [bool(event.get("corr_id")) for event in said] == [False, True, True, True, True, True, False, False], said)
+     [bool(event.get("corr_id")) for event in said] == [False, True, True, True, True, True, True, False, False], said)
 with open(log, encoding="utf-8") as file:
     text = file.read()
 true("no token, no content", token[:50] not in text and secret.decode() not in text)
@@ -215,10 +221,24 @@ def lagged():
 
 true("who cannot keep up misses events, which is counted", until(lagged, "events that are missed"))
 storage.wait_for_log("the audit log has missed [1-9][0-9]* events")
+before = storage.metrics()['bus_lagged_total{topic="events"}']
+until(lambda: lagged() > before, "more of them, too early to be told")
 numbers = storage.metrics()
 true("as dropped, too", numbers['queue_dropped_total{queue="events"}'] >= 1)
 same("and everybody was served all the same", storage.stop(), 0)
 same("the newest is there", events()[-1]["event"], "stop")
+told = [int(count) for count in re.findall("the audit log has missed ([0-9]+) events", storage.log())]
+true("the end tells what was not told before", len(told) >= 2 and sum(told) >= numbers['bus_lagged_total{topic="events"}'],
+     (told, numbers['bus_lagged_total{topic="events"}']))
+
+
+def gaps_of(said):
+    """Why events are missing, and how many."""
+    gaps = [event for event in said if event["event"] == "lost"]
+    return {gap["result"] for gap in gaps}, sum(int(re.match("([0-9]+) events$", gap["what"]).group(1)) for gap in gaps)
+
+
+same("the log itself says where they are missing, and why", gaps_of(events()), ({"Lagging"}, sum(told)))
 
 # One that cannot be written.
 storage = Storage("--set", "audit.enabled=true", "--set", "audit.file=/dev/full", data=data)
@@ -229,6 +249,23 @@ same("the end of a full disk", storage.stop(), 0)
 told = re.findall("cannot write ([0-9]+) events to the audit log: no space left on device\n", storage.log())
 true("is told now and then", 2 <= len(told) < 100, told)
 same("of all that are lost", sum(int(count) for count in told), 302)
+
+# One that could not be written for a while: a pipe that is full, and has room then.
+os.mkfifo(path("pipe"))
+pipe = os.open(path("pipe"), os.O_RDONLY | os.O_NONBLOCK)
+fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
+storage = Storage("--set", "audit.enabled=true", "--set", "audit.file=" + path("pipe"), data=data)
+for _ in range(100):
+    storage.ask("DELETE", kept)
+until(lambda: storage.metrics()["audit_lost_total"] >= 10, "the events to be lost")
+fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 17)
+storage.ask("DELETE", kept)
+same("the end of the pipe", storage.stop(), 0)
+said = [json.loads(line) for line in os.read(pipe, 1 << 17).splitlines()]
+os.close(pipe)
+lost = sum(int(count) for count in re.findall("cannot write ([0-9]+) events to the audit log", storage.log()))
+same("where events are missing in the file, it says so", gaps_of(said), ({"Transient"}, lost))
+same("so that all are there, or counted", sum(event["event"] != "lost" for event in said) + lost, 103)
 storage = Storage("--set", "audit.enabled=true", data=data)
 storage.put(b"seen")
 storage.wait_for_log('"event": ?"put"')
@@ -247,5 +284,5 @@ log += ".1"
 same("and what was before is in the old one", [event["event"] for event in events()[-3:]], ["start", "put", "put"])
 status, said = refused("--set", "audit.enabled=true", "--set", "audit.file=" + path("no/such/folder"), data=data)
 same("a file that cannot be is refused", (status, said.count("\n")), (2, 1))
-has("by its name", said, "audit.*no/such/folder.*no such file")
+has("by its name, and that of its key", said, "audit.file: cannot open '.*no/such/folder': no such file")
 finish()

@@ -177,6 +177,13 @@ run "$WEIR" store compact --json "$stores/gone2"
 is 'also in JSON' "$status $(got '[.lost_segments, .compacted > 0] | map(tostring) | join(" ")')" '1 1 true'
 run "$WEIR" store compact "$stores/foreign"
 expect 'compact tells a file that is no segment' 1 'compacted*' '*1 files that are no segments put aside*'
+cp -r "$store" "$stores/mixed"
+read -r address segment offset < <("$STOREGEN" damage "$stores/mixed" bytes 100)
+ln -s loop "$stores/mixed/segments/000000fe.seg"
+run "$WEIR" store check --json "$stores/mixed"
+is 'damage wins over what cannot be read' "$status $(got '[.damaged, .unreadable] | map(tostring) | join(" ")')" '1 1 1'
+run "$WEIR" store compact --json "$stores/mixed"
+is 'of compact as well' "$status $(got '[.damaged, .missing_segments] | map(tostring) | join(" ")')" '1 1 1'
 run "$WEIR" store compact "$stores/loop"
 expect 'and what cannot be read' 3 'compacted*' '*the disk does not give 1 segments*'
 
@@ -186,10 +193,10 @@ first=$stores/left/segments/00000001.seg
 printf 'overwritten' | dd of="$first" bs=1 seek="$(($(stat -c %s "$first") - 11))" conv=notrunc status=none
 cp -r "$stores/left" "$stores/left2"
 run "$WEIR" store compact "$stores/left"
-expect 'it is told, and the others are compacted' 3 $'compacted  *[1-9]\nleft             1\n*' \
+expect 'it is told, and the others are compacted' 1 $'compacted  *[1-9]\nleft             1\ndamaged          1\n*' \
     "weir store: warning: $stores/left: 00000001.seg is not compacted: it cannot be read whole (the data are damaged)"
 run "$WEIR" store compact --json "$stores/left2"
-is 'also in JSON' "$status $(got '[.compacted > 0, .left] | map(tostring) | join(" ")')" '3 true 1'
+is 'also in JSON' "$status $(got '[.compacted > 0, .left, .damaged] | map(tostring) | join(" ")')" '1 true 1 1'
 
 # --- compact ---
 run "$WEIR" store compact --json "$store"
@@ -298,7 +305,9 @@ check 'and leaves nothing behind' test "$status" -eq 0
 
 # --- help and completion ---
 run "$WEIR" store --help
-expect 'help has examples' 0 '*weir store check /var/lib/weir*' ''
+expect 'help has examples' 0 '*weir store check /var/lib/weir/storage*' ''
+is 'all of them of the folder that a service has' "$(grep -c 'weir store .*/var/lib/weir' "$dir/out")" \
+    "$(grep -c 'weir store .*/var/lib/weir/storage' "$dir/out")"
 "$WEIR" completion bash >"$dir/completion"
 is 'actions are offered' "$(offers "$dir/completion" "$stores" weir store '')" 'check compact stats'
 is 'then folders' "$(offers "$dir/completion" "$stores" weir store check emp)" 'empty'

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "errand_mutants.h"
+#include "index_mutants.h"
 #include "job_mutants.h"
 #include "mutants.h"
 #include "store_mutants.h"
@@ -44,7 +45,7 @@ static const struct {
 } mutants[] = {
 #define ROW(name, scenario) {#name, scenario, WEIR__MUTANT_##name},
     WEIR__MUTANTS(ROW) WEIR__TREE_MUTANTS(ROW) WEIR__JOB_MUTANTS(ROW) WEIR__STORE_MUTANTS(ROW)
-        WEIR__ERRAND_MUTANTS(ROW)
+        WEIR__ERRAND_MUTANTS(ROW) WEIR__INDEX_MUTANTS(ROW)
 #undef ROW
 };
 #define MUTANTS (sizeof(mutants) / sizeof(mutants[0]))

@@ -163,6 +163,27 @@ XP_SCENARIO(hedge_failure_is_replaced,
             .setup = one_at_once, .threads = {asks_two, first_fails, second_answers},
             .check = won_check)
 
+/* The first target has failed once and tries again, which lasts until it has lost. */
+static void first_falters(void)
+{
+    struct weir_hedge_attempt *attempt = wait_for(0);
+    struct weir_deadline deadline = weir_deadline_until(attempt->deadline.cancel);
+    weir_hedge_falter(attempt);
+    weir_hedge_falter(attempt);
+    XP_ASSERT_EQ(weir_deadline_sleep(&deadline), -WEIR_E_CANCELED);
+    s.reported[0]++;
+    weir_hedge_report(attempt, -WEIR_E_TRANSIENT, NULL);
+}
+static void falters_check(void)
+{
+    XP_ASSERT_EQ(s.answer.target, 1);
+    won_check();
+}
+XP_SCENARIO(hedge_falters,
+            .about = "while one target is tried again, another is asked in its place", XP_STATE(s),
+            .setup = one_at_once, .threads = {asks_two, first_falters, second_answers},
+            .check = falters_check)
+
 static void hopeless_check(void)
 {
     XP_ASSERT_EQ(s.result, -WEIR_E_TRANSIENT);

@@ -1,5 +1,5 @@
 /* scenarios_storage.c - requests of the storage service and the jobs that are done for them: loop,
- * line, worker, clock and shutdown, as src/storage/errand.c has them.
+ * line, worker, clock and shutdown, as src/daemon/errand.c and src/storage/job.c have them.
  *
  * In place of the server stand a few functions here. An exchange is out while somebody else has it;
  * who posts it gives it back, once, and its loop then resumes or calls, answers, and ends it. After
@@ -7,6 +7,7 @@
  */
 #include "xp.h"
 
+#include "daemon_part.h"
 #include "storage_part.h"
 
 #define REQUESTS 2
@@ -39,7 +40,23 @@ static struct {
 
 static const struct weir_lock_class jobs_class = {"jobs", 320};
 
+/* What jobs ask of their service. */
+static const struct weir__daemon_service service = {
+    .name = "storage",
+    .job_size = sizeof(struct weir__job),
+    .init_job = weir__job_init,
+    .fini_job = weir__job_fini,
+    .lend = weir__job_lend,
+    .take_back = weir__job_take_back,
+};
+
 /* --- in place of the server and the store --- */
+
+void *weir__exchange_arg(const struct weir__exchange *exchange)
+{
+    (void)exchange;
+    return &s.storage;
+}
 
 void *weir__exchange_private(struct weir__exchange *exchange)
 {
@@ -74,19 +91,25 @@ static void answer(struct weir__exchange *exchange, int error)
     exchange->error = error;
 }
 
-void weir__storage_refuse(struct weir__exchange *exchange, int error, const char *message)
+void weir__daemon_refuse(struct weir__exchange *exchange, int error, const char *message)
 {
     (void)message;
     exchange->is_out = false;
     answer(exchange, error);
 }
 
-bool weir__storage_tell_failure(const struct weir__exchange *exchange, int error,
-                                const struct weir__address *chunk)
+bool weir__daemon_tell_failure(const struct weir__exchange *exchange, int error, const char *about,
+                               const char *reason)
 {
-    (void)error, (void)chunk;
+    (void)error, (void)about, (void)reason;
     XP_ASSERT(!exchange->is_gone, "what is gone is told of");
     return true;
+}
+
+uint64_t weir__daemon_deadline_ns(struct weir__daemon *daemon)
+{
+    (void)daemon;
+    return WEIR_NS_PER_S;
 }
 
 uint64_t weir__exchange_end_ns(const struct weir__exchange *exchange)
@@ -150,9 +173,9 @@ static void work(struct weir__errand *job, struct weir__worker *worker)
 static void work_step(struct weir__errand *job, struct weir__worker *worker)
 {
     (void)worker;
-    XP_ASSERT(!job->file->is_freed, "a file that was freed is used");
+    XP_ASSERT(!weir__job_of(job)->file->is_freed, "a file that was freed is used");
     xp_point();
-    XP_ASSERT(!job->file->is_freed, "a file is freed while it is used");
+    XP_ASSERT(!weir__job_of(job)->file->is_freed, "a file is freed while it is used");
     s.worked++;
     weir__errand_finish(job, 0, NULL);
 }
@@ -163,7 +186,8 @@ static void works(void)
     struct weir_deadline until_abort = weir_deadline_until(&s.abort);
     struct weir__errand *job;
     int error;
-    while ((error = weir_queue_recv(&s.storage.reads, &job, &until_abort)) == 0) {
+    while ((error = weir_queue_recv(&s.storage.daemon.lines[WEIR__LINE_READS], &job,
+                                    &until_abort)) == 0) {
         if (weir__errand_begin(job))
             job->work(job, NULL);
         else
@@ -178,11 +202,11 @@ static void ends_in_the_middle(void)
 {
     struct weir_deadline until_abort = weir_deadline_until(&s.abort);
     struct weir__errand *job;
-    XP_ASSERT_EQ(weir_queue_recv(&s.storage.reads, &job, &until_abort), 0);
+    XP_ASSERT_EQ(weir_queue_recv(&s.storage.daemon.lines[WEIR__LINE_READS], &job, &until_abort), 0);
     if (weir__errand_begin(job)) {
-        XP_ASSERT(!job->file->is_freed, "a file that was freed is used");
+        XP_ASSERT(!weir__job_of(job)->file->is_freed, "a file that was freed is used");
         xp_point();
-        XP_ASSERT(!job->file->is_freed, "a file is freed while it is used");
+        XP_ASSERT(!weir__job_of(job)->file->is_freed, "a file is freed while it is used");
         weir__errand_give_up(job);
     } else
         weir__errand_drop(job);
@@ -194,18 +218,18 @@ static void ends_in_the_middle(void)
 static void ends(struct weir__exchange *exchange)
 {
     exchange->is_gone = true;
-    weir__errand_leave(exchange->ask.job);
-    exchange->ask.job = NULL;
+    weir__errand_leave(exchange->ask.head.job);
+    exchange->ask.head.job = NULL;
 }
 
 static void begins(struct weir__exchange *exchange)
 {
-    struct weir__errand *job = weir__errand_new(&s.storage, exchange, work);
+    struct weir__errand *job = weir__errand_new(exchange, work);
     if (!job)
         return;
     s.made++;
     exchange->is_out = true;
-    weir__errand_send(job, &s.storage.reads);
+    weir__errand_send(job, &s.storage.daemon.lines[WEIR__LINE_READS]);
 }
 
 static bool is_home(void *arg)
@@ -223,7 +247,7 @@ static void resumes(struct weir__exchange *exchange)
     if (exchange->call)
         exchange->call(exchange, NULL);
     else
-        answer(exchange, exchange->ask.job->result);
+        answer(exchange, exchange->ask.head.job->result);
 }
 
 /* The answer goes on, and ends early if its step is cut. */
@@ -234,23 +258,23 @@ static void streams(void)
     exchange->has_begun = true;
     ask->file = &s.file;
     ask->chunk.fd = -1;
-    struct weir__errand *job = weir__errand_new_step(&s.storage, exchange, work_step);
+    struct weir__errand *job = weir__errand_new_step(exchange, work_step);
     s.made += job != NULL;
     if (!job) {
         free_file(ask->file);
         return;
     }
     exchange->is_out = true;
-    weir__errand_send(job, &s.storage.reads);
+    weir__errand_send(job, &s.storage.daemon.lines[WEIR__LINE_READS]);
     xp_await(is_home, exchange);
     if (exchange->call)
         exchange->call(exchange, NULL);
     xp_point();
-    weir__errand_take_back(ask);
+    weir__errand_take_back(&ask->head);
     XP_ASSERT(exchange->cut || (ask->file && !ask->file->is_freed), "the file is not given back");
     free_file(ask->file);
     ends(exchange);
-    weir_queue_close(&s.storage.reads);
+    weir_queue_close(&s.storage.daemon.lines[WEIR__LINE_READS]);
 }
 
 static void serves_one(unsigned index)
@@ -264,7 +288,7 @@ static void serves_one(unsigned index)
 static void serves_first(void)
 {
     serves_one(0);
-    weir_queue_close(&s.storage.reads);
+    weir_queue_close(&s.storage.daemon.lines[WEIR__LINE_READS]);
 }
 
 static void serves_second(void)
@@ -285,7 +309,7 @@ static void serves_both(void)
 
 static void is_late(void)
 {
-    weir__errands_tick(&s.storage, XP_START_NS + 1);
+    weir__errands_tick(&s.storage.daemon, XP_START_NS + 1);
 }
 
 /* --- the end --- */
@@ -305,20 +329,21 @@ static bool is_over(void *arg)
 /* As a drain whose deadline has passed: what is in line is dropped, each job once. */
 static void shuts_down(void)
 {
-    s.begun = weir__errands_end(&s.storage);
-    weir_queue_close(&s.storage.reads);
+    s.begun = weir__errands_end(&s.storage.daemon);
+    weir_queue_close(&s.storage.daemon.lines[WEIR__LINE_READS]);
     weir_cancel_fire(&s.abort);
     xp_await(is_over, NULL);
-    weir_queue_drain(&s.storage.reads, drop, NULL);
+    weir_queue_drain(&s.storage.daemon.lines[WEIR__LINE_READS], drop, NULL);
 }
 
 static void begin(uint64_t capacity)
 {
     s.pieces = xp_pieces();
-    weir_lock_init(&s.storage.jobs_lock, &jobs_class);
+    s.storage.daemon.service = &service;
+    weir_lock_init(&s.storage.daemon.jobs_lock, &jobs_class);
     weir_cancel_init(&s.abort, NULL);
     XP_ASSERT_EQ(
-        weir_queue_init(&s.storage.reads, "work",
+        weir_queue_init(&s.storage.daemon.lines[WEIR__LINE_READS], "work",
                         &(struct weir_queue_options){sizeof(struct weir__errand *), capacity}),
         0);
 }
@@ -338,12 +363,13 @@ static void check(unsigned requests)
     for (unsigned i = 0; i < requests; i++)
         XP_ASSERT_EQ(s.exchanges[i].answered, 1);
     XP_ASSERT_EQ(s.freed, s.made);
-    XP_ASSERT(!s.storage.jobs && s.storage.jobs_count == 0, "a job is left in the list");
-    XP_ASSERT_EQ(weir_queue_depth(&s.storage.reads), 0);
-    weir_queue_drain(&s.storage.reads, NULL, NULL);
-    weir_queue_fini(&s.storage.reads);
+    XP_ASSERT(!s.storage.daemon.jobs && s.storage.daemon.jobs_count == 0,
+              "a job is left in the list");
+    XP_ASSERT_EQ(weir_queue_depth(&s.storage.daemon.lines[WEIR__LINE_READS]), 0);
+    weir_queue_drain(&s.storage.daemon.lines[WEIR__LINE_READS], NULL, NULL);
+    weir_queue_fini(&s.storage.daemon.lines[WEIR__LINE_READS]);
     weir_cancel_fini(&s.abort);
-    weir_lock_fini(&s.storage.jobs_lock);
+    weir_lock_fini(&s.storage.daemon.jobs_lock);
     XP_ASSERT_EQ(xp_pieces(), s.pieces);
 }
 
@@ -351,8 +377,7 @@ static void check_late(void)
 {
     int error = s.exchanges[0].error;
     XP_ASSERT(error == 0 || error == -WEIR_E_TIMEOUT, "answered with something else");
-    XP_ASSERT_EQ(weir_counter_value(&s.storage.counts.timeouts[WEIR__OP_COUNT]),
-                 error == -WEIR_E_TIMEOUT);
+    XP_ASSERT_EQ(weir_counter_value(&s.storage.daemon.counts.late), error == -WEIR_E_TIMEOUT);
     XP_ASSERT(error ? s.worked <= 1 : s.worked == 1, "worked for nobody, or not at all");
     check(1);
 }
@@ -391,7 +416,7 @@ static void check_shutdown(void)
     unsigned refused = 0;
     for (unsigned i = 0; i < REQUESTS; i++)
         refused += s.exchanges[i].error == -WEIR_E_DRAINING;
-    XP_ASSERT_EQ(s.worked + s.storage.jobs_dropped + refused, REQUESTS);
+    XP_ASSERT_EQ(s.worked + s.storage.daemon.jobs_dropped + refused, REQUESTS);
     XP_ASSERT(s.begun <= s.worked, "what was begun is not done");
     check(REQUESTS);
 }

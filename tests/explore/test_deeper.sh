@@ -4,7 +4,7 @@
 set -euo pipefail
 : "${EXPLORE:?the path of the explorer}"
 
-small=$("$EXPLORE" --list | awk '$1 ~ /^adapt_/ { print $1; exit }')
+small=$("$EXPLORE" --list | awk '$1 ~ /^adapt_/ && !seen++ { print $1 }')
 bound=$("$EXPLORE" --list | awk -v name="$small" '$1 == name { print $3 + 0 }')
 number=0 failures=0
 check() { # name, a pattern that must be in what was said

@@ -198,8 +198,8 @@ TEST(all_of_it)
     make(true);
     weir__sys_fault_stretch(file.fd, 0, (off_t)file_size());
     CHECK_EQ(weir__segment_load(&content, file.fd, ID, &identity.key), -WEIR_E_IO);
-    CHECK_EQ(weir__segment_scan_around(&content, file.fd, ID, &identity.key, NULL, note_hole, NULL),
-             -WEIR_E_IO);
+    struct weir__scan_hooks hooks = {.hole = note_hole};
+    CHECK_EQ(weir__segment_scan_with(&content, file.fd, ID, &identity.key, &hooks), -WEIR_E_IO);
     CHECK(told_from == 0 && told_to == file_size());
     weir__sys_fault_stretch(-1, 0, 0);
     CHECK_EQ(weir__segment_load(&content, file.fd, ID, &identity.key), 0);

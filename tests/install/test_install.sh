@@ -126,32 +126,36 @@ check "every public function has a manual page" has_page
 check "man pages of the program are there" test -e "${man%3}1/weir.1"
 check "the sample of a configuration is there, and loads" \
     "$prefix/bin/weir" config check "$prefix/share/weir/weir.toml"
+check "and that of the index" \
+    "$prefix/bin/weir" config check --service index "$prefix/share/weir/weir-index.toml"
 units=$prefix/lib/systemd/system
 # The program is not where the unit will look for it; a copy of the unit says where it is here.
-units_hold() {
+units_hold() { # service
     command -v systemd-analyze >"$top/which" || return 0
     mkdir -p "$top/units"
     sed "s|^ExecStart=[^ ]*|ExecStart=$prefix/bin/weir|; s|^Documentation=.*||" \
-        "$units/weir-storage.service" >"$top/units/weir-storage.service"
-    cp "$units/weir-storage.socket" "$top/units/"
+        "$units/weir-$1.service" >"$top/units/weir-$1.service"
+    cp "$units/weir-$1.socket" "$top/units/"
     local said
     said=$(SYSTEMD_UNIT_PATH="$top/units:" systemd-analyze verify --man=no \
-        "$top/units/weir-storage.service" "$top/units/weir-storage.socket" 2>&1) || {
+        "$top/units/weir-$1.service" "$top/units/weir-$1.socket" 2>&1) || {
         printf '%s\n' "$said"
         return 1
     }
-    ! grep weir-storage <<<"$said"
+    ! grep "weir-$1" <<<"$said"
 }
 units_start_it() { # what the unit starts is a command of the program, with options that it has
     local command
-    command=$(sed -n 's/^ExecStart=//p' "$units/weir-storage.service")
-    [[ $command == /usr/local/bin/weir\ storage\ --data\ * ]] &&
-        "$prefix/bin/weir" storage --help | grep -e '--data'
+    command=$(sed -n 's/^ExecStart=//p' "$units/weir-$1.service")
+    [[ $command == "/usr/local/bin/weir $1 --data "* ]] &&
+        "$prefix/bin/weir" "$1" --help | grep -e '--data'
 }
-check "the units of systemd are there" \
-    test -e "$units/weir-storage.service" -a -e "$units/weir-storage.socket"
-check "they start the installed program" units_start_it
-check "systemd finds nothing wrong with them" units_hold
+for service in storage index; do
+    check "the units of systemd of $service are there" \
+        test -e "$units/weir-$service.service" -a -e "$units/weir-$service.socket"
+    check "they start the installed program: $service" units_start_it "$service"
+    check "systemd finds nothing wrong with them: $service" units_hold "$service"
+done
 check "bash completion is there" test -e "$prefix/share/bash-completion/completions/weir"
 check "zsh completion is there" test -e "$prefix/share/zsh/site-functions/_weir"
 check "fish completion is there" test -e "$prefix/share/fish/vendor_completions.d/weir.fish"

@@ -1,5 +1,6 @@
 """Every primitive has its page, with the five sections, and a man page that mandoc accepts."""
 import re
+import shutil
 
 from tree import run
 
@@ -25,7 +26,17 @@ def check(tree):
         if status:
             problems += said.replace(str(tree.root) + "/", "").splitlines()
     yield "mandoc accepts every man page", problems
+    yield "man pages fit into 80 columns", too_wide(tree)
     yield "links between pages lead somewhere", bad_links(tree)
+
+
+def too_wide(tree):
+    """Lines that cannot be broken, which man warns of; by groff, where it is there."""
+    problems = []
+    for name in tree.matching(r"man/.*\.[1-8]") if shutil.which("groff") else []:
+        _, said = run("groff", "-mdoc", "-Tutf8", "-rLL=78n", "-wbreak", "-z", tree.root / name)
+        problems += said.replace(str(tree.root) + "/", "").splitlines()
+    return problems
 
 
 def missing_sections(tree, primitive):

@@ -1,6 +1,6 @@
 """A room uses what is below it, never what is above or beside it.
 
-    core <- base <- {copy, scan, store, http} <- {storage, index} <- cli
+    core <- base <- {copy, scan, store, http} <- daemon <- {storage, index} <- cli
 
 Checked twice: by the #include lines, and by the symbols of what was built, whatever they are called.
 Core's own headers and its weir__ symbols are core's alone; everybody else uses <weir/...>. What a
@@ -21,9 +21,10 @@ USES = {
     "scan": BASE,
     "store": BASE,
     "http": BASE,
-    "storage": LIBRARIES,
-    "index": LIBRARIES,
-    "cli": LIBRARIES + ["storage", "index"],
+    "daemon": BASE + ["store", "http"],
+    "storage": LIBRARIES + ["daemon"],
+    "index": LIBRARIES + ["daemon"],
+    "cli": LIBRARIES + ["daemon", "storage", "index"],
 }
 # The explorer's shim, which exists in the explorer's build of core only.
 SHIMS = {("src/core/atomic.h", "xp_shim.h")}

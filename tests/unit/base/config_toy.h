@@ -27,6 +27,7 @@ struct toy_more {
     unsigned level;
     const char *folder;
     uint64_t any;
+    uint64_t share;
 };
 
 static const char *toy_check(const char *text)
@@ -64,6 +65,8 @@ static const struct weir__config_key toy_more_keys[] = {
      .words = toy_words, .is_live = true, .help = "how much"},
     {WEIR__CONFIG_COUNT(struct toy_more, any), .name = "server.any", .preset = "7", .is_live = true,
      .help = "any number"},
+    {WEIR__CONFIG_RATIO(struct toy_more, share), .name = "repair.share", .preset = "0.25",
+     .max = 1000, .is_live = true, .help = "how much of all"},
     WEIR__CONFIG_END,
 };
 

@@ -154,6 +154,44 @@ TEST(values_of_the_wrong_form)
     refused("listen = ['']", "an entry is empty");
 }
 
+TEST(ratios)
+{
+    static const char *const texts[] = {"0.25", "0", "1", "0.001", "1.0", "0.125"};
+    static const uint64_t values[] = {250, 0, 1000, 1, 1000, 125};
+    char line[64];
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        snprintf(line, sizeof(line), "repair.share = %s\n", texts[i]);
+        struct weir__config *config = load(line);
+        CHECK_EQ(more_of(config)->share, values[i]);
+        weir__config_unref(config);
+    }
+    refused("repair.share = '0.5'", "expected a number as 0.5, without quotes: 0 to 1");
+    refused("repair.share = 1.001", "out of range: expected 0 to 1");
+    refused("repair.share = 0.0005", "is not a ratio");
+    refused("repair.share = -0.5", "is not a ratio");
+    refused("repair.share = nan", "is not a ratio");
+    refused("repair.share = true", "expected a number as 0.5");
+    refused_variable("WEIR_REPAIR_SHARE=half", "'half' is not a ratio");
+}
+
+/* A schema may have another default than the table that the key is of. */
+TEST(a_key_that_is_described_otherwise)
+{
+    static const struct weir__config_key instead[] = {{WEIR__CONFIG_TEXT(struct toy, name),
+                                                       .name = "name", .preset = "other",
+                                                       .is_live = true, .help = "another name"},
+                                                      WEIR__CONFIG_END};
+    static const struct weir__config_schema schema = {.tables = toy_tables, .instead = instead};
+    struct weir__config_sources sources = {.file = NULL};
+    struct weir__config *config = NULL;
+    weir__config_check_schema(&schema);
+    CHECK_EQ(weir__config_load(&config, &schema, &sources, NULL), 0);
+    CHECK_STR(toy_of(config)->name, "other");
+    CHECK_EQ(toy_of(config)->inflight, 1024);
+    weir__config_unref(config);
+    CHECK_STR(weir__config_key(&schema, 0)->help, "another name");
+}
+
 TEST(a_text_has_a_longest_length)
 {
     char text[WEIR__CONFIG_TEXT_MAX + 32];
@@ -292,6 +330,7 @@ TEST(variables_of_the_environment)
     refused_variable("WEIR_SERVER_OPEN=yes", "WEIR_SERVER_OPEN: server.open: 'yes' is neither");
     refused_variable("WEIR_LISTEN=", "0 entries: expected 1 to 4");
     refused_variable("WEIR_LISTEN=a:1,", "an entry is empty");
+    refused_variable("WEIR_LISTEN=,", "an entry is empty"); /* both of them, in one line */
     refused_variable("WEIR_NAME=\xff", "is not UTF-8");
     const char *environment[] = {"WEIR_NAMES=x", "WEIR_LISTE=x", "WEIR_SEED=1",
                                  "WEIR_NOTHING", "WEIR_=",       NULL};

@@ -168,7 +168,8 @@ TEST(what_is_shown_is_a_file)
                                 "\n"
                                 "[repair]\n"
                                 "pace = \"50MiB/s\"\n"
-                                "level = \"high\"\n";
+                                "level = \"high\"\n"
+                                "share = 0.25\n";
     struct weir__config *config =
         load("name = 'q\"\\'\nwait = '1.5s'\nserver.body = 1025\nrepair.level = 'high'\n");
     CHECK_STR(show(config, false), shown);
@@ -221,7 +222,7 @@ TEST(the_sample_loads_to_the_defaults)
             p[1] = ' ';
             keys++;
         }
-    CHECK_EQ(keys, 11);
+    CHECK_EQ(keys, 12);
     struct weir__config *plain = load(NULL), *config = load(sample);
     defaults = strdup(show(plain, false));
     CHECK(defaults);

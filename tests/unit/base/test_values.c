@@ -106,6 +106,22 @@ TEST(durations)
         CHECK_REFUSED(WEIR__UNIT_DURATION, bad[i], WEIR_E_INVALID);
 }
 
+TEST(ratios)
+{
+    CHECK_PARSE(WEIR__UNIT_RATIO, "0.5", 500);
+    CHECK_PARSE(WEIR__UNIT_RATIO, "0.001", 1);
+    CHECK_PARSE(WEIR__UNIT_RATIO, "1", 1000);
+    CHECK_PARSE(WEIR__UNIT_RATIO, "1.25", 1250);
+    CHECK_PARSE(WEIR__UNIT_RATIO, "0", 0);
+    static const char *const bad[] = {"", ".5", "0.", "0.0001", "50%", "0.5x", "-0.5", "1e-3"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        CHECK_REFUSED(WEIR__UNIT_RATIO, bad[i], WEIR_E_INVALID);
+    CHECK_STR(format(WEIR__UNIT_RATIO, 500), "0.5");
+    CHECK_STR(format(WEIR__UNIT_RATIO, 1050), "1.05");
+    CHECK_STR(format(WEIR__UNIT_RATIO, 7), "0.007");
+    CHECK_STR(format(WEIR__UNIT_RATIO, 2000), "2");
+}
+
 TEST(rates)
 {
     CHECK_PARSE(WEIR__UNIT_RATE, "50M", 50 << 20);
@@ -132,7 +148,7 @@ TEST(formats_what_parses_to_the_same)
     CHECK_STR(format(WEIR__UNIT_DURATION, 48 * 3600 * WEIR_NS_PER_S), "2d");
     static const uint64_t values[] = {
         0, 1, 999, 1024, 1000000, 123456789, UINT64_C(1) << 50, UINT64_MAX};
-    for (int unit = WEIR__UNIT_COUNT; unit <= WEIR__UNIT_RATE; unit++)
+    for (int unit = WEIR__UNIT_COUNT; unit <= WEIR__UNIT_RATIO; unit++)
         for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
             CHECK_PARSE((enum weir__unit)unit, format((enum weir__unit)unit, values[i]), values[i]);
 }

@@ -5,9 +5,10 @@
 
 Prints its port on a line of its own and serves until its standard input ends, so that it cannot
 outlive a test. The path says what it does; see the methods serve_*. How many requests there were for
-a path is at /count/PATH. The word TOKEN in a path stands for the text that was given.
+a path is at /count/PATH, and how many of those that waited in it have gone at /gone/PATH. The word TOKEN in a path stands for the text that was given.
 """
 import argparse
+import base64
 import gzip
 import http.server
 import io
@@ -21,6 +22,7 @@ import threading
 import urllib.parse
 
 counts = {}
+gone = {}
 lock = threading.Lock()
 over = threading.Event()
 
@@ -58,12 +60,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         while not over.is_set():
             try:
                 if not self.connection.recv(1):
+                    self.note_gone()
                     break
             except (TimeoutError, socket.timeout):
                 continue
             except OSError:
+                self.note_gone()
                 break
         self.hang_up()
+
+    def note_gone(self):
+        with lock:
+            gone[self.path] = gone.get(self.path, 0) + 1
 
     # --- requests ---
 
@@ -102,6 +110,33 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with lock:
             number = counts.get("/" + "/".join(words), 0)
         self.answer(str(number).encode())
+
+    def serve_say(self, words, url):
+        """say/TEXT-IN-BASE64URL/...: that text, whatever is behind it."""
+        self.answer(base64.urlsafe_b64decode(words[0] + "=" * (-len(words[0]) % 4)))
+
+    def serve_gone(self, words, url):
+        """gone/PATH: waits for up to ten seconds until somebody has gone from there."""
+        path = "/" + "/".join(words)
+        for _ in range(1000):
+            with lock:
+                if gone.get(path):
+                    break
+            over.wait(0.01)
+        with lock:
+            self.answer(str(gone.get(path, 0)).encode())
+
+    def serve_ticks(self, words, url):
+        """ticks/COUNT/MS: lines, one after each pause; then silence, in chunks that do not end."""
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for number in range(int(words[0])):
+            line = f"tick {number}\n".encode()
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
+            self.wfile.flush()
+            over.wait(int(words[1]) / 1000)
+        self.wait()
 
     def serve_status(self, words, url):
         """status/NUMBER[/RETRY-AFTER], with a body that nobody should scan."""

@@ -22,6 +22,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,18 @@ static inline void reply_file(struct weir__exchange *x)
     weir__reply_send(x);
 }
 
+/* Of what cannot be read so: its parts have 8 bytes, and the kernel says EINVAL. */
+static inline void reply_odd(struct weir__exchange *x)
+{
+    static int fd = -1;
+    if (fd < 0)
+        fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    const struct weir__reply_file file = {.fd = fd, .is_resident = true, .length = 101};
+    weir__reply_begin(x, 200);
+    weir__reply_file(x, &file);
+    weir__reply_send(x);
+}
+
 static inline void reply_multi(struct weir__exchange *x)
 {
     weir__reply_begin(x, 206);
@@ -141,6 +154,8 @@ static inline void on_begin(struct weir__exchange *x)
         reply_text(x, "hello\n");
     else if (is_at(x, "/file"))
         reply_file(x);
+    else if (is_at(x, "/odd"))
+        reply_odd(x);
     else if (is_at(x, "/multi"))
         reply_multi(x);
     else if (is_at(x, "/large")) {

@@ -157,6 +157,13 @@ TEST(methods)
     struct weir__http_request gone = {.method = WEIR__HTTP_DELETE, .url = "/echo"};
     CHECK_EQ(ask(&gone), 0);
     CHECK_HAS(got.body, "\"method\": \"DELETE\"");
+    CHECK_HAS(got.body, "\"body\": \"\"");
+    gone.url = "/echo";
+    gone.body = "why";
+    gone.body_length = 3;
+    CHECK_EQ(ask(&gone), 0);
+    CHECK_HAS(got.body, "\"method\": \"DELETE\"");
+    CHECK_HAS(got.body, "\"body\": \"why\"");
     struct weir__http_request head = {.method = WEIR__HTTP_HEAD, .url = "/text/x"};
     CHECK_EQ(ask(&head), 0);
     CHECK_EQ(got.length, 0);
@@ -397,6 +404,127 @@ TEST(canceling)
     stop();
 }
 
+/* The other side sees it, while the caller does nothing more. */
+TEST(who_gives_up_is_gone)
+{
+    struct weir_cancel token;
+    struct weir__http_request request = {.url = "/stall/first"};
+    start(NULL);
+    weir_cancel_init(&token, NULL);
+    struct weir_deadline until = weir_deadline_until(&token);
+    got.fires = &token;
+    CHECK_EQ(ask_by(&request, &until), -WEIR_E_CANCELED);
+    got.fires = NULL;
+    CHECK_EQ(get("/gone/stall/first"), 0);
+    CHECK_STR(got.body, "1");
+    struct weir_deadline soon = weir_deadline_in(200 * WEIR_NS_PER_MS, NULL);
+    request.url = "/stall/second";
+    CHECK_EQ(ask_by(&request, &soon), -WEIR_E_TIMEOUT);
+    CHECK_EQ(get("/gone/stall/second"), 0);
+    CHECK_STR(got.body, "1");
+    weir_cancel_fini(&token);
+    stop();
+}
+
+static int count_ticks(void *arg, const char *bytes, size_t length)
+{
+    struct weir_cancel *token = arg;
+    for (size_t i = 0; i < length; i++)
+        got.heads += bytes[i] == '\n';
+    if (got.heads >= 3)
+        weir_cancel_fire(token);
+    return 0;
+}
+
+/* A body for hours, whose pauses are longer than the client likes, until the token fires. */
+TEST(a_body_that_goes_on)
+{
+    struct weir__http_client_options impatient = {.stall_ns = 300 * WEIR_NS_PER_MS};
+    struct weir_cancel token;
+    char url[1024];
+    start(&impatient);
+    snprintf(url, sizeof(url), "%s", url_at(port, "/ticks/3/700"));
+    struct weir__http_request request = {.url = url, .body_max = UINT64_MAX};
+    weir_cancel_init(&token, NULL);
+    struct weir__http_hooks ticking = {.body = count_ticks, .arg = &token};
+    struct weir_deadline until = weir_deadline_until(&token);
+    got.heads = 0;
+    CHECK_EQ(weir__http_do(client, &request, &ticking, &outcome, &until), -WEIR_E_TIMEOUT_READ);
+    CHECK_EQ(got.heads, 1);
+    request.stall_ns = WEIR_NEVER;
+    got.heads = 0;
+    CHECK_EQ(weir__http_do(client, &request, &ticking, &outcome, &until), -WEIR_E_CANCELED);
+    CHECK_EQ(got.heads, 3);
+    weir_cancel_fini(&token);
+    stop();
+    struct weir__http_client_options patient = {.stall_ns = WEIR_NEVER};
+    start(&patient);
+    CHECK_EQ(get("/text/x"), 0);
+    stop();
+}
+
+TEST(a_body_that_is_enough)
+{
+    start(NULL);
+    struct weir__http_request request = {.url = "/ticks/2/50", .quiet_ns = WEIR_NS_PER_S};
+    CHECK_EQ(ask(&request), 0);
+    CHECK_STR(got.body, "tick 0\ntick 1\n");
+    CHECK(outcome.was_quiet);
+    CHECK_EQ(get("/gone/ticks/2/50"), 0);
+    CHECK_STR(got.body, "1");
+    request.url = "/text/whole";
+    CHECK_EQ(ask(&request), 0);
+    CHECK(!outcome.was_quiet);
+    /* Before the first byte it is not enough. */
+    struct weir_deadline soon = weir_deadline_in(400 * WEIR_NS_PER_MS, NULL);
+    request.url = "/ticks/0/0";
+    request.quiet_ns = 50 * WEIR_NS_PER_MS;
+    CHECK_EQ(ask_by(&request, &soon), -WEIR_E_TIMEOUT);
+    CHECK(!outcome.was_quiet);
+    stop();
+}
+
+TEST(reach)
+{
+    static const char *const home[] = {"10.0.0.0/8", "127.0.0.1"};
+    struct weir__reach closed, open;
+    char url[64];
+    CHECK_EQ(weir__reach_init(&closed, NULL, 0), 0);
+    CHECK_EQ(weir__reach_init(&open, home, 2), 0);
+    struct weir__http_client_options options = {.reach = &closed};
+    start(&options);
+    CHECK_EQ(get("/text/near"), -WEIR_E_FORBIDDEN);
+    CHECK_STR(outcome.problem, "its address 127.0.0.1 is not one that may be connected to");
+    CHECK_EQ(outcome.tries, 1);
+    snprintf(url, sizeof(url), "http://localhost:%u/text/near", port);
+    CHECK_EQ(get(url), -WEIR_E_FORBIDDEN); /* by what the name means */
+    snprintf(url, sizeof(url), "http://[::ffff:127.0.0.1]:%u/text/near", port);
+    CHECK_EQ(get(url), -WEIR_E_FORBIDDEN);
+    snprintf(url, sizeof(url), "http://0.0.0.0:%u/text/near", port);
+    CHECK_EQ(get(url), -WEIR_E_FORBIDDEN);
+    CHECK_EQ(weir__http_client_connections(client), 0);
+    stop();
+    options.reach = &open;
+    setenv("http_proxy", "http://127.0.0.1:1", 1);
+    start(&options);
+    CHECK_EQ(get("/text/near"), 0);
+    CHECK_STR(got.body, "near\n");
+    snprintf(url, sizeof(url), "http://127.0.0.2:%u/text/near", port);
+    CHECK_EQ(get(url), -WEIR_E_FORBIDDEN);
+    char path[128];
+    snprintf(path, sizeof(path), "/to?http://127.0.0.2:%u/text/near", port);
+    CHECK_EQ(get(path), -WEIR_E_FORBIDDEN); /* also where it is led to */
+    stop();
+    start(NULL);
+    CHECK_EQ(get("/text/near"), -WEIR_E_TRANSIENT); /* the proxy is not there */
+    stop();
+    struct weir__http_client_options direct = {.has_no_proxy = true};
+    start(&direct);
+    CHECK_EQ(get("/text/near"), 0);
+    stop();
+    unsetenv("http_proxy");
+}
+
 static int ask_inside(void *arg, const char *bytes, size_t length)
 {
     (void)bytes, (void)length;
@@ -463,6 +591,19 @@ TEST(a_dead_host_is_left_alone)
     CHECK_EQ(ask(&request), -WEIR_E_BREAKER_OPEN);
     CHECK_HAS(outcome.problem, "127.0.0.1");
     CHECK_EQ(get("/text/x"), 0); /* others are not */
+    stop();
+}
+
+/* Somebody else has a breaker for it, and wants to know each time. */
+TEST(no_breaker)
+{
+    struct weir__http_client_options options = {.has_no_breaker = true};
+    start(&options);
+    for (unsigned i = 0; i < 3 * WEIR_BREAKER_CALLS_MIN_DEFAULT; i++) {
+        struct weir__http_request request = {.url = "http://127.0.0.1:1/", .tries_max = 1};
+        CHECK_EQ(ask(&request), -WEIR_E_TRANSIENT);
+        CHECK_EQ(outcome.tries, 1);
+    }
     stop();
 }
 

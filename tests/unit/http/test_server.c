@@ -403,6 +403,17 @@ TEST(small_files_that_cannot_be_read_are_an_error)
     serving_end();
 }
 
+/* Whatever the disk says, it is not the client who is wrong. */
+TEST(what_a_disk_says_is_no_fault_of_the_client)
+{
+    serving_start(NULL);
+    struct answer answer = ask(GET("/odd"));
+    CHECK_EQ(answer.status, 500);
+    CHECK_HAS(answer.body, "{\"error\": \"Io\"");
+    answer_free(&answer);
+    serving_end();
+}
+
 TEST(files_that_are_not_in_memory_are_brought_there)
 {
     char name[] = "weir-cold-XXXXXX", block[4096] = "cold";

@@ -228,4 +228,35 @@ TEST(handshakes_have_a_deadline_and_refusals_are_told)
     end_tls();
 }
 
+TEST(a_handshake_that_was_not_begun_is_no_work)
+{
+    begin_tls(NULL);
+    const char *address = weir__server_address(serving.server, 1);
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    at.sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1));
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK_EQ(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    SERVING_AWAIT(serving_stats().accepted == 1);
+    CHECK_EQ(serving_drain(WEIR_NS_PER_S / 20), 0); /* it is cut, and nothing is lost by that */
+    CHECK_EQ(serving_stats().cut, 0);
+    CHECK_EQ(serving_stats().drained, 1);
+    close(fd);
+    end_tls();
+}
+
+TEST(who_has_said_nothing_when_a_drain_ends_is_told)
+{
+    begin_tls(NULL);
+    CHECK(run("timeout 20 openssl s_client -quiet -ign_eof -connect %s </dev/null >%s/said "
+              "2>/dev/null &",
+              weir__server_address(serving.server, 1), folder));
+    SERVING_AWAIT(serving_stats().handshakes == 1);
+    CHECK_EQ(serving_drain(WEIR_NS_PER_S / 20), 0);
+    CHECK_EQ(serving_stats().cut, 0);
+    CHECK(run("for i in $(seq 200); do grep -q '\"Draining\"' %s/said && exit; sleep 0.1; done; "
+              "exit 1",
+              folder));
+    end_tls();
+}
+
 TAP_MAIN()

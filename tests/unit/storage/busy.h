@@ -20,13 +20,13 @@ static inline void stay_busy(struct weir__errand *job, struct weir__worker *work
 /* A job of nobody's, with which somebody of the line is busy until let_go is fired. */
 static inline void begin_busy(struct weir_queue *line)
 {
-    struct weir__errand *job = weir__base_alloc(1, sizeof(*job));
+    struct weir__job *job = weir__base_alloc(1, sizeof(*job));
     CHECK(job);
     weir_cancel_init(&let_go, NULL);
-    job->storage = storage;
-    job->work = stay_busy;
+    job->head.daemon = &storage->daemon;
+    job->head.work = stay_busy;
     job->chunk.fd = -1;
-    weir__buffer_init(&job->bytes, 16);
+    weir__buffer_init(&job->head.bytes, 16);
     CHECK_EQ(weir_queue_try_send(line, &job), 0);
     AWAIT(weir_queue_depth(line) == 0);
 }

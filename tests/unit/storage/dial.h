@@ -16,7 +16,7 @@
 /* With a small buffer, so that the service is not far ahead of who reads. */
 static inline int dial(void)
 {
-    const char *text = weir__storage_address(storage, 0);
+    const char *text = weir__daemon_address(&storage->daemon, 0);
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)atoi(strrchr(text, ':') + 1)),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

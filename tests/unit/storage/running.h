@@ -28,20 +28,22 @@ static inline void start(const char *text)
     struct weir__config_sources sources = {
         .file = "test", .text = text, .text_length = strlen(text)};
     struct weir__config_sink sink = {.problem = tell};
-    char why[WEIR__STORAGE_WHY_MAX] = "";
+    char why[WEIR__DAEMON_WHY_MAX] = "";
     CHECK(weir__config_load(&config, &weir__storage_schema, &sources, &sink) == 0);
-    struct weir__storage_options options = {.config = config, .version = "test"};
-    int error = weir__storage_new(&storage, &options, why);
+    struct weir__daemon_options options = {.config = config, .version = "test"};
+    struct weir__daemon *daemon = NULL;
+    int error = weir__daemon_new(&daemon, &weir__storage_service, &options, why);
+    storage = (struct weir__storage *)daemon;
     if (!error)
-        error = weir__storage_start(storage, why);
+        error = weir__daemon_start(daemon, why);
     if (error)
         tap_fail(__FILE__, __LINE__, "%s", why);
 }
 
 static inline void end(void)
 {
-    CHECK_EQ(weir__storage_drain(storage, NULL), 0);
-    weir__storage_free(storage);
+    CHECK_EQ(weir__daemon_drain(&storage->daemon, NULL), 0);
+    weir__daemon_free(&storage->daemon);
     weir__config_unref(config);
 }
 
@@ -52,7 +54,7 @@ static const char in_memory[] = "listen = [\"127.0.0.1:0\"]\n"
 static inline struct weir_crew_kind kind_of(const char *name)
 {
     struct weir_crew_report report;
-    weir_crew_read(storage->crew, &report);
+    weir_crew_read(storage->daemon.crew, &report);
     for (uint64_t i = 0; i < report.kind_count; i++)
         if (strcmp(report.kinds[i].name, name) == 0)
             return report.kinds[i];

@@ -1,4 +1,4 @@
-/* Tests of src/storage/quota.c: limits, holds, many at once, the file, and a table that is full. */
+/* Tests of src/daemon/quota.c: limits, holds, many at once, the file, and a table that is full. */
 #include "quota.h"
 
 #include <fcntl.h>

@@ -86,7 +86,7 @@ static void spoil(const struct weir__address *address, uint64_t from)
 static uint64_t truncated(void)
 {
     struct weir__server_stats stats;
-    weir__server_read(storage->server, &stats);
+    weir__server_read(storage->daemon.server, &stats);
     return stats.truncated;
 }
 

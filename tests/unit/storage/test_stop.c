@@ -4,19 +4,19 @@
 
 TEST(whoever_has_it_can_end_it)
 {
-    struct weir__storage_end counts;
+    struct weir__daemon_end counts;
     start(in_memory);
-    CHECK_EQ(weir__storage_wait(storage, WEIR_NS_PER_MS), -WEIR_E_TIMEOUT);
-    weir__storage_ask_to_stop(storage);
-    CHECK_EQ(weir__storage_wait(storage, 60 * WEIR_NS_PER_S), -WEIR_E_CANCELED);
-    struct weir_crew *crew = storage->crew;
+    CHECK_EQ(weir__daemon_wait(&storage->daemon, WEIR_NS_PER_MS), -WEIR_E_TIMEOUT);
+    weir__daemon_ask_to_stop(&storage->daemon);
+    CHECK_EQ(weir__daemon_wait(&storage->daemon, 60 * WEIR_NS_PER_S), -WEIR_E_CANCELED);
+    struct weir_crew *crew = storage->daemon.crew;
     CHECK_EQ(weir_crew_state(crew), WEIR_CREW_RUNNING);
-    CHECK_EQ(weir__storage_drain(storage, &counts), 0);
+    CHECK_EQ(weir__daemon_drain(&storage->daemon, &counts), 0);
     CHECK_EQ(counts.cut + counts.stopped + counts.dropped, 0);
-    CHECK_EQ(counts.aborted + counts.abandoned + counts.unrepaired, 0);
+    CHECK_EQ(counts.aborted + counts.abandoned + counts.left, 0);
     CHECK_EQ(weir_crew_state(crew), WEIR_CREW_STOPPED);
     CHECK_EQ(kind_of("get").ended, kind_of("get").spawned);
-    weir__storage_free(storage);
+    weir__daemon_free(&storage->daemon);
     weir__config_unref(config);
 }
 
@@ -30,7 +30,7 @@ static const char absent[] = "b3:00000000000000000000000000000000000000000000000
 /* A job that goes on as long as its client is there. */
 static void keep_on(struct weir__errand *job, struct weir__worker *worker)
 {
-    struct weir_deadline deadline = weir_deadline_until(job->write.arg);
+    struct weir_deadline deadline = weir_deadline_until(weir__job_of(job)->write.arg);
     (void)worker;
     CHECK_EQ(weir_deadline_sleep(&deadline), -WEIR_E_CANCELED);
     weir__errand_finish(job, -WEIR_E_CANCELED, NULL);
@@ -39,33 +39,33 @@ static void keep_on(struct weir__errand *job, struct weir__worker *worker)
 /* The request that waits in line will not end by itself. Its worker cannot have begun. */
 static void make_endless(void)
 {
-    weir_lock_acquire(&storage->jobs_lock);
-    struct weir__errand *job = storage->jobs;
+    weir_lock_acquire(&storage->daemon.jobs_lock);
+    struct weir__errand *job = storage->daemon.jobs;
     job->work = keep_on;
-    job->write.arg = weir__exchange_deadline(job->exchange).cancel;
+    weir__job_of(job)->write.arg = weir__exchange_deadline(job->exchange).cancel;
     job->deadline_ns = WEIR_NEVER;
-    weir_lock_release(&storage->jobs_lock);
+    weir_lock_release(&storage->daemon.jobs_lock);
 }
 
 TEST(what_does_not_end_is_counted)
 {
-    struct weir__storage_end counts;
+    struct weir__daemon_end counts;
     start(one_reader);
-    begin_busy(&storage->reads);
-    AWAIT(weir_queue_depth(&storage->reads) == 0);
+    begin_busy(&storage->daemon.lines[WEIR__LINE_READS]);
+    AWAIT(weir_queue_depth(&storage->daemon.lines[WEIR__LINE_READS]) == 0);
     int at_work = dial_for("/o/", absent);
-    AWAIT(weir_queue_depth(&storage->reads) == 1);
+    AWAIT(weir_queue_depth(&storage->daemon.lines[WEIR__LINE_READS]) == 1);
     make_endless();
     weir_cancel_fire(&let_go);
-    AWAIT(weir_queue_depth(&storage->reads) == 0);
+    AWAIT(weir_queue_depth(&storage->daemon.lines[WEIR__LINE_READS]) == 0);
     int in_line[2] = {dial_for("/o/", absent), dial_for("/o/", absent)};
-    AWAIT(weir_queue_depth(&storage->reads) == 2);
-    CHECK_EQ(weir__storage_drain(storage, &counts), -WEIR_E_TIMEOUT);
+    AWAIT(weir_queue_depth(&storage->daemon.lines[WEIR__LINE_READS]) == 2);
+    CHECK_EQ(weir__daemon_drain(&storage->daemon, &counts), -WEIR_E_TIMEOUT);
     CHECK_EQ(counts.cut, 3);
     CHECK_EQ(counts.stopped, 1);
     CHECK_EQ(counts.dropped, 2);
     CHECK_EQ(counts.aborted, 0);
-    CHECK_EQ(weir__storage_free(storage), 0);
+    CHECK_EQ(weir__daemon_free(&storage->daemon), 0);
     weir__config_unref(config);
     weir_cancel_fini(&let_go);
     close(at_work);

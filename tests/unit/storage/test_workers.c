@@ -16,32 +16,32 @@ static void die(struct weir__errand *errand, struct weir__worker *worker)
 /* A member of the line ends. */
 static void end_one(struct weir_queue *line)
 {
-    struct weir__errand *errand = weir__base_alloc(1, sizeof(*errand));
+    struct weir__job *job = weir__base_alloc(1, sizeof(*job));
     struct weir_deadline deadline = weir_deadline_in(60 * WEIR_NS_PER_S, NULL);
-    CHECK(errand);
-    errand->storage = storage;
-    errand->work = die;
-    errand->chunk.fd = -1;
-    weir__buffer_init(&errand->bytes, 16);
-    CHECK(weir_queue_send(line, &errand, &deadline) == 0);
+    CHECK(job);
+    job->head.daemon = &storage->daemon;
+    job->head.work = die;
+    job->chunk.fd = -1;
+    weir__buffer_init(&job->head.bytes, 16);
+    CHECK(weir_queue_send(line, &job, &deadline) == 0);
 }
 
 TEST(who_ends_is_replaced)
 {
     start(in_memory);
     CHECK_EQ(kind_of("get").spawned, 2);
-    end_one(&storage->reads);
+    end_one(&storage->daemon.lines[WEIR__LINE_READS]);
     AWAIT(kind_of("get").ended == 1);
-    weir__storage_tend(storage);
+    weir__daemon_tend(&storage->daemon);
     CHECK_EQ(kind_of("get").spawned, 3);
-    CHECK_EQ(weir_counter_value(&storage->counts.replaced), 1);
+    CHECK_EQ(weir_counter_value(&storage->daemon.counts.replaced), 1);
     /* Not again at once: what ends again and again is not to keep anybody busy. */
-    end_one(&storage->reads);
+    end_one(&storage->daemon.lines[WEIR__LINE_READS]);
     AWAIT(kind_of("get").ended == 2);
-    weir__storage_tend(storage);
+    weir__daemon_tend(&storage->daemon);
     CHECK_EQ(kind_of("get").spawned, 3);
-    AWAIT((weir__storage_tend(storage), kind_of("get").spawned == 4));
-    weir__storage_tend(storage);
+    AWAIT((weir__daemon_tend(&storage->daemon), kind_of("get").spawned == 4));
+    weir__daemon_tend(&storage->daemon);
     CHECK_EQ(kind_of("get").spawned, 4);
     end();
 }
@@ -130,9 +130,9 @@ TEST(a_stream_goes_on_with_those_who_take_their_place)
     ask(&first, "/f/", text);
     uint64_t there = kind_of("stream").spawned;
     for (uint64_t i = 0; i < there; i++)
-        end_one(&storage->streams);
+        end_one(&storage->daemon.lines[WEIR__LINE_STREAMS]);
     AWAIT(kind_of("stream").ended == there);
-    weir__storage_tend(storage);
+    weir__daemon_tend(&storage->daemon);
     CHECK_EQ(kind_of("stream").spawned, 2 * there);
     hear_all(&first);
     CHECK_EQ(body_of(&first), FILE_SIZE);
@@ -141,7 +141,7 @@ TEST(a_stream_goes_on_with_those_who_take_their_place)
 
 /* --- health --- */
 
-#define SCRAPES (WEIR__STORAGE_SCRAPES + 4u)
+#define SCRAPES (WEIR__DAEMON_SCRAPES + 4u)
 
 static bool is_answered_with(int fd, const char *status)
 {
@@ -161,24 +161,24 @@ TEST(health_is_told_while_numbers_are_wanted)
 {
     int scrapes[SCRAPES];
     start(in_memory);
-    begin_busy(&storage->health);
+    begin_busy(&storage->daemon.health);
     for (size_t i = 0; i < SCRAPES; i++) {
         scrapes[i] = dial_for("/metrics", "");
-        if (i < WEIR__STORAGE_SCRAPES)
-            AWAIT(weir_queue_depth(&storage->health) == i + 1);
+        if (i < WEIR__DAEMON_SCRAPES)
+            AWAIT(weir_queue_depth(&storage->daemon.health) == i + 1);
     }
     CHECK(is_answered_with(dial_for("/healthz", ""), "200"));
     CHECK(is_answered_with(dial_for("/version", ""), "200"));
-    for (size_t i = WEIR__STORAGE_SCRAPES; i < SCRAPES; i++)
+    for (size_t i = WEIR__DAEMON_SCRAPES; i < SCRAPES; i++)
         CHECK(is_answered_with(scrapes[i], "429"));
     int ready = dial_for("/readyz", "");
-    AWAIT(weir_queue_depth(&storage->health) == WEIR__STORAGE_SCRAPES + 1);
+    AWAIT(weir_queue_depth(&storage->daemon.health) == WEIR__DAEMON_SCRAPES + 1);
     weir_cancel_fire(&let_go);
     CHECK(is_answered_with(ready, "200"));
-    for (size_t i = 0; i < WEIR__STORAGE_SCRAPES; i++)
+    for (size_t i = 0; i < WEIR__DAEMON_SCRAPES; i++)
         CHECK(is_answered_with(scrapes[i], "200"));
     /* Their places are free again. */
-    CHECK_EQ(weir_budget_available(&storage->scrapes), WEIR__STORAGE_SCRAPES);
+    CHECK_EQ(weir_budget_available(&storage->daemon.scrapes), WEIR__DAEMON_SCRAPES);
     CHECK(is_answered_with(dial_for("/metrics", ""), "200"));
     weir_cancel_fini(&let_go);
     end();
@@ -223,7 +223,7 @@ TEST(a_stream_whose_worker_ends_is_cut)
     start(in_memory);
     put_file(text);
     CHECK(is_ready("true"));
-    uint64_t free_before = weir_budget_available(&storage->inflight);
+    uint64_t free_before = weir_budget_available(&storage->daemon.inflight);
     cut_stream(&first, text);
     CHECK(is_ready("false"));
     cut_stream(&second, text);
@@ -231,14 +231,14 @@ TEST(a_stream_whose_worker_ends_is_cut)
     /* Nobody is left to stream: what comes is not lost, and waits. */
     CHECK(!is_ready("false"));
     ask(&third, "/f/", text);
-    weir__storage_tend(storage);
+    weir__daemon_tend(&storage->daemon);
     CHECK_EQ(kind_of("stream").spawned, 4);
-    CHECK_EQ(weir_counter_value(&storage->counts.replaced), 2);
+    CHECK_EQ(weir_counter_value(&storage->daemon.counts.replaced), 2);
     CHECK(is_ready("true"));
     hear_all(&third);
     CHECK_EQ(body_of(&third), FILE_SIZE);
-    AWAIT(weir_budget_available(&storage->inflight) == free_before);
-    CHECK_EQ(storage->jobs_count, 0);
+    AWAIT(weir_budget_available(&storage->daemon.inflight) == free_before);
+    CHECK_EQ(storage->daemon.jobs_count, 0);
     end(); /* which asserts that no chunk is pinned */
 }
 
@@ -256,7 +256,7 @@ TEST(a_request_whose_worker_ends_is_told)
     CHECK_HAS((const char *)first.got, "\"Internal\"");
     AWAIT(kind_of("get").ended == 1);
     CHECK(is_ready("false"));
-    weir__storage_tend(storage);
+    weir__daemon_tend(&storage->daemon);
     CHECK(is_ready("true"));
     end();
 }

@@ -188,7 +188,7 @@ static int note_walked(void *arg, const struct weir__entry *entry)
 
 static void compare_addresses(struct weir__index *index)
 {
-    size_t entries = 0, dead = 0;
+    size_t entries = 0, chunks = 0, dead = 0;
     struct weir__index_stats stats;
     struct walked walked = {.count = 0};
     for (uint32_t n = 0; n < ADDRESSES; n++) {
@@ -197,6 +197,7 @@ static void compare_addresses(struct weir__index *index)
         const struct weir__entry *live = m.live[n];
         CHECK_EQ(weir__index_get(index, &address, &got), live ? 0 : -WEIR_E_NOT_FOUND);
         entries += live != NULL;
+        chunks += live && live->type == WEIR__RECORD_CHUNK;
         if (live)
             CHECK(got.place.segment == live->place.segment && got.type == live->type &&
                   got.place.offset == live->place.offset && got.sequence == live->sequence &&
@@ -212,6 +213,7 @@ static void compare_addresses(struct weir__index *index)
             dead += is_dead(s, r);
     CHECK_EQ(weir__index_read(index, &stats), 0);
     CHECK_EQ(stats.entries, entries);
+    CHECK_EQ(stats.chunks, chunks);
     CHECK_EQ(stats.dead, dead);
     CHECK(stats.bytes > 0 || entries == 0);
     CHECK_EQ(weir__index_walk(index, NULL, note_walked, &walked), 0);

@@ -144,11 +144,60 @@ TEST(damaged_records)
         struct weir__check_report report = check();
         CHECK_EQ(report.damaged + report.damaged_dead, 1);
         CHECK_EQ(seen.last.segment, segment);
-        if (i < 2)
-            CHECK_EQ(seen.last.offset, offset);
+        CHECK_EQ(seen.last.offset, offset);
         flip(segment, offset + 30);
     }
     CHECK_EQ(check().damaged, 0);
+    rig_remove_folder();
+}
+
+/* Behind the last whole record nobody expects one: what is told by its address is not told again as
+ * what stands there. */
+TEST(the_last_of_the_newest_is_damaged)
+{
+    const uint32_t begin = WEIR__RECORD_HEAD + WEIR__IDENTITY_SIZE,
+                   span = weir__record_span(WEIR__RECORD_HEAD + LENGTH);
+    for (uint32_t before = 0; before < 3; before++) {
+        rig_make_folder();
+        struct weir__store *store = rig_open(NULL);
+        for (uint32_t n = 0; n <= before + 1; n++)
+            CHECK_EQ(rig_put(store, LENGTH, n, &addresses[n]), 0);
+        weir__store_close(store);
+        uint32_t last = begin + (before + 1) * span;
+        flip(1, last + WEIR__RECORD_HEAD + 5);
+        CHECK_EQ(check().damaged, 1);
+        CHECK_EQ(seen.last.offset, last);
+        CHECK(weir__address_is_equal(&seen.address, &addresses[before + 1]));
+        /* Two of them, and nothing but these where there is none before. */
+        flip(1, last - span + WEIR__RECORD_HEAD + 5);
+        CHECK_EQ(check().damaged, 2);
+        /* The last is not even known by its head. */
+        flip(1, last + 30);
+        CHECK_EQ(check().damaged, 2);
+        CHECK_EQ(seen.last.offset, last);
+        CHECK_EQ(seen.last.size, span);
+        rig_remove_folder();
+    }
+}
+
+/* In a segment without a list: each is told by its place. */
+TEST(stretches_that_are_no_records)
+{
+    struct weir__store_report opened;
+    struct weir__entry first, second;
+    fill();
+    struct weir__store *store = open_to_read(&opened);
+    CHECK_EQ(weir__store_lookup(store, &addresses[COUNT - 4], &first, NULL), 0);
+    CHECK_EQ(weir__store_lookup(store, &addresses[COUNT - 2], &second, NULL), 0);
+    weir__store_close(store);
+    flip(first.place.segment, first.place.offset + 30);
+    CHECK_EQ(check().damaged, 1);
+    CHECK_EQ(seen.last.offset, first.place.offset);
+    CHECK_EQ(seen.last.size, weir__record_span(first.size));
+    flip(second.place.segment, second.place.offset + 30);
+    CHECK_EQ(check().damaged, 2);
+    CHECK_EQ(seen.last.offset, second.place.offset);
+    CHECK_EQ(seen.last.size, weir__record_span(second.size));
     rig_remove_folder();
 }
 

@@ -129,7 +129,7 @@ static void refuse(struct weir__store *store)
     weir__store_when_decided(NULL);
 }
 
-static void cannot_be_removed(int errno_value, const char *line, bool is_damage)
+static void cannot_be_removed(int errno_value, const char *line)
 {
     struct weir__store *store = fill();
     refusal = errno_value;
@@ -140,7 +140,7 @@ static void cannot_be_removed(int errno_value, const char *line, bool is_damage)
     weir__sys_fault_errno(EIO);
     CHECK(is_there(1));
     CHECK_STR(told, line);
-    CHECK_EQ(stats_of(store).damaged, is_damage);
+    CHECK_EQ(stats_of(store).damaged, 0);
     all_is_right(store);
     /* Another start tries again. */
     weir__store_close(store);
@@ -154,10 +154,36 @@ static void cannot_be_removed(int errno_value, const char *line, bool is_damage)
 TEST(one_that_cannot_be_removed_is_told)
 {
     cannot_be_removed(
-        EPERM, "00000001.seg is not compacted: it cannot be removed (permission denied)\n", false);
+        EPERM, "00000001.seg is not compacted: it cannot be removed (operation not permitted)\n");
+    cannot_be_removed(EIO,
+                      "00000001.seg is not compacted: it cannot be removed (input/output error)\n");
     cannot_be_removed(
-        EIO, "00000001.seg is not compacted: it cannot be removed (an input or output error)\n",
-        true);
+        EBUSY, "00000001.seg is not compacted: it cannot be removed (device or resource busy)\n");
+}
+
+/* What is over soon is no reason to leave it. */
+static void is_removed_later(int errno_value, int error)
+{
+    struct weir__store *store = fill();
+    struct weir_deadline deadline = rig_soon();
+    refusal = errno_value;
+    weir__store_when_decided(refuse);
+    CHECK_EQ(weir__store_compact(store, 50, &deadline), error);
+    CHECK(weir_fault_was_hit(WEIR_FAULT_IO));
+    weir_fault_arm(WEIR_FAULT_IO, 0);
+    weir__sys_fault_errno(EIO);
+    CHECK(is_there(1));
+    CHECK_STR(told, "");
+    the_others_go(store, 4);
+    CHECK(!is_there(1));
+    all_is_right(store);
+    end(store);
+}
+
+TEST(one_that_cannot_be_removed_now_is_removed_later)
+{
+    is_removed_later(ENOMEM, -WEIR_E_NO_MEMORY);
+    is_removed_later(EAGAIN, -WEIR_E_TRANSIENT);
 }
 
 TEST(one_that_cannot_be_read_is_told)
@@ -195,7 +221,7 @@ TEST(a_write_that_fails_is_not_said_of_what_is_read)
     weir_fault_arm(WEIR_FAULT_IO, 0);
     CHECK_EQ(stats_of(store).syncs_failed, 1);
     CHECK_EQ(stats_of(store).damaged, 0);
-    CHECK_STR(told, "");
+    CHECK_STR(told, "writes fail: input/output error\n");
     /* It has its turn again. */
     the_others_go(store, 4);
     CHECK(!is_there(1));

@@ -248,6 +248,47 @@ static void check_open(struct weir__store *store, uint64_t lost)
     CHECK_EQ(stats.keeps_deletions, lost > 0);
 }
 
+static void flip_newest(off_t at)
+{
+    char path[HELP_PATH + 40];
+    unsigned char byte;
+    path_of(path, "segments/00000001.seg");
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    CHECK_EQ(pread(fd, &byte, 1, at), 1);
+    byte ^= 1;
+    CHECK_EQ(pwrite(fd, &byte, 1, at), 1);
+    close(fd);
+}
+
+/* A small store has no other, and no walk seals it. */
+TEST(the_newest_segment_is_scrubbed)
+{
+    help_make_folder(folder);
+    struct weir__store *store = open_with_scrubber();
+    for (unsigned n = 0; n < 3; n++)
+        CHECK_EQ(help_put(store, n), 0);
+    CHECK_EQ(help_touch(store, 0), 0);
+    CHECK_EQ(help_delete(store, 2), 0);
+    scrub(store);
+    uint64_t scrubbed = stats_of(store).scrubbed_bytes;
+    CHECK(scrubbed >= help_length(0) + help_length(1));
+    CHECK_EQ(stats_of(store).damaged, 0);
+    flip_newest(WEIR__RECORD_HEAD + WEIR__IDENTITY_SIZE + WEIR__RECORD_HEAD + 5);
+    scrub(store);
+    CHECK(stats_of(store).scrubbed_bytes > scrubbed);
+    CHECK_EQ(stats_of(store).damaged, 1);
+    CHECK_EQ(help_look(store, 0), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(help_look(store, 1), 0);
+    CHECK_EQ(stats_of(store).segments, 1);
+    /* It lies in a sealed one, or in that which waits for the index. */
+    struct weir_deadline deadline = help_soon();
+    CHECK_EQ(weir__store_seal(store, &deadline), 0);
+    scrub(store);
+    CHECK_EQ(stats_of(store).damaged, 1);
+    weir__store_close(store);
+    help_remove(folder);
+}
+
 TEST(files_that_are_removed_while_it_is_open)
 {
     char path[HELP_PATH + 40], copy[HELP_PATH + 40];

@@ -6,6 +6,7 @@
 #include <weir/fault.h>
 
 #include "small_disk.h"
+#include "store_part.h"
 #include "sys.h"
 
 static struct weir__store_stats stats_of(struct weir__store *store)
@@ -189,6 +190,71 @@ TEST(a_reserve_that_goes_is_nobody_elses)
     rig_remove("rest");
     CHECK_EQ(rig_put(store, LARGE, 99999, &address), -WEIR_E_NO_SPACE);
     CHECK_EQ(reserve_size(), 5 << 20);
+    weir__store_close(store);
+    small_disk_unmount();
+}
+
+/* Frees so much of what others have. */
+static void shrink_rest(off_t by)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/rest", rig_folder);
+    CHECK_EQ(truncate(path, rest_size() - by), 0);
+}
+
+/* Where not all of it can be kept again some is, at once or when there is some, and deletions have
+ * it. */
+static void loses_reserve(bool is_at_once)
+{
+    struct weir__address address;
+    struct weir_deadline deadline = rig_soon();
+    if (!small_disk_mount("size=16m"))
+        return;
+    struct weir__store *store = rig_open(NULL);
+    fill_disk(store);
+    rig_remove("reserve");
+    small_disk_fill();
+    if (is_at_once)
+        shrink_rest(600 << 10);
+    CHECK_EQ(rig_put(store, 1, 99999, &address), -WEIR_E_NO_SPACE);
+    if (!is_at_once) {
+        shrink_rest(600 << 10);
+        weir__store_look_for_room(store, &deadline);
+    }
+    CHECK_EQ(reserve_size(), 5 << 16);
+    /* It is theirs, whoever takes the rest. */
+    small_disk_fill();
+    for (size_t i = 0; i + 2 < count; i++)
+        CHECK_EQ(rig_delete(store, &addresses[i]), 0);
+    CHECK_EQ(rig_put(store, 1, 99999, &address), -WEIR_E_NO_SPACE);
+    weir__store_close(store);
+    small_disk_unmount();
+}
+
+TEST(what_can_be_had_of_a_lost_reserve_is_kept)
+{
+    loses_reserve(true);
+    loses_reserve(false);
+}
+
+/* A part of it is cut off: deletions have theirs of what is left. */
+TEST(a_reserve_that_is_cut_is_shared_anew)
+{
+    struct weir__address address;
+    char path[128];
+    if (!small_disk_mount("size=16m"))
+        return;
+    struct weir__store *store = rig_open(NULL);
+    fill_disk(store);
+    snprintf(path, sizeof(path), "%s/reserve", rig_folder);
+    CHECK_EQ(truncate(path, 2 << 20), 0);
+    small_disk_fill();
+    CHECK_EQ(rig_put(store, 1, 99999, &address), -WEIR_E_NO_SPACE);
+    CHECK_EQ(reserve_size(), 2 << 20);
+    for (size_t i = 0; i + 2 < count; i++)
+        CHECK_EQ(rig_delete(store, &addresses[i]), 0);
+    /* The rest is for moves. */
+    CHECK_EQ(reserve_size(), 1 << 20);
     weir__store_close(store);
     small_disk_unmount();
 }

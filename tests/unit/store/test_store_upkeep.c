@@ -1,10 +1,14 @@
 /* test_store_upkeep.c - reading and its policies, times, compaction under readers, walks, counts,
  * and stores that are only read. */
+#include <errno.h>
+
 #include <weir/clock.h>
 #include <weir/fault.h>
 
 #include "disk.h"
+#include "log.h"
 #include "store_rig.h"
+#include "sys.h"
 
 #define LENGTH 20000u
 
@@ -528,8 +532,23 @@ static void count_syncs(void *arg, const struct weir__disk_note *note)
     synced |= note->change == WEIR__DISK_SYNC ? 1 : note->change == WEIR__DISK_SYNC_NAMES ? 2 : 0;
 }
 
+static void hear_line(void *arg, const char *line)
+{
+    snprintf(arg, 200, "%s", line);
+}
+
+/* It is told once, with the reason, when it is doubted, and not when it is not. */
+static void doubt_is_told(const struct weir__store_report *report, bool is_doubted, int errno_value)
+{
+    char line[200] = "", wanted[80];
+    weir__store_report_tell(&(struct weir__store_report){.doubt_errno = report->doubt_errno},
+                            hear_line, line);
+    snprintf(wanted, sizeof(wanted), "cannot be synced (%s)", weir__log_reason(errno_value));
+    CHECK_EQ(strstr(line, wanted) != NULL, is_doubted);
+}
+
 /* After a sudden end: what was not made to last is served, and vouched for to nobody. */
-TEST(only_read_and_not_vouched_for)
+static void read_without_sync(int errno_value, unsigned wanted)
 {
     struct weir__address address;
     uint32_t length, time_s;
@@ -543,25 +562,36 @@ TEST(only_read_and_not_vouched_for)
     weir__disk_watch(count_syncs, NULL);
     for (uint64_t n = 1; is_hit; n++) {
         struct weir__store_options options = {.folder = rig_folder, .is_read_only = true};
+        struct weir__store_report report;
         synced = 0;
+        weir__sys_fault_errno(errno_value);
         weir_fault_arm(WEIR_FAULT_IO, n);
-        int error = weir__store_open(&store, &options, NULL);
+        int error = weir__store_open(&store, &options, &report);
         is_hit = weir_fault_was_hit(WEIR_FAULT_IO);
         weir_fault_arm(WEIR_FAULT_IO, 0);
         if (error)
             continue;
         bool is_there = weir__store_find(store, &address, &length, &time_s) == 0;
         bool is_certain = weir__store_vouch(store, &address, &length, &time_s) == 0;
-        CHECK(!is_certain || synced == 3);
+        CHECK(!is_certain || synced == 3 || errno_value == EINVAL);
         CHECK(is_there || is_hit);
         doubts += is_there && !is_certain;
+        doubt_is_told(&report, is_there && !is_certain, errno_value);
         weir__store_close(store);
     }
     weir__disk_watch(NULL, NULL);
     CHECK_EQ(synced, 3);
-    CHECK_EQ(doubts, 2);
+    weir__sys_fault_errno(EIO);
+    CHECK_EQ(doubts, wanted);
     store = rig_open(NULL);
     end(store);
+}
+
+TEST(only_read_and_not_vouched_for)
+{
+    read_without_sync(EIO, 2);
+    read_without_sync(EROFS, 2); /* as ext4 says when it has given up */
+    read_without_sync(EINVAL, 0);
 }
 #endif
 

@@ -245,6 +245,52 @@ TEST(a_batch_over_segments)
     rig_remove_folder();
 }
 
+static int vouch(struct weir__store *store, const struct weir__address *address)
+{
+    uint32_t length, time_s;
+    return weir__store_vouch(store, address, &length, &time_s);
+}
+
+/* Nobody is told that a chunk lasts whose deletion waits: it is put behind that. Others do. */
+TEST(nothing_is_promised_before_a_deletion_that_waits)
+{
+    rig_make_folder();
+    jobs_begin();
+    struct weir__store *store = rig_open(NULL);
+    struct weir__address address, other;
+    CHECK_EQ(rig_put(store, 100, 1, &address), 0);
+    CHECK_EQ(rig_put(store, 100, 2, &other), 0);
+    struct weir__store_write announced = {.action = WEIR__STORE_DELETE, .address = address};
+    weir__store_announce(store, &announced);
+    weir__store_announce(store, &announced);
+    CHECK_EQ(vouch(store, &address), WEIR__STORE_PRESENT);
+    weir__store_withdraw(store, &announced);
+    weir__store_withdraw(store, &announced);
+    CHECK_EQ(vouch(store, &address), 0);
+    jobs[JOBS - 1].write.done = job_done_at_gate;
+    CHECK_EQ(submit(store, &jobs[JOBS - 1], WEIR__STORE_PUT, 10, 999999), 0);
+    while (stats_of(store).commits < 3)
+        ;
+    CHECK_EQ(submit(store, &jobs[0], WEIR__STORE_DELETE, 100, 1), 0);
+    CHECK_EQ(submit(store, &jobs[1], WEIR__STORE_DELETE, 100, 1), 0);
+    CHECK_EQ(submit(store, &jobs[2], WEIR__STORE_TOUCH, 100, 2), 0);
+    CHECK_EQ(vouch(store, &address), WEIR__STORE_PRESENT);
+    CHECK_EQ(vouch(store, &other), 0);
+    CHECK_EQ(rig_read(store, &address, 100, 1), 0);
+    CHECK_EQ(submit(store, &jobs[3], WEIR__STORE_PUT, 100, 1), 0);
+    weir_permit_release(&shut);
+    for (size_t i = 0; i < 5; i++)
+        next_end();
+    CHECK_EQ(jobs[0].write.result, 0);
+    CHECK_EQ(jobs[1].write.result, -WEIR_E_NOT_FOUND);
+    CHECK_EQ(jobs[3].write.result, 0);
+    CHECK_EQ(vouch(store, &address), 0);
+    CHECK_EQ(rig_read(store, &address, 100, 1), 0);
+    weir__store_close(store);
+    jobs_end();
+    rig_remove_folder();
+}
+
 #ifdef WEIR_FAULTS
 #define PAGE 4096u
 
@@ -370,6 +416,83 @@ TEST(deleted_twice_by_what_failed)
     weir__store_close(store);
     jobs_end();
     rig_remove_folder();
+}
+/* A deletion whose sync fails, and which cannot be cut off either: it may count after the next
+ * start. */
+static struct weir__store *delete_in_vain(struct weir__address *ret_address)
+{
+    struct weir__store *store = rig_open(NULL);
+    struct weir_deadline deadline = rig_soon();
+    CHECK_EQ(rig_put(store, 100, 1, ret_address), 0);
+    CHECK_EQ(vouch(store, ret_address), 0);
+    weir__sys_fault_lasting(true);
+    weir_fault_arm(WEIR_FAULT_IO, 2);
+    CHECK_EQ(weir__store_delete(store, ret_address, &deadline), -WEIR_E_IO);
+    CHECK(weir_fault_was_hit(WEIR_FAULT_IO));
+    return store;
+}
+
+static void disk_is_well(void)
+{
+    weir_fault_arm(WEIR_FAULT_IO, 0);
+    weir__sys_fault_lasting(false);
+}
+
+/* Until then nobody is told that the chunk lasts, by a put or by who vouches. */
+TEST(nothing_is_promised_before_a_failed_deletion_is_cut_off)
+{
+    struct weir__address address;
+    rig_make_folder();
+    struct weir__store *store = delete_in_vain(&address);
+    CHECK_EQ(vouch(store, &address), WEIR__STORE_PRESENT);
+    CHECK_EQ(rig_put(store, 100, 1, &address), -WEIR_E_IO);
+    CHECK_EQ(vouch(store, &address), WEIR__STORE_PRESENT);
+    disk_is_well();
+    CHECK_EQ(rig_put(store, 100, 1, &address), WEIR__STORE_PRESENT);
+    CHECK_EQ(vouch(store, &address), 0);
+    CHECK_EQ(weir__store_close(store), 0);
+    store = rig_open(NULL);
+    CHECK_EQ(rig_read(store, &address, 100, 1), 0);
+    weir__store_close(store);
+    rig_remove_folder();
+}
+
+/* Where nobody writes it is cut off all the same, when the disk is well. */
+TEST(a_failed_deletion_is_cut_off_without_a_write)
+{
+    struct weir__address address;
+    rig_make_folder();
+    struct weir__store *store = delete_in_vain(&address);
+    disk_is_well();
+    struct weir_deadline deadline = rig_soon();
+    while (vouch(store, &address) != 0)
+        CHECK(weir_now_ns() < deadline.at_ns);
+    CHECK_EQ(weir__store_close(store), 0);
+    store = rig_open(NULL);
+    CHECK_EQ(rig_read(store, &address, 100, 1), 0);
+    weir__store_close(store);
+    rig_remove_folder();
+}
+
+/* And so it is by the end. One that cannot is not clean. */
+TEST(a_failed_deletion_at_the_end)
+{
+    for (int is_well = 0; is_well < 2; is_well++) {
+        struct weir__address address;
+        rig_make_folder();
+        struct weir__store *store = delete_in_vain(&address);
+        if (is_well)
+            disk_is_well();
+        CHECK_EQ(weir__store_close(store), is_well ? 0 : -WEIR_E_INCOMPLETE);
+        disk_is_well();
+        struct weir__store_report report;
+        store = rig_open(&report);
+        CHECK_EQ(report.was_clean, is_well);
+        if (is_well)
+            CHECK_EQ(rig_read(store, &address, 100, 1), 0);
+        weir__store_close(store);
+        rig_remove_folder();
+    }
 }
 #endif
 
