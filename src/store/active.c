@@ -59,6 +59,7 @@ static int show_segment(struct weir__store *store, const struct weir__disk_file 
         return error;
     tail->end = end;
     weir_lock_acquire(&store->lock);
+    tail->index_number = store->index_number;
     store->active = tail;
     weir_lock_release(&store->lock);
     return 0;

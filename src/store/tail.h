@@ -25,6 +25,7 @@ struct weir__tail {
     uint32_t segment;
     uint32_t end; /* of the segment's records that last */
     bool is_sealed;
+    uint64_t index_number;   /* of the index that was in use when the segment was begun */
     struct weir_permit turn; /* its place in the line for the index */
     struct weir__entry *records;
     size_t count;

@@ -1,7 +1,12 @@
 /* test_store_ripe.c - what the newest segment has done to the others: the numbers know it at once,
  * and compaction comes to it without more being written. */
+#include <errno.h>
+
+#include <weir/fault.h>
+
 #include "store_part.h"
 #include "store_rig.h"
+#include "sys.h"
 
 #define COUNT  40u
 #define LENGTH 400000u
@@ -154,6 +159,85 @@ TEST(sealed_for_itself_when_that_is_worth_it)
     weir__store_close(store);
     rig_remove_folder();
 }
+
+static void await_another_index(struct weir__store *store)
+{
+    struct weir_deadline deadline = rig_soon();
+    uint64_t before = stats_of(store).reindexed;
+    weir__store_renew_index(store);
+    while (stats_of(store).reindexed == before) {
+        struct weir_deadline moment = weir_deadline_in(WEIR_NS_PER_MS, NULL);
+        CHECK_EQ(weir_deadline_check(&deadline), 0);
+        weir_deadline_sleep(&moment);
+    }
+}
+
+/* Deletions were moved into the newest segment, and the index that knew of them is gone. */
+TEST(sealed_for_an_index_that_was_made_anew)
+{
+    struct weir_deadline deadline = rig_soon();
+    rig_make_folder();
+    struct weir__store *store = rig_open(NULL);
+    put_some(store, SMALL, 0, 20);
+    rig_seal(store);
+    put_some(store, SMALL, 20, 30);
+    delete_some(store, 20, 30);
+    delete_some(store, 0, 8);
+    rig_seal(store);
+    CHECK_EQ(weir__store_compact(store, 50, &deadline), 0);
+    uint64_t dead = stats_of(store).dead_bytes;
+    CHECK(dead > 0);
+    CHECK(!weir__store_is_ripe(store, 50));
+    await_another_index(store);
+    CHECK(stats_of(store).dead_bytes < dead);
+    CHECK(weir__store_is_ripe(store, 50));
+    rig_seal(store);
+    CHECK(!weir__store_is_ripe(store, 50));
+    CHECK(stats_of(store).dead_bytes >= dead);
+    /* Once: the next one is begun with this index. */
+    put_some(store, SMALL, 30, 31);
+    CHECK(!weir__store_is_ripe(store, 50));
+    CHECK(rig_compact(store, 30) > 0);
+    CHECK_EQ(stats_of(store).chunks, 13);
+    weir__store_close(store);
+    rig_remove_folder();
+}
+
+#ifdef WEIR_FAULTS
+/* The next call is that which removes the segment. */
+static void refuse(struct weir__store *store)
+{
+    (void)store;
+    weir__sys_fault_errno(ENOSPC);
+    weir_fault_arm(WEIR_FAULT_IO, 1);
+}
+
+/* What a compaction in vain has moved counts, for the index, where it was. */
+TEST(sealed_on_a_full_disk_for_what_was_moved)
+{
+    struct weir_deadline deadline = rig_soon();
+    rig_make_folder();
+    struct weir__store *store = rig_open(NULL);
+    put_some(store, SMALL, 0, 20);
+    delete_some(store, 0, 12);
+    rig_seal(store);
+    weir__store_when_decided(refuse);
+    CHECK_EQ(weir__store_compact(store, 50, &deadline), -WEIR_E_NO_SPACE);
+    CHECK(weir_fault_was_hit(WEIR_FAULT_IO));
+    weir__store_when_decided(NULL);
+    CHECK(!weir__store_is_ripe(store, 50));
+    weir_fault_arm(WEIR_FAULT_IO, 1);
+    CHECK_EQ(rig_put(store, SMALL, 30, &addresses[30]), -WEIR_E_NO_SPACE);
+    weir_fault_arm(WEIR_FAULT_IO, 0);
+    weir__sys_fault_errno(EIO);
+    CHECK(stats_of(store).is_full);
+    CHECK(weir__store_is_ripe(store, 50));
+    rig_seal(store);
+    CHECK(!weir__store_is_ripe(store, 50));
+    weir__store_close(store);
+    rig_remove_folder();
+}
+#endif
 
 /* --- by itself --- */
 
