@@ -156,8 +156,9 @@ int weir__store_end_segment(struct weir__store *store, struct weir_crew_self *se
     int error = take_turn(store, self);
     if (error)
         return error;
-    error = weir__segment_seal(&writer->file, writer->id, &store->identity.key,
-                               store->active->records, store->active->count, writer->end);
+    error =
+        weir__segment_seal(&writer->file, writer->id, &store->identity.key, store->active->records,
+                           store->active->count, writer->end, weir__store_synced(writer));
     /* Without its footer it is scanned when the store is opened: nothing is lost by that. */
     if (error)
         (void)!weir__disk_cut(&writer->file, writer->end);

@@ -177,8 +177,9 @@ static void plan(struct weir__store *store, struct weir__store_run *run,
         planned->meaning = *known;
         planned->meaning.time_s = planned->record.time_s;
     }
-    struct weir__record record = {planned->record.type, planned->record.sequence,
-                                  planned->record.size, planned->record.time_s, write->address};
+    struct weir__record record = {planned->record.type,    planned->record.sequence,
+                                  planned->record.size,    planned->record.time_s,
+                                  planned->record.address, weir__store_synced(writer)};
     weir__record_encode(&record, &store->identity.key, planned->record.place, planned->head);
     run->end += weir__record_span(record.size);
     weir__map_set(&writer->batch, &planned->meaning);

@@ -7,13 +7,14 @@
 
 #include "banned.h"
 
-#define VERSION 1
+#define VERSION  1
+#define BACK_MAX UINT16_MAX
 
 /* The first byte is in no text of UTF-8. */
 static const unsigned char magic[4] = {0xF5, 'w', 'R', '1'};
 static const unsigned char identity_magic[8] = "weirseg1";
 
-enum { AT_VERSION = 4, AT_TYPE = 5, AT_ZERO = 6, AT_SEQUENCE = 8, AT_SIZE = 16, AT_TIME = 20 };
+enum { AT_VERSION = 4, AT_TYPE = 5, AT_BACK = 6, AT_SEQUENCE = 8, AT_SIZE = 16, AT_TIME = 20 };
 enum { AT_ADDRESS = 24, AT_CHECK = 56, CHECK_SIZE = 8 };
 
 /* --- numbers --- */
@@ -57,13 +58,30 @@ static void check_of(const unsigned char head[WEIR__RECORD_HEAD],
     memcpy(check, digest, CHECK_SIZE);
 }
 
+/* How far before the place that is, in steps of records, and one; 0: it is not told. */
+static uint32_t back_of(uint32_t synced, struct weir__place place)
+{
+    uint32_t steps = (place.offset - synced) / WEIR__RECORD_ALIGN;
+    return synced == 0 || synced > place.offset || steps >= BACK_MAX ? 0 : steps + 1;
+}
+
+/* False: no place is so far before this one. */
+static bool synced_of(uint32_t back, struct weir__place place, uint32_t *ret_synced)
+{
+    uint32_t distance = back > 0 ? (back - 1) * WEIR__RECORD_ALIGN : 0;
+    *ret_synced = back > 0 ? place.offset - distance : 0;
+    return distance <= place.offset;
+}
+
 void weir__record_encode(const struct weir__record *record, const struct weir__record_key *key,
                          struct weir__place place, unsigned char head[WEIR__RECORD_HEAD])
 {
     memcpy(head, magic, sizeof(magic));
     head[AT_VERSION] = VERSION;
     head[AT_TYPE] = (unsigned char)record->type;
-    head[AT_ZERO] = head[AT_ZERO + 1] = 0;
+    uint32_t back = back_of(record->synced, place);
+    head[AT_BACK] = (unsigned char)back;
+    head[AT_BACK + 1] = (unsigned char)(back >> 8);
     put64(head + AT_SEQUENCE, record->sequence);
     put32(head + AT_SIZE, record->size);
     put32(head + AT_TIME, record->time_s);
@@ -106,10 +124,11 @@ int weir__record_decode(struct weir__record *ret_record,
         .size = get32(head + AT_SIZE),
         .time_s = get32(head + AT_TIME),
     };
-    if (!weir__record_is_begun(head) || head[AT_VERSION] != VERSION || head[AT_ZERO] != 0 ||
-        head[AT_ZERO + 1] != 0 || head[AT_TYPE] < WEIR__RECORD_CHUNK ||
-        head[AT_TYPE] > WEIR__RECORD_END || record.sequence == 0 ||
-        !is_size_right(record.type, record.size))
+    uint32_t back = head[AT_BACK] | (uint32_t)head[AT_BACK + 1] << 8;
+    if (!weir__record_is_begun(head) || head[AT_VERSION] != VERSION ||
+        head[AT_TYPE] < WEIR__RECORD_CHUNK || head[AT_TYPE] > WEIR__RECORD_END ||
+        record.sequence == 0 || !is_size_right(record.type, record.size) ||
+        !synced_of(back, place, &record.synced))
         return -WEIR_E_CORRUPT;
     check_of(head, key, place, check);
     if (memcmp(check, head + AT_CHECK, CHECK_SIZE) != 0)

@@ -4,7 +4,7 @@
  *     offset  0  magic       4 bytes
  *             4  version     1
  *             5  type        1
- *             6  zero        2
+ *             6  back        2   to where the disk had it all, in 16 bytes, and one; 0: not told
  *             8  sequence    8   of the store, rising; never 0
  *            16  size        4   of head and bytes together, without padding; never 0
  *            20  time        4   seconds since 1970
@@ -20,6 +20,10 @@
  * bytes that somebody uploads nor a record that lies elsewhere can pass for a record when a scan
  * looks for the next one. It says that the head is whole; that the bytes are is said by the
  * address.
+ *
+ * Records that are made to last together say where the first of them was begun (synced): what lies
+ * before that lasted already when they were written, so that damage there is told from a write that
+ * was not finished. One that lies more than a MiB behind does not say it.
  *
  * Nothing here waits or allocates.
  *
@@ -52,6 +56,7 @@ struct weir__record {
     uint32_t size;
     uint32_t time_s;
     struct weir__address address;
+    uint32_t synced; /* all of its segment that lies before this lasted; 0: not told */
 };
 
 /* Where a record lies. */

@@ -48,7 +48,7 @@ struct found {
     bool is_short;               /* the index knows more than there is */
     uint32_t finished_id;        /* of the newest, if nothing of it was unfinished; 0: of none */
     uint64_t lost_inside;        /* bytes of segments that nobody can tell any more */
-    uint64_t left_from, left_to; /* of the finished one: the last of what could not be kept */
+    uint64_t left_from, left_to; /* of the one that is read: the last of what could not be kept */
     int wrong_error;             /* why damaged chunks could not be noted, or 0 */
 };
 
@@ -281,12 +281,11 @@ static void note_unkept(struct found *found, uint64_t *count, uint64_t bytes, in
 
 /* What stands behind the last record has no copy, and stays. Some of it may be counted: it was
  * found, and not kept, when the segment was read. */
-static void note_tail_left(struct found *found, uint32_t id,
-                           const struct weir__segment_content *content, int why)
+static void note_tail_left(struct found *found, const struct weir__segment_content *content,
+                           int why)
 {
     uint64_t from = found->left_from > content->end ? found->left_from : content->end;
-    uint64_t counted =
-        id == found->finished_id && found->left_to > from ? found->left_to - from : 0;
+    uint64_t counted = found->left_to > from ? found->left_to - from : 0;
     if (counted < content->torn_bytes)
         note_unkept(found, &found->report->left_bytes, content->torn_bytes - counted, why);
 }
@@ -295,7 +294,7 @@ static void note_tail_left(struct found *found, uint32_t id,
  * is a copy that lasts. Mostly a crash has left it, and it is nobody's; but it may have been
  * damaged since, and an opening that knew that may have been killed as well. So what cannot be kept
  * stays where it is, and nothing is written behind it (*ret_is_clear). */
-static int cut_tail(struct found *found, uint32_t id, struct weir__disk_file *file,
+static int cut_tail(struct found *found, struct weir__disk_file *file,
                     const struct weir__segment_content *content, bool *ret_is_clear)
 {
     struct weir__store_report *report = found->report;
@@ -305,7 +304,7 @@ static int cut_tail(struct found *found, uint32_t id, struct weir__disk_file *fi
     if (content->torn_bytes > 0)
         unkept = keep_copy(found, file, content->end, content->file_size, true);
     if (unkept) {
-        note_tail_left(found, id, content, unkept);
+        note_tail_left(found, content, unkept);
         *ret_is_clear = false;
         return 0;
     }
@@ -341,7 +340,7 @@ static void note_lost_inside(struct found *found, uint32_t id,
                              const struct weir__segment_content *content)
 {
     uint64_t lost = content->lost_bytes;
-    if (found->report->gaps.lost_bytes == 0)
+    if (id == found->finished_id && found->report->gaps.lost_bytes == 0)
         lost += content->torn_bytes;
     found->lost_inside += lost;
     if (lost > 0 && found->report->missing_first == 0)
@@ -357,15 +356,14 @@ static void note_content(struct found *found, uint32_t id,
     found->report->bad_records += content->bad_records + is_damage;
     weir_counter_add(&found->store->counts.damaged, content->bad_records + is_damage);
     if (is_damage && found->store->is_read_only)
-        note_tail_left(found, id, content, -WEIR_E_READ_ONLY);
+        note_tail_left(found, content, -WEIR_E_READ_ONLY);
     if (content->sequence_max >= writer->next_sequence)
         writer->next_sequence = content->sequence_max + 1;
     found->report->gaps.unreadable_bytes += content->unreadable_bytes;
     found->report->gaps.hidden_bytes += content->hidden_bytes;
     if (content->unreadable_bytes > 0)
         note_unreadable(found, id);
-    if (id == found->finished_id)
-        note_lost_inside(found, id, content);
+    note_lost_inside(found, id, content);
 }
 
 /* A segment whose records are whole: into the index, or as the active one. */
@@ -376,7 +374,7 @@ static int take_in(struct found *found, uint32_t id, struct weir__disk_file *fil
     bool is_newest = id == found->ids[found->count - 1], is_clear = true;
     int error = 0;
     if (!content->is_sealed && !store->is_read_only) {
-        error = content->is_frail ? 0 : cut_tail(found, id, file, content, &is_clear);
+        error = content->is_frail ? 0 : cut_tail(found, file, content, &is_clear);
         if (!error)
             error = weir__disk_sync(file);
     }
@@ -386,8 +384,7 @@ static int take_in(struct found *found, uint32_t id, struct weir__disk_file *fil
     bool is_beside = store->is_read_only && !found->is_in_memory;
     if (is_newest && ((is_clear && has_room(store, content)) || is_beside)) {
         error = end_bulk(found);
-        return error ? error
-                     : weir__store_resume(store, id, file, content, id == found->finished_id);
+        return error ? error : weir__store_resume(store, id, file, content);
     }
     /* One that is written further gets a list of its records, and what is none is gone for good. */
     if (content->bad_records > 0)
@@ -467,26 +464,25 @@ static int load_anew(struct found *found, struct weir__disk_file *file, uint32_t
                      struct weir__segment_content *content, bool *ret_is_unreadable)
 {
     struct weir__store *store = found->store;
+    const struct weir__record_key *key = &store->identity.key;
     struct losing losing = {found, file};
-    const struct weir__scan_hooks hooks = {.lost = keep_lost, .wrong = note_wrong, .arg = &losing};
-    int error =
-        id == found->finished_id
-            ? weir__segment_load_finished(content, file->fd, id, &store->identity.key, &hooks)
-            : weir__segment_load(content, file->fd, id, &store->identity.key);
-    if (!error)
-        error = found->wrong_error;
-    bool is_sure = content->is_sealed || found->report->was_clean ||
-                   (!error && store->is_read_only && !is_lasting(found, file));
-    if (!error && !is_sure) {
+    const struct weir__scan_hooks hooks = {.lost = keep_lost, .wrong = note_wrong, .arg = &losing},
+                                  none = {.lost = NULL};
+    bool was_clean = found->report->was_clean;
+    int error = weir__segment_load_with(content, file->fd, id, key, id == found->finished_id,
+                                        was_clean ? &hooks : &none);
+    if (!error && !content->is_sealed && !was_clean) {
+        bool may_last = !store->is_read_only || is_lasting(found, file);
         weir__segment_forget(content);
         error = store->is_read_only ? 0 : weir__disk_sync(file);
         if (error)
             return error;
-        (void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
-        error = weir__segment_load(content, file->fd, id, &store->identity.key);
+        if (may_last)
+            (void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
+        error = weir__segment_load_with(content, file->fd, id, key, false, &hooks);
     }
     *ret_is_unreadable = error == -WEIR_E_IO;
-    return error;
+    return error ? error : found->wrong_error;
 }
 
 static int read_segment(struct found *found, uint32_t id)
@@ -496,6 +492,7 @@ static int read_segment(struct found *found, uint32_t id)
     struct weir__disk_file file;
     bool is_unreadable = false;
     int error = open_file(store, id, &file);
+    found->left_from = found->left_to = 0;
     if (error == -WEIR_E_IO) {
         note_missing(found, id);
         return 0;

@@ -74,7 +74,7 @@ static void take_record(struct weir__store *store, struct weir__tail *tail,
 }
 
 int weir__store_resume(struct weir__store *store, uint32_t id, struct weir__disk_file *file,
-                       const struct weir__segment_content *content, bool is_finished)
+                       const struct weir__segment_content *content)
 {
     struct weir__segment_facts facts = {.id = id, .size = content->end};
     struct weir__tail *tail = NULL;
@@ -111,6 +111,6 @@ int weir__store_resume(struct weir__store *store, uint32_t id, struct weir__disk
     file->fd = -1;
     store->writer.id = id;
     store->writer.end = content->end;
-    store->writer.has_leftovers = content->bad_records > 0 && !is_finished;
+    store->writer.has_leftovers = content->left_records > 0;
     return 0;
 }

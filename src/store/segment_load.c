@@ -25,10 +25,12 @@ struct scan {
     size_t room;
     uint64_t doubtful_records; /* bad since the last record that was not */
     uint64_t doubtful_bytes;
-    uint64_t doubtful_lost;        /* of these: that can be read, and nobody knows what they were */
+    uint64_t doubtful_left;        /* of the records: that a crash may have left */
+    uint64_t doubtful_lost;        /* of the bytes: that lasted once, and can be read */
     uint64_t blind_from, blind_to; /* the last stretch with holes in it */
     uint64_t footer_at;            /* from where on there are no records */
-    bool is_finished;              /* what is wrong was right once */
+    uint64_t finished_to;          /* what is wrong before this was right once */
+    uint64_t told_to;              /* stretches that begin before this are told */
     struct weir__scan_hooks hooks;
 };
 
@@ -46,22 +48,26 @@ static int keep(struct scan *scan, const struct weir__entry *entry)
     content->records[content->count++] = *entry;
     content->bad_records += scan->doubtful_records;
     content->bad_bytes += scan->doubtful_bytes;
-    content->lost_bytes += scan->is_finished ? scan->doubtful_lost : 0;
-    scan->doubtful_records = scan->doubtful_bytes = scan->doubtful_lost = 0;
+    content->lost_bytes += scan->doubtful_lost;
+    content->left_records += scan->doubtful_left;
+    scan->doubtful_records = scan->doubtful_bytes = 0;
+    scan->doubtful_lost = scan->doubtful_left = 0;
     return 0;
 }
 
 /* What the disk does not give (is_blind) is not lost: it may be there again. */
 static void count_bad(struct scan *scan, uint64_t from, uint64_t to, bool is_blind)
 {
+    uint64_t finished = to < scan->finished_to ? to : scan->finished_to;
     scan->doubtful_records++;
     scan->doubtful_bytes += to - from;
-    scan->doubtful_lost += is_blind ? 0 : to - from;
+    scan->doubtful_left += from >= scan->finished_to;
+    scan->doubtful_lost += is_blind || from >= finished ? 0 : finished - from;
 }
 
 static void tell_lost(const struct scan *scan, uint64_t from, uint64_t to)
 {
-    if (scan->hooks.lost)
+    if (scan->hooks.lost && from < scan->told_to)
         scan->hooks.lost(scan->hooks.arg, from, to);
 }
 
@@ -124,7 +130,8 @@ static int scan_record(struct scan *scan, const struct weir__record *record, uin
     /* Its head says what it is, and that it was to be here. */
     bool is_lost = !error && weir__window_lost(&scan->window, at, at + record->size) > 0;
     bool is_damaged = !error && !is_lost && !is_whole(record, bytes);
-    if (error || (is_damaged && !scan->is_finished) || scan->content.count == WEIR__SEGMENT_COUNT) {
+    bool may_be_left = is_damaged && at >= scan->finished_to;
+    if (error || may_be_left || scan->content.count == WEIR__SEGMENT_COUNT) {
         count_bad(scan, at, *ret_next, false);
         if (scan->hooks.bad)
             scan->hooks.bad(scan->hooks.arg, &entry);
@@ -214,6 +221,8 @@ static int scan_from(struct scan *scan, uint64_t at)
         error = weir__window_look(&scan->window, at, WEIR__RECORD_HEAD, &head);
         if (!error && weir__record_decode(&record, head, scan->key,
                                           (struct weir__place){scan->id, (uint32_t)at}) == 0) {
+            if (record.synced > scan->content.synced)
+                scan->content.synced = record.synced;
             error = scan_record(scan, &record, at, &at);
             continue;
         }
@@ -274,6 +283,10 @@ static int end_scan(struct scan *scan)
     } else {
         content->torn_bytes = scan->doubtful_bytes;
     }
+    /* Behind the last record, and before one of which only the head has come to the disk. Of a
+     * finished segment all that is torn is lost, and its file may be known to be shorter. */
+    if (scan->finished_to != UINT64_MAX)
+        content->lost_bytes += scan->doubtful_lost;
     return error;
 }
 
@@ -304,7 +317,8 @@ int weir__segment_scan_with(struct weir__segment_content *ret_content, int fd, u
                             const struct weir__record_key *key,
                             const struct weir__scan_hooks *hooks)
 {
-    struct scan scan = {.id = id, .key = key, .footer_at = UINT64_MAX, .hooks = *hooks};
+    struct scan scan = {
+        .id = id, .key = key, .footer_at = UINT64_MAX, .told_to = UINT64_MAX, .hooks = *hooks};
     return run_scan(&scan, ret_content, fd);
 }
 
@@ -405,7 +419,26 @@ static int load_footer(struct weir__segment_content *ret_content, int fd, uint64
     return error;
 }
 
-static int load(struct weir__segment_content *ret_content, int fd, struct scan *scan)
+/* The first time finds out how much of it has lasted. If something is wrong with that, it is not
+ * what a crash has left. */
+static int scan_twice(const struct scan *wanted, struct weir__segment_content *ret_content, int fd)
+{
+    struct weir__segment_content content;
+    struct scan scan = *wanted;
+    int error = run_scan(&scan, &content, fd);
+    if (!error && wanted->finished_to == 0 && content.synced > 0 &&
+        content.bad_records + content.torn_bytes > 0) {
+        scan = *wanted;
+        scan.finished_to = scan.told_to = content.synced;
+        weir__segment_forget(&content);
+        error = run_scan(&scan, &content, fd);
+    }
+    if (!error)
+        *ret_content = content;
+    return error;
+}
+
+static int load(struct weir__segment_content *ret_content, int fd, const struct scan *scan)
 {
     struct stat st;
     if (weir__sys_fstat(fd, &st) < 0)
@@ -414,7 +447,7 @@ static int load(struct weir__segment_content *ret_content, int fd, struct scan *
     if (error != -WEIR_E_CORRUPT && error != -WEIR_E_IO)
         return error;
     bool has_failed = error == -WEIR_E_IO;
-    error = run_scan(scan, ret_content, fd);
+    error = scan_twice(scan, ret_content, fd);
     if (!error && has_failed)
         ret_content->is_frail = true;
     return error;
@@ -423,16 +456,20 @@ static int load(struct weir__segment_content *ret_content, int fd, struct scan *
 int weir__segment_load(struct weir__segment_content *ret_content, int fd, uint32_t id,
                        const struct weir__record_key *key)
 {
-    struct scan scan = {.id = id, .key = key, .footer_at = UINT64_MAX};
-    return load(ret_content, fd, &scan);
+    static const struct weir__scan_hooks none = {.bad = NULL};
+    return weir__segment_load_with(ret_content, fd, id, key, false, &none);
 }
 
-int weir__segment_load_finished(struct weir__segment_content *ret_content, int fd, uint32_t id,
-                                const struct weir__record_key *key,
-                                const struct weir__scan_hooks *hooks)
+int weir__segment_load_with(struct weir__segment_content *ret_content, int fd, uint32_t id,
+                            const struct weir__record_key *key, bool is_finished,
+                            const struct weir__scan_hooks *hooks)
 {
-    struct scan scan = {
-        .id = id, .key = key, .footer_at = UINT64_MAX, .is_finished = true, .hooks = *hooks};
+    struct scan scan = {.id = id,
+                        .key = key,
+                        .footer_at = UINT64_MAX,
+                        .finished_to = is_finished ? UINT64_MAX : 0,
+                        .told_to = is_finished ? UINT64_MAX : 0,
+                        .hooks = *hooks};
     return load(ret_content, fd, &scan);
 }
 
@@ -484,7 +521,7 @@ int weir__segment_begin(const struct weir__disk_file *file, uint32_t id,
 
 int weir__segment_seal(const struct weir__disk_file *file, uint32_t id,
                        const struct weir__record_key *key, const struct weir__entry *records,
-                       size_t count, uint32_t end)
+                       size_t count, uint32_t end, uint32_t synced)
 {
     static const unsigned char zeros[WEIR__RECORD_ALIGN];
     size_t length = count * WEIR__ENTRY_SIZE;
@@ -493,7 +530,8 @@ int weir__segment_seal(const struct weir__disk_file *file, uint32_t id,
     struct weir__record footer = {.type = WEIR__RECORD_FOOTER,
                                   .sequence = 1,
                                   .size = (uint32_t)(WEIR__RECORD_HEAD + length),
-                                  .time_s = wall_s()};
+                                  .time_s = wall_s(),
+                                  .synced = synced};
     struct weir__record last = {.type = WEIR__RECORD_END,
                                 .sequence = end,
                                 .size = WEIR__RECORD_HEAD,

@@ -5,6 +5,10 @@
  * what is not is skipped to the next head that is one. So neither a record that was cut off by a
  * crash nor one that a disk has damaged hides what stands behind it.
  *
+ * Which of both it was is told by the records behind it: what lies before the place up to which
+ * they say that all has lasted (record.h) is damaged, and is treated as in a segment that is
+ * finished; the rest may be what a crash has left.
+ *
  * What the disk does not give is stepped around, page by page (window.h): a footer that cannot be
  * read is as good as none, and of a segment without one everything counts that can be read. A chunk
  * whose head is right counts even if its bytes are not to be had: who asks for it is told so.
@@ -32,8 +36,10 @@ struct weir__segment_content {
     bool is_sealed;
     uint64_t bad_records; /* whole heads with wrong bytes, and stretches that are no records */
     uint64_t bad_bytes;
-    uint64_t torn_bytes; /* the same behind the last record: what a crash leaves */
-    uint64_t lost_bytes; /* between those of a finished one: nobody knows what was there */
+    uint64_t torn_bytes;   /* the same behind the last record: what a crash leaves */
+    uint64_t lost_bytes;   /* of what lasted once, and nobody knows what was there */
+    uint64_t left_records; /* of the bad ones: that a crash may have left */
+    uint32_t synced;       /* all that lies before this has lasted; 0: not known */
     uint64_t sequence_max;
     uint64_t sequence_begin;   /* of its first record, which none before it has; 0: not known */
     uint64_t unreadable_bytes; /* that the disk did not give */
@@ -56,7 +62,7 @@ WEIR_MUST_USE int weir__segment_scan(struct weir__segment_content *ret_content, 
 struct weir__scan_hooks {
     /* A chunk whose bytes are not those of its address. */
     void (*bad)(void *arg, const struct weir__entry *entry);
-    /* The same, of one that counts all the same, since nothing was left unfinished. */
+    /* The same, of one that counts all the same, since it lasted once. */
     void (*wrong)(void *arg, const struct weir__entry *entry);
     /* Bytes that can be read, and are neither zeros nor a record; behind the last record as well.
      */
@@ -69,12 +75,12 @@ struct weir__scan_hooks {
 WEIR_MUST_USE int weir__segment_scan_with(struct weir__segment_content *ret_content, int fd,
                                           uint32_t id, const struct weir__record_key *key,
                                           const struct weir__scan_hooks *hooks);
-/* As weir__segment_load(), for one of which nothing was left unfinished: a chunk whose head is
- * right counts even if its bytes are wrong, so that who asks for it is told. wrong() hears of each
- * of these, lost() of each stretch that is no record and can be read. */
-WEIR_MUST_USE int weir__segment_load_finished(struct weir__segment_content *ret_content, int fd,
-                                              uint32_t id, const struct weir__record_key *key,
-                                              const struct weir__scan_hooks *hooks);
+/* As weir__segment_load(); wrong() hears of each damaged chunk that counts, lost() of each stretch
+ * that lasted once, is no record and can be read. is_finished: nothing was left unfinished, so that
+ * all that is wrong is damaged. */
+WEIR_MUST_USE int weir__segment_load_with(struct weir__segment_content *ret_content, int fd,
+                                          uint32_t id, const struct weir__record_key *key,
+                                          bool is_finished, const struct weir__scan_hooks *hooks);
 void weir__segment_forget(struct weir__segment_content *content);
 
 /* The identity in the first record; Corrupt: there is none. */
@@ -84,9 +90,11 @@ WEIR_MUST_USE int weir__segment_identity(struct weir__identity *ret_identity, in
 WEIR_MUST_USE int weir__segment_begin(const struct weir__disk_file *file, uint32_t id,
                                       const struct weir__identity *identity, uint64_t sequence,
                                       uint32_t *ret_end);
-/* Writes footer and end behind these records, and waits until they last. */
+/* Writes footer and end behind these records, and waits until they last. synced: end, if all before
+ * it has lasted and nothing there is what a crash has left; 0: nobody says so. */
 WEIR_MUST_USE int weir__segment_seal(const struct weir__disk_file *file, uint32_t id,
                                      const struct weir__record_key *key,
-                                     const struct weir__entry *records, size_t count, uint32_t end);
+                                     const struct weir__entry *records, size_t count, uint32_t end,
+                                     uint32_t synced);
 
 #endif

@@ -88,6 +88,13 @@ struct weir__writer {
     int disk_errno;       /* of the last write, sync or creation that failed */
 };
 
+/* Of the active segment: what stands before this lasts, and was whole when it came to the disk. 0:
+ * nobody can say that, for what a crash has left between its records. */
+static inline uint32_t weir__store_synced(const struct weir__writer *writer)
+{
+    return writer->has_leftovers ? 0 : writer->end;
+}
+
 #define WEIR__STORE_SEGMENTS "segments" /* the folder that they are in */
 
 struct weir__store_counts {
@@ -233,11 +240,10 @@ void weir__store_bulk_memory(size_t bytes);
 #endif
 
 /* --- resume.c --- */
-/* Makes it the active one, and the file the store's. is_finished: nothing that a crash has left
- * lies between its records. */
+/* Makes it the active one, and the file the store's. */
 WEIR_MUST_USE int weir__store_resume(struct weir__store *store, uint32_t id,
                                      struct weir__disk_file *file,
-                                     const struct weir__segment_content *content, bool is_finished);
+                                     const struct weir__segment_content *content);
 
 /* --- active.c: with no thread running, or by the thread that writes --- */
 /* Makes the active segment. */

@@ -55,7 +55,7 @@ static void make(bool is_sealed)
     for (size_t i = 0; i < CHUNKS; i++)
         add(i);
     if (is_sealed)
-        CHECK_EQ(weir__segment_seal(&file, ID, &identity.key, records, CHUNKS, end_of_records), 0);
+        CHECK_EQ(weir__segment_seal(&file, ID, &identity.key, records, CHUNKS, end_of_records, 0), 0);
 }
 
 static uint64_t file_size(void)
@@ -155,7 +155,7 @@ TEST(either_end_of_a_footer)
     uint32_t end = (end_of_records + 2 * PAGE - 1) / PAGE * PAGE;
     for (size_t i = 0; i < 5 * CHUNKS; i++)
         many[i] = records[i % CHUNKS];
-    CHECK_EQ(weir__segment_seal(&file, ID, &identity.key, many, 5 * CHUNKS, end), 0);
+    CHECK_EQ(weir__segment_seal(&file, ID, &identity.key, many, 5 * CHUNKS, end, 0), 0);
     uint64_t size = file_size();
     CHECK(size > end + 2 * PAGE);
     const struct {

@@ -41,10 +41,13 @@ static void mend(unsigned char *bytes, size_t length, size_t at)
 {
     unsigned char *head = bytes + at, fresh[WEIR__RECORD_HEAD];
     unsigned wishes = head[56];
+    uint64_t back = get(head + 6, 2);
     struct weir__record record = {.type = (enum weir__record_type)head[5],
                                   .sequence = get(head + 8, 8),
                                   .size = (uint32_t)get(head + 16, 4),
                                   .time_s = (uint32_t)get(head + 20, 4)};
+    if (back > 0 && (back - 1) * WEIR__RECORD_ALIGN <= at)
+        record.synced = (uint32_t)(at - (back - 1) * WEIR__RECORD_ALIGN);
     if (wishes & 2 && record.size >= WEIR__RECORD_HEAD && record.size <= length - at) {
         weir__address_of(head + WEIR__RECORD_HEAD, record.size - WEIR__RECORD_HEAD,
                          &record.address);
@@ -94,7 +97,7 @@ static void check_sealed(const struct weir__segment_content *scan, int fd)
     if (end < BEGIN_SIZE)
         return;
     HOLDS(ftruncate(fd, end) == 0);
-    HOLDS(weir__segment_seal(&file, ID, &identity.key, scan->records, scan->count, end) == 0);
+    HOLDS(weir__segment_seal(&file, ID, &identity.key, scan->records, scan->count, end, 0) == 0);
     HOLDS(weir__segment_load(&footer, fd, ID, &identity.key) == 0);
     HOLDS(footer.is_sealed && footer.count == scan->count && footer.end == end);
     for (size_t i = 0; i < scan->count; i++)
@@ -107,6 +110,18 @@ static void note_bad(void *arg, const struct weir__entry *entry)
 {
     HOLDS(entry->place.segment == ID);
     ++*(uint64_t *)arg;
+}
+
+/* What has lasted once counts by its head alone, so that nothing of a scan is missing. */
+static void check_damaged(const struct weir__segment_content *loaded,
+                          const struct weir__segment_content *scan, size_t length)
+{
+    if (loaded->is_sealed)
+        return;
+    HOLDS(loaded->count >= scan->count && loaded->synced == scan->synced);
+    HOLDS(loaded->left_records <= loaded->bad_records && loaded->lost_bytes <= length);
+    HOLDS(loaded->synced <= length && (loaded->synced > 0 || loaded->count == scan->count));
+    HOLDS(loaded->synced > 0 || loaded->lost_bytes == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -139,6 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (is_scanned) {
         check_content(&scan, bytes, length);
         HOLDS(is_loaded);
+        check_damaged(&loaded, &scan, length);
         if (data[0] & 2)
             check_sealed(&scan, fd);
         weir__segment_forget(&scan);

@@ -61,7 +61,7 @@ static void make(void)
 
 static void seal(void)
 {
-    CHECK_EQ(weir__segment_seal(&file, ID, &identity.key, records, CHUNKS, end_of_records), 0);
+    CHECK_EQ(weir__segment_seal(&file, ID, &identity.key, records, CHUNKS, end_of_records, 0), 0);
 }
 
 static void flip(uint64_t at)
@@ -127,7 +127,7 @@ TEST(footer)
 TEST(sealed_without_a_record)
 {
     begin(ID);
-    CHECK_EQ(weir__segment_seal(&file, ID, &identity.key, NULL, 0, end_of_records), 0);
+    CHECK_EQ(weir__segment_seal(&file, ID, &identity.key, NULL, 0, end_of_records, 0), 0);
     struct weir__segment_content content = load();
     CHECK(content.is_sealed && content.count == 0 && content.end == BEGIN_SIZE);
     weir__segment_forget(&content);
@@ -141,7 +141,7 @@ TEST(footer_of_the_largest)
     rig_fill(rig_room, 100, 1);
     add(ID, &records[0], WEIR__RECORD_CHUNK, 5, rig_room, 100);
     uint32_t end = WEIR__STORE_SEGMENT_MOST;
-    CHECK_EQ(weir__segment_seal(&file, ID, &identity.key, records, 1, end), 0);
+    CHECK_EQ(weir__segment_seal(&file, ID, &identity.key, records, 1, end, 0), 0);
     struct weir__segment_content content = load();
     CHECK(content.is_sealed && content.count == 1 && content.end == end);
     weir__segment_forget(&content);
