@@ -55,7 +55,8 @@ static void make(bool is_sealed)
     for (size_t i = 0; i < CHUNKS; i++)
         add(i);
     if (is_sealed)
-        CHECK_EQ(weir__segment_seal(&file, ID, &identity.key, records, CHUNKS, end_of_records, 0), 0);
+        CHECK_EQ(weir__segment_seal(&file, ID, &identity.key, records, CHUNKS, end_of_records, 0),
+                 0);
 }
 
 static uint64_t file_size(void)
