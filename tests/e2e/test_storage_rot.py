@@ -6,6 +6,7 @@ it. Prints TAP.
 import glob
 import json
 import os
+import signal
 import shutil
 import subprocess
 import sys
@@ -116,6 +117,20 @@ same("the file is put again", run(WEIR, "put", file, "--server", storage.url)[0]
 status, out, err = run(WEIR, "get", root, "--server", storage.url, "-o", path("seventh.out"))
 same("and can be read", status, 0)
 same("as it was", open(path("seventh.out"), "rb").read() == seventh, True)
+# Once more after a sudden end: what was written later says that it had lasted.
+eighth, ninth = os.urandom(40_000), os.urandom(40_000)
+same("two more are put", [storage.put(eighth).status, storage.put(ninth).status], [201, 201])
+storage.kill(signal.SIGKILL)
+storage.wait()
+aside = kept_aside()
+same("a bit flips in the newest segment, whose end was sudden", flip(eighth, 999), 1)
+storage = Storage(data=data)
+same("the start finds it as well", storage.ask("POST", "/have", body=json.dumps(
+    {"addresses": [address(eighth), address(ninth)]}).encode()).json, {"have": [False, True]})
+has("and says so", storage.log(), f"{address(eighth)}: its bytes are not those of its address")
+same("its bytes are kept aside, too", kept_aside() - aside, 1)
+same("it is put again", storage.put(eighth).status, 201)
+same("and is whole", storage.get(target(eighth)).body == eighth, True)
 same("the end of this one", storage.stop(), 0)
 
 # --- in the middle of a file ---
