@@ -176,9 +176,9 @@ static void work(struct weir__errand *errand, struct weir__worker *worker)
 
 static void send_job(struct weir__exchange *exchange)
 {
-    struct weir__index *index = weir__index_at(exchange);
     struct weir__index_change *change = weir__base_alloc(1, sizeof(*change));
-    struct weir__errand *errand = change ? weir__errand_new(exchange, work) : NULL;
+    struct weir__errand *errand =
+        change ? weir__in_turn_new(exchange, WEIR__INDEX_OWN, work) : NULL;
     if (!errand) {
         if (!change)
             weir__daemon_refuse(exchange, -WEIR_E_NO_MEMORY, NULL);
@@ -186,7 +186,7 @@ static void send_job(struct weir__exchange *exchange)
         return;
     }
     weir__index_job_of(errand)->change = change;
-    weir__errand_send(errand, &index->daemon.lines[WEIR__INDEX_OWN]);
+    weir__in_turn_send(exchange, errand);
 }
 
 void weir__admin_begin(struct weir__exchange *exchange, struct weir__index_ask *ask)

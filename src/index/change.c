@@ -283,7 +283,6 @@ static bool enters(struct weir__exchange *exchange, struct weir__index_ask *ask)
 
 void weir__change_whole_record(struct weir__exchange *exchange, struct weir__index_ask *ask)
 {
-    struct weir__index *index = weir__index_at(exchange);
     /* It waits for a disk, where a lookup would have given up. */
     if (weir__exchange_end_ns(exchange) == WEIR_NEVER)
         weir__exchange_set_deadline(exchange, weir_time_add(weir_now_ns(), WEIR__INDEX_CHANGE_NS));
@@ -295,15 +294,14 @@ void weir__change_whole_record(struct weir__exchange *exchange, struct weir__ind
         return;
     }
     snprintf(change->token, sizeof(change->token), "%s", ask->head.grant.id);
-    struct weir__errand *errand = weir__errand_new(exchange, work);
+    struct weir__errand *errand = weir__in_turn_new(exchange, WEIR__INDEX_OWN, work);
     if (!errand) {
         weir__base_free(change);
         return;
     }
     struct weir__index_job *job = weir__index_job_of(errand);
-    job->method = weir__exchange_method(exchange);
     job->change = &change->head;
-    weir__errand_send(errand, &index->daemon.lines[WEIR__INDEX_OWN]);
+    weir__in_turn_send(exchange, errand);
 }
 
 void weir__change_resume_record(struct weir__exchange *exchange, struct weir__index_ask *ask)

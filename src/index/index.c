@@ -133,7 +133,7 @@ static int make(struct weir__daemon *daemon, const struct weir__daemon_rules *ru
     if (!error)
         error = weir__flights_new(&index->flights, WEIR__INDEX_FLIGHTS);
     if (!error)
-        error = weir__resolve_make_turns(index, rules);
+        error = weir__in_turn_init(index, rules);
     return error ? error : weir__cache_new(&index->cache, &limits);
 }
 
@@ -246,7 +246,7 @@ static int close_parts(struct weir__daemon *daemon)
     weir__records_close(index->records);
     weir__seen_free(index->seen);
     weir__cache_free(index->cache);
-    weir__turns_free(index->turns);
+    weir__in_turn_fini(index);
     weir__flights_free(index->flights);
     weir__latency_free(index->latency);
     weir__repeats_free(index->repeats);

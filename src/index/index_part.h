@@ -3,6 +3,7 @@
  *   index.c      life cycle, readiness, the description
  *   posts.c      threads and lines, janitors
  *   routes.c     what there is at which path
+ *   in_turn.c    from a loop to a line, by turns for each address
  *   resolve.c    GET /resolve/, /providers/: cache, turn, flight, lookup
  *   tell.c       an answer on its way: heads, traces, what is stale
  *   routing.c    GET /routing/v1/
@@ -65,6 +66,9 @@
  * of them. */
 enum weir__index_line { WEIR__INDEX_WORK, WEIR__INDEX_OWN, WEIR__INDEX_LINES };
 
+/* Behind the line `own`: as many for one address as for all others. */
+#define WEIR__INDEX_OWN_THREADS 2u
+
 enum weir__index_route {
     WEIR__INDEX_RESOLVE,
     WEIR__INDEX_PROVIDERS,
@@ -122,9 +126,11 @@ struct weir__index_job {
     bool wants_object; /* of /routing/v1/: one object, written by who has the answer */
     bool leads;
     bool was_sent_again;
-    unsigned status;               /* of an answer that the table of errors has none for; 0 */
-    struct weir_permit trace;      /* of those at once */
-    struct weir__lookup_turn turn; /* of its address, from before the line of work to a resolver */
+    unsigned status;          /* of an answer that the table of errors has none for; 0 */
+    struct weir_permit trace; /* of those at once */
+    enum weir__index_line line;
+    void (*work)(struct weir__errand *job, struct weir__worker *worker);
+    struct weir__lookup_turn turn; /* of its address, from before the line to a thread */
     struct weir__flight_waiter waiter;
     struct weir__answer *answer;
     struct weir__index_change *change; /* or NULL */
@@ -154,7 +160,7 @@ struct weir__index {
     struct weir__records *records;
     struct weir__cache *cache;
     struct weir__flights *flights;
-    struct weir__turns *turns;
+    struct weir__turns *turns[WEIR__INDEX_LINES];
     struct weir__lookup *lookup;        /* all sources */
     struct weir__lookup *local;         /* the records of this node alone */
     struct weir__publisher *publisher;  /* NULL: nobody is told */
@@ -191,6 +197,21 @@ static inline struct weir__index_job *weir__index_job_of(struct weir__errand *jo
 {
     return (struct weir__index_job *)job;
 }
+
+/* --- in_turn.c --- */
+WEIR_MUST_USE int weir__in_turn_init(struct weir__index *index,
+                                     const struct weir__daemon_rules *rules);
+void weir__in_turn_fini(struct weir__index *index);
+/* A job for this line, which has not entered it. NULL: there is no memory, which was answered. */
+struct weir__errand *weir__in_turn_new(struct weir__exchange *exchange, enum weir__index_line line,
+                                       void (*work)(struct weir__errand *job,
+                                                    struct weir__worker *worker));
+/* It waits for the turn of its address, then for a thread. An error is answered. */
+void weir__in_turn_send(struct weir__exchange *exchange, struct weir__errand *job);
+/* When this returns 0 the job may be gone; otherwise it is the caller's still: Busy, Closed. */
+WEIR_MUST_USE int weir__in_turn_enter(struct weir__index_job *job);
+/* Its turn, if no thread has taken it, is the next one's. */
+void weir__in_turn_give_up(struct weir__index_job *job);
 
 /* --- index.c --- */
 void weir__index_fill_limits(const struct weir__daemon_rules *rules,
@@ -231,10 +252,7 @@ void weir__resolve_begin(struct weir__exchange *exchange, struct weir__index_ask
 void weir__resolve_resume(struct weir__exchange *exchange, struct weir__index_ask *ask);
 /* Its deadline has passed: true, and it was answered with what is stale. */
 bool weir__resolve_late(struct weir__exchange *exchange, struct weir__index_ask *ask);
-WEIR_MUST_USE int weir__resolve_make_turns(struct weir__index *index,
-                                           const struct weir__daemon_rules *rules);
 /* To a resolver, when it is the turn of its address; or refuses the request. By its loop. */
-void weir__resolve_send(struct weir__exchange *exchange, struct weir__errand *job);
 /* What a resolver does for these and for /routing/v1/. */
 void weir__resolve_work(struct weir__errand *job, struct weir__worker *worker);
 /* Looks it up and lets all who wait know. By any thread that may wait. */

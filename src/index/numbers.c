@@ -31,9 +31,13 @@ static void sample_queue(struct weir__daemon_pass *pass, const char *name, struc
 /* What waits for the turn of its address. */
 static void sample_turns(struct weir__index *index, struct weir__daemon_pass *pass)
 {
-    struct weir__turns_stats stats;
-    weir__turns_read(index->turns, &stats);
-    sample_line(pass, "turns", stats.waiting, stats.refused);
+    static const char *const names[WEIR__INDEX_LINES] = {
+        [WEIR__INDEX_WORK] = "turns", [WEIR__INDEX_OWN] = "own_turns"};
+    for (int line = 0; line < WEIR__INDEX_LINES; line++) {
+        struct weir__turns_stats stats;
+        weir__turns_read(index->turns[line], &stats);
+        sample_line(pass, names[line], stats.waiting, stats.refused);
+    }
 }
 
 static void sample_lines(struct weir__index *index, struct weir__daemon_pass *pass)

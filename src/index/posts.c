@@ -3,8 +3,9 @@
  * Resolvers are the pool over the line of work: each is held for as long as others take to answer.
  * There are twice as many as one address may have at once (turns.h): whatever it asks, as many are
  * left to the others. What this node does by itself, changes, lists and what siblings ask, has
- * another pool. All others but the daemon's own are of low priority: they never have a lock or a
- * place in a line that a resolver waits for, so a busy machine delays them and nobody else.
+ * another pool, of which an address has half as well. All others but the daemon's own are of low
+ * priority: they never have a lock or a place in a line that a resolver waits for, so a busy
+ * machine delays them and nobody else.
  */
 #include <weir/error.h>
 
@@ -14,7 +15,6 @@
 #include "banned.h"
 
 #define RESOLVERS_LEAST 2u
-#define OWN             2u
 #define TEND_NS         (1 * WEIR_NS_PER_S)
 #define KEEP_NS         (200 * WEIR_NS_PER_MS)
 #define PURGE_NS        (60 * WEIR_NS_PER_S)
@@ -152,7 +152,7 @@ uint64_t weir__index_resolvers(const struct weir__daemon_rules *rules)
 static uint64_t count_own(const struct weir__daemon_rules *rules)
 {
     (void)rules;
-    return OWN;
+    return WEIR__INDEX_OWN_THREADS;
 }
 
 const struct weir__daemon_post weir__index_posts[] = {

@@ -57,7 +57,7 @@ static void compare(struct weir__index *index, const struct weir__question *ques
     (void)!weir_deadline_sleep(&pause);
 }
 
-/* The waiter is freed by who tells it, or by who has left in time. */
+/* The waiter is freed by who tells it: that may be before join() has returned, so nobody leaves. */
 static void told(struct weir__flight_waiter *waiter, int result, struct weir__answer *answer)
 {
     (void)result;
@@ -83,7 +83,7 @@ static void fetch(struct weir__index *index, const struct weir__question *questi
     if (flight) {
         weir__resolve_lead(index, question, flight);
         weir_counter_add(&index->counts.prefetched, 1);
-    } else if (error || weir__flight_leave(index->flights, waiter))
+    } else if (error)
         weir__base_free(waiter);
 }
 

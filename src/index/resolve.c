@@ -14,7 +14,6 @@
  * near its end and has time left, or while somebody changed who provides what the name means, is
  * sent through the line once more.
  */
-#include <stddef.h>
 #include <string.h>
 
 #include <weir/error.h>
@@ -28,72 +27,6 @@
 #define AGAIN_NS (100 * WEIR_NS_PER_MS)
 /* More than two looks of the clock. */
 #define TRACE_NS (50 * WEIR_NS_PER_MS)
-
-/* --- turns --- */
-
-static struct weir_queue *work_of(struct weir__index *index)
-{
-    return &index->daemon.lines[WEIR__INDEX_WORK];
-}
-
-static struct weir__index_job *job_of(struct weir__lookup_turn *turn)
-{
-    return (struct weir__index_job *)((char *)turn - offsetof(struct weir__index_job, turn));
-}
-
-/* It has waited and has its turn. Who ends without it must not pass it on: its caller does. */
-static bool go(struct weir__lookup_turn *turn)
-{
-    struct weir__index_job *job = job_of(turn);
-    struct weir__index *index = weir__index_of(job->head.daemon);
-    int error = weir__errand_try_send(&job->head, work_of(index));
-    if (!error)
-        return true;
-    (void)!weir__turns_take_out(turn);
-    if (error == -WEIR_E_BUSY)
-        weir__errand_finish(&job->head, error, NULL);
-    else
-        weir__errand_drop(&job->head);
-    return false;
-}
-
-/* One address has half of the room to wait at most, so that it is never all of it. There is an
- * account for each job that can be in the line of work or with a resolver. */
-int weir__resolve_make_turns(struct weir__index *index, const struct weir__daemon_rules *rules)
-{
-    uint32_t room = (uint32_t)rules->service->queues.work;
-    uint32_t resolvers = (uint32_t)weir__index_resolvers(rules);
-    return weir__turns_new(&index->turns, &(struct weir__turns_options){
-                                              .at_once = (uint32_t)weir__index_workers(rules),
-                                              .waiting_max = room,
-                                              .waiting_each = room > 1 ? room / 2 : 1,
-                                              .accounts_max = room + resolvers,
-                                              .go = go,
-                                          });
-}
-
-/* When this returns 0 the job may be gone; otherwise it is the caller's still. */
-static int line_up(struct weir__index *index, struct weir__index_job *job)
-{
-    struct weir__errand *errand = &job->head;
-    bool has_turn;
-    int error = weir__turns_enter(index->turns, &job->turn, &has_turn);
-    if (error || !has_turn)
-        return error;
-    error = weir_queue_try_send(work_of(index), &errand);
-    if (error)
-        weir__turns_pass(index->turns, weir__turns_take_out(&job->turn));
-    return error;
-}
-
-void weir__resolve_send(struct weir__exchange *exchange, struct weir__errand *errand)
-{
-    struct weir__lookup_turn *turn = &weir__index_job_of(errand)->turn;
-    turn->key_size = weir__address_key(weir__exchange_client(exchange), turn->key);
-    int error = line_up(weir__index_at(exchange), weir__index_job_of(errand));
-    if (error)
-        weir__errand_refuse(errand, exchange, error);
-}
 
 /* --- flights --- */
 
@@ -168,7 +101,7 @@ static void told(struct weir__flight_waiter *waiter, int result, struct weir__an
         job->was_sent_again = true;
         weir__answer_unref(answer);
         answer = NULL;
-        if (line_up(index, job) == 0) {
+        if (weir__in_turn_enter(job) == 0) {
             weir_counter_add(&index->counts.sent_again, 1);
             return;
         }
@@ -272,15 +205,12 @@ void weir__resolve_work(struct weir__errand *errand, struct weir__worker *worker
 {
     struct weir__index *index = weir__index_of(worker->daemon);
     struct weir__index_job *job = weir__index_job_of(errand);
-    /* The turn ends with what this thread does, whenever the job ends. */
-    struct weir__turns_account *account = weir__turns_take_out(&job->turn);
     if (job->is_local)
         work_local(index, job);
     else if (job->wants_trace)
         work_trace(index, job);
     else if (!is_fresh_by_now(index, job))
         join(index, job);
-    weir__turns_pass(index->turns, account);
 }
 
 /* --- loops --- */
@@ -311,6 +241,13 @@ static bool parse_query(struct weir__exchange *exchange, struct weir__index_ask 
     return false;
 }
 
+/* What came from a sibling is not handed on to siblings: nodes that ask each other would keep each
+ * other's old answers alive, long after their source has a newer one. */
+static bool is_second_hand(const struct weir__index_ask *ask, const struct weir__answer *answer)
+{
+    return ask->is_local && strncmp(answer->source, "sibling", strlen("sibling")) == 0;
+}
+
 /* True: it was answered. */
 static bool answer_from_cache(struct weir__exchange *exchange, struct weir__index_ask *ask,
                               const struct weir__daemon_rules *rules)
@@ -319,6 +256,10 @@ static bool answer_from_cache(struct weir__exchange *exchange, struct weir__inde
     struct weir__answer *answer = NULL;
     bool is_due = false;
     enum weir__cache_state state = weir__resolve_find(index, &ask->key, &answer, &is_due);
+    if (state != WEIR__CACHE_MISS && is_second_hand(ask, answer)) {
+        weir__answer_unref(answer);
+        return false;
+    }
     if (state == WEIR__CACHE_STALE && !answer->result)
         ask->stale = answer;
     else if (state == WEIR__CACHE_STALE)
@@ -346,24 +287,19 @@ static void send_trace(struct weir__exchange *exchange)
         weir__daemon_refuse(exchange, error, "too many lookups are traced");
         return;
     }
-    struct weir__errand *job = weir__errand_new(exchange, weir__resolve_work);
+    struct weir__errand *job = weir__in_turn_new(exchange, WEIR__INDEX_WORK, weir__resolve_work);
     if (!job) {
         weir_permit_release(&permit);
         return;
     }
     weir_permit_move(&weir__index_job_of(job)->trace, &permit);
-    weir__resolve_send(exchange, job);
+    weir__in_turn_send(exchange, job);
 }
 
 static void send_lookup(struct weir__exchange *exchange, const struct weir__index_ask *ask)
 {
-    if (ask->is_local) {
-        weir__index_send(exchange, WEIR__INDEX_OWN, weir__resolve_work);
-        return;
-    }
-    struct weir__errand *job = weir__errand_new(exchange, weir__resolve_work);
-    if (job)
-        weir__resolve_send(exchange, job);
+    weir__index_send(exchange, ask->is_local ? WEIR__INDEX_OWN : WEIR__INDEX_WORK,
+                     weir__resolve_work);
 }
 
 void weir__resolve_begin(struct weir__exchange *exchange, struct weir__index_ask *ask,
@@ -372,6 +308,14 @@ void weir__resolve_begin(struct weir__exchange *exchange, struct weir__index_ask
     ask->is_local = weir__exchange_header(exchange, "X-Weir-Hops") != NULL;
     if (!parse_query(exchange, ask))
         return;
+    /* Nobody can have a record of it that would be taken. */
+    if (ask->question.kind == WEIR__ASK_NAME &&
+        !weir__name_has_keys(&ask->question.name, weir__index_at(exchange)->bindings)) {
+        weir__daemon_refuse(exchange, -WEIR_E_NOT_FOUND,
+                            "no key may speak for this name: write NAME@KEYID, or have its prefix "
+                            "in names.prefixes");
+        return;
+    }
     if (ask->wants_trace && !ask->is_local)
         send_trace(exchange);
     else if (!answer_from_cache(exchange, ask, rules))

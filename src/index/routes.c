@@ -245,8 +245,7 @@ void weir__index_fini_job(struct weir__errand *errand)
     struct weir__index *index = weir__index_of(errand->daemon);
     weir__answer_unref(job->answer);
     weir_permit_release(&job->trace);
-    /* No resolver has had it. */
-    weir__turns_pass(index->turns, weir__turns_take_out(&job->turn));
+    weir__in_turn_give_up(job); /* if no thread has had it */
     if (!job->change)
         return;
     weir__quota_give(&job->change->hold);
@@ -257,10 +256,7 @@ void weir__index_fini_job(struct weir__errand *errand)
 void weir__index_send(struct weir__exchange *exchange, enum weir__index_line line,
                       void (*work)(struct weir__errand *job, struct weir__worker *worker))
 {
-    struct weir__index *index = weir__index_at(exchange);
-    struct weir__errand *job = weir__errand_new(exchange, work);
-    if (!job)
-        return;
-    weir__index_job_of(job)->method = weir__exchange_method(exchange);
-    weir__errand_send(job, &index->daemon.lines[line]);
+    struct weir__errand *job = weir__in_turn_new(exchange, line, work);
+    if (job)
+        weir__in_turn_send(exchange, job);
 }

@@ -101,11 +101,11 @@ void weir__routing_begin(struct weir__exchange *exchange, struct weir__index_ask
         ask->stale = answer;
     else if (answer)
         weir__answer_unref(answer);
-    struct weir__errand *job = weir__errand_new(exchange, weir__resolve_work);
+    struct weir__errand *job = weir__in_turn_new(exchange, WEIR__INDEX_WORK, weir__resolve_work);
     if (!job)
         return;
     weir__index_job_of(job)->wants_object = !ask->wants_lines;
-    weir__resolve_send(exchange, job);
+    weir__in_turn_send(exchange, job);
 }
 
 static bool answer_stale(struct weir__exchange *exchange, struct weir__index_ask *ask)

@@ -74,9 +74,9 @@ def finish():
 
 # --- waiting ---
 
-def until(question, what="a state"):
+def until(question, what="a state", seconds=HANG_S):
     """Asks until the answer is true, and returns that."""
-    end = time.monotonic() + HANG_S
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         answer = question()
         if answer:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every source is down: the answer comes within the budget all the same, and breakers come back."""
 import json
+import select
 import signal
 import socket
 
@@ -189,4 +190,21 @@ print(f"# {probes:.0f} probes were begun while another one won")
 true("a probe whose lookup others won is given back, and the breaker closes", True)
 same("it ends well", node.stop(), 0)
 sibling.stop()
+
+# --- nodes that ask each other, and a source that is slower than they are ---
+turning = keys.name("turning", 3)
+shown = [keys.named("turning", 3, 1)]
+slow = Fake(lambda path: Reply(knows_name(shown[0]).body, 200, 0.04) if path == "/resolve/" + turning else NOTHING)
+ports = [free_port() for _ in range(3)]
+nodes = [Node("cache.ttl=500ms", f"siblings.nodes={','.join([f'http://127.0.0.1:{other}' for other in ports if other != own])},{slow.url}",
+              port=own) for own in ports]
+for _ in range(20):
+    sequences = {one.get("/resolve/" + turning).json.get("sequence") for one in nodes}
+    select.select([], [], [], 0.05)
+same("nodes that ask each other know the name", sequences, {1})
+shown[0] = keys.named("turning", 3, 2)
+until(lambda: {one.get("/resolve/" + turning).json.get("sequence") for one in nodes} == {2}, "the newer record", 10)
+true("and do not keep each other's old answers alive", True)
+for one in nodes:
+    same("each ends well", one.stop(), 0)
 finish()

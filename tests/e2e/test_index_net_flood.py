@@ -7,9 +7,11 @@ not the service's doing: it has the lowest priority, and a window is repeated wh
 
 The last flood is not of many requests but of slow ones: names that the source takes most of a second for.
 No limit of rates is set there, all is as it comes, and others ask only for what has to be looked up.
+So it is when what this node knows by itself is asked for, with hundreds of signatures: others publish.
 """
 import asyncio
 import http.client
+import json
 import os
 import signal
 import subprocess
@@ -29,12 +31,18 @@ async def pour(port, number, kind, name):
             reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(FLOODER, 0))
             while True:
                 count += 1
-                target = f"/resolve/{name}" if kind == "same" else f"/resolve/flood/{number}/{count}{name[name.index('@'):]}"
+                if kind in ("same", "idle"):
+                    target = f"/resolve/{name}"
+                elif kind == "own":
+                    target = f"/providers/{name}"
+                else:
+                    target = f"/resolve/flood/{number}/{count}{name[name.index('@'):]}"
                 if kind == "idle":
                     writer.write(b"GET /resolve/x HTTP/1.1\r\nHost: ")
                     await reader.read(1)
                     break
-                writer.write(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+                hops = "X-Weir-Hops: 1\r\n" if kind == "own" else ""
+                writer.write(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n{hops}\r\n".encode())
                 head = await reader.readuntil(b"\r\n\r\n")
                 length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n")
                               if line.lower().startswith(b"content-length"))
@@ -53,7 +61,7 @@ if len(sys.argv) > 1 and sys.argv[1] == FLOOD:
     asyncio.run(pour_all(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5]))
 
 from index_lib import die_with_parent  # noqa: E402 pylint: disable=wrong-import-position
-from index_net import IS_LONG, NOTHING, Fake, Keys, Node, Reply, knows_name  # noqa: E402 pylint: disable=wrong-import-position
+from index_net import IS_LONG, NOTHING, Fake, Keys, Node, Reply, knows_name, meaning_of  # noqa: E402 pylint: disable=wrong-import-position
 from storage_lib import finish, same, started, true, until  # noqa: E402 pylint: disable=wrong-import-position
 
 WINDOW_S = 20.0 if IS_LONG else 3.0
@@ -105,9 +113,9 @@ def window(node, is_cold=False):
     return sum(good)
 
 
-def flood(node, kind, count):
+def flood(node, kind, count, name=warm):
     process = subprocess.Popen([sys.executable, os.path.abspath(__file__), FLOOD, str(node.port), str(count), kind,
-                                warm], preexec_fn=die_with_parent, stderr=subprocess.DEVNULL)
+                                name], preexec_fn=die_with_parent, stderr=subprocess.DEVNULL)
     started.append(process)
     return process
 
@@ -171,8 +179,45 @@ def compare_cold(what, count):
     same(f"{what}: it ends well", node.stop() in (0, 3), True)
 
 
+def publish_in_time(node, label, records):
+    """How many of these were published, of one in 25 ms, each within a second."""
+    connection = http.client.HTTPConnection("127.0.0.1", node.port, timeout=5, source_address=(OTHER, 0))
+    began, good = time.monotonic(), 0
+    for turn, record in enumerate(records):
+        due = began + turn * 0.025
+        threading.Event().wait(max(0.0, due - time.monotonic()))
+        connection.request("PUT", "/names/" + keys.name(f"{label}/{turn}", 1), json.dumps({"record": record}),
+                           {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        response.read()
+        good += response.status == 201 and time.monotonic() - due < 1
+    connection.close()
+    return good
+
+
+def compare_own(what, count, publishes=100, providers=250):
+    node = Node()
+    meaning = meaning_of(1)
+    for number in range(providers):
+        node.publish("/providers/" + meaning, keys.provided(meaning, 100 + number, 1, f"https://p{number}.example"))
+    records = [[keys.named(f"{turn}/{number}", 1, 1) for number in range(publishes)] for turn in range(WINDOWS)]
+    process = flood(node, "own", count, meaning)
+    until(lambda: node.number("queue_depth", queue="own_turns") > 0, "the flood")
+    best = 0
+    for turn in range(WINDOWS):
+        best = max(best, publish_in_time(node, str(turn), records[turn]))
+        if best >= publishes * SHARE:
+            break
+    print(f"# {what}: {best} of {publishes} were published in time")
+    true(f"{what}: others publish", best >= publishes * SHARE, best)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    same(f"{what}: it ends well", node.stop() in (0, 3), True)
+
+
 compare("questions for one thing, as fast as they go", "same", 200, "ratelimit.rps_per_ip=500")
 compare("questions for anything, as fast as they go", "any", 200, "ratelimit.rps_per_ip=500")
 compare("connections that say nothing", "idle", 600)
 compare_cold("questions for what is slow", 200)
+compare_own("questions for what this node has by itself", 64)
 finish()
