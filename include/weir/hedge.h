@@ -96,7 +96,8 @@ WEIR_API void weir_hedge_fini(struct weir_hedge *hedge);
 
 /* Asks targets 0 to target_count - 1, best first. ret_answers has room for `needed` answers.
  * Returns 0; Timeout; Canceled; or, when too few of the targets gave a good answer, the error of
- * the last that failed. NoMemory; Invalid for no targets, too many, or fewer than needed. */
+ * the last that failed. NoMemory; Invalid for no targets, too many, or fewer than needed. start()
+ * may shorten the deadline, which is looked at anew after each call of it. */
 WEIR_API WEIR_MUST_USE int weir_hedge_run(struct weir_hedge *hedge,
                                           const struct weir_hedge_ops *ops, void *arg,
                                           unsigned target_count,

@@ -19,14 +19,18 @@
  *   all others if it stands first. A name that it knows ends the lookup if the quorum is 1.
  *   Providers that it knows end it if there are at least WEIR__LOCAL_PROVIDERS; fewer are kept, the
  *   others are asked, and what they say is merged with it: of one key the higher sequence counts.
- *   If the others fail, those few are the answer, marked as not complete.
+ *   The others have hedge_ns for that. If they fail, or have not answered by then, those few are
+ *   the answer, marked as not complete.
  * - Losers are canceled before the call returns; those that are still in line are taken out of it.
  * - A failed try is repeated, `tries` in all, if its error is retryable, after 50 to 100 ms, not
  * past the deadline and not into an open breaker. Meanwhile another source is asked in its place,
  * at no cost.
  * - A breaker for each source. NotFound is a success; a source that had hedge_ns at least and has
  * not answered when the lookup's time is up has failed. What was canceled before, what had less
- * time, and our own lack of memory or descriptors, count for nothing.
+ * time, and our own lack of memory or descriptors, count for nothing; nor does one that was late
+ * while the source has answered another: who asks for slow names would shut it off for all. An
+ * attempt that probes a half
+ * open one is not canceled when it has lost: it goes on up to the lookup's time.
  * - NotFound only when every source said so, with a quorum too, or
  * a removal is the newest record; when some failed, the error of the last of them, as Transient
  * unless it is Timeout, NoRoute, or a lack of our own (Busy, Draining, NoMemory, NoDescriptors):
@@ -150,6 +154,7 @@ struct weir__source_counts {
     struct weir_counter refused;                        /* attempts that an open breaker stopped */
     struct weir_counter retries;                        /* of the tries */
     struct weir_counter left_behind;                    /* attempts that ignored their token */
+    struct weir_gauge well_ns;                          /* when it last answered somebody */
     struct weir_counter records[WEIR__RECORD_VERDICTS]; /* by verdict, the good ones too */
     struct weir_histogram took_ns;                      /* of tries that were not canceled */
 };

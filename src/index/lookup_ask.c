@@ -6,6 +6,10 @@
  * the attempt has lost, and whatever the source does counts for nothing; the source ignores that,
  * and the janitor has reported in its place.
  *
+ * One that probes a breaker which is half open goes on although it has lost, up to the time of its
+ * lookup: nothing else tells whether the source is well again, and beside a faster one it would
+ * never come to its end.
+ *
  * The ticket of a try is in the attempt, under the line's lock, for the janitor's sake: who takes
  * it out reports it.
  */
@@ -110,6 +114,22 @@ static void conclude(struct weir__ask *ask, int result, struct weir__part *part)
     weir__inquiry_unref(inquiry);
 }
 
+/* For the hedge, which is to ask others, it has nothing; the trace says what is true. The others
+ * have the hedge delay to add to it: an answer is in hand, and does not wait for the slowest. */
+static void conclude_kept(struct weir__ask *ask)
+{
+    struct weir__inquiry *inquiry = ask->inquiry;
+    struct weir_hedge_attempt *attempt = ask->attempt;
+    *inquiry->until = weir_deadline_min(
+        inquiry->until, weir_time_add(weir_now_ns(), inquiry->rules->limits.hedge_ns));
+    note_end(inquiry, ask->source, 0);
+    weir__line_done(&ask->item);
+    weir__base_free(ask);
+    weir_hedge_report(attempt, -WEIR_E_NOT_FOUND, NULL);
+    weir__ask_settle(inquiry);
+    weir__inquiry_unref(inquiry);
+}
+
 /* The hook of the ask may be running, so its memory goes with the inquiry, which lives as long as
  * the caller who fires. */
 void weir__ask_dropped(struct weir__line_item *item)
@@ -128,20 +148,33 @@ void weir__ask_dropped(struct weir__line_item *item)
 
 /* --- one try --- */
 
+/* How long a try may take, and what ends it. */
+static struct weir_deadline deadline_of(const struct weir__ask *ask)
+{
+    struct weir_deadline deadline = ask->attempt->deadline;
+    if (ask->is_probe)
+        deadline.cancel = &ask->inquiry->lookup->stop;
+    return deadline;
+}
+
 /* Who had time enough, and did not answer until the lookup's time was up, has failed, whether it
  * noticed the time or the token first. */
 static enum weir_breaker_outcome outcome_of(const struct weir__ask *ask, int result,
                                             uint64_t took_ns)
 {
     bool had_time = took_ns >= ask->inquiry->rules->limits.hedge_ns;
-    bool is_late = weir_now_ns() >= ask->attempt->deadline.at_ns;
+    uint64_t now_ns = weir_now_ns();
+    bool is_late = now_ns >= ask->attempt->deadline.at_ns;
+    /* It has answered somebody else meanwhile: this question is slow, and not the source. */
+    bool is_well = (uint64_t)weir_gauge_value(
+                       &ask->inquiry->lookup->counts[ask->source].well_ns) > now_ns - took_ns;
     if (result == 0 || result == -WEIR_E_NOT_FOUND)
         return WEIR_BREAKER_SUCCESS;
     if (result == -WEIR_E_NO_MEMORY || result == -WEIR_E_NO_DESCRIPTORS)
         return WEIR_BREAKER_CANCELED;
     if (is_late)
-        return had_time ? WEIR_BREAKER_FAILURE : WEIR_BREAKER_CANCELED;
-    if (result == -WEIR_E_CANCELED || weir_cancel_is_fired(ask->attempt->deadline.cancel))
+        return had_time && !is_well ? WEIR_BREAKER_FAILURE : WEIR_BREAKER_CANCELED;
+    if (result == -WEIR_E_CANCELED || weir_cancel_is_fired(deadline_of(ask).cancel))
         return WEIR_BREAKER_CANCELED;
     return WEIR_BREAKER_FAILURE;
 }
@@ -150,9 +183,12 @@ static int begin_try(struct weir__ask *ask)
 {
     struct weir__lookup *lookup = ask->inquiry->lookup;
     struct weir_breaker_ticket ticket = WEIR_BREAKER_TICKET_NONE;
+    struct weir_breaker_stats stats;
     int error = weir_breaker_allow(&lookup->breakers[ask->source], &ticket);
     if (error)
         return error;
+    weir_breaker_read(&lookup->breakers[ask->source], &stats);
+    ask->is_probe = stats.state == WEIR_BREAKER_HALF_OPEN;
     weir_lock_acquire(&lookup->line.lock);
     ask->ticket = ticket;
     weir_lock_release(&lookup->line.lock);
@@ -172,6 +208,8 @@ static void end_try(struct weir__ask *ask, int result, uint64_t took_ns)
     struct weir_breaker_ticket ticket = ask->ticket;
     ask->ticket = (struct weir_breaker_ticket)WEIR_BREAKER_TICKET_NONE;
     weir_lock_release(&lookup->line.lock);
+    if (outcome == WEIR_BREAKER_SUCCESS)
+        weir_gauge_set(&counts->well_ns, (int64_t)weir_now_ns());
     weir_breaker_report(&ticket, outcome); /* empty if the janitor was faster */
     if (outcome == WEIR_BREAKER_CANCELED)
         weir_counter_add(&counts->canceled, 1);
@@ -191,13 +229,13 @@ static int ask_source(struct weir__ask *ask, struct weir__part **ret_part)
     if (!room)
         return -WEIR_E_NO_MEMORY;
     struct weir__reply reply = {.records = room->records};
-    int error = source->ops->ask(source, &inquiry->question, &reply, &ask->attempt->deadline);
+    struct weir_deadline deadline = deadline_of(ask);
+    int error = source->ops->ask(source, &inquiry->question, &reply, &deadline);
     /* Whatever it returned: who had nothing but these says that there is nothing. */
     weir_counter_add(&inquiry->lookup->counts[ask->source].records[WEIR__RECORD_MALFORMED],
                      reply.dropped);
     if (!error)
-        error = weir__lookup_judge(inquiry, ask->source, &reply, ask->attempt->deadline.cancel,
-                                   ret_part);
+        error = weir__lookup_judge(inquiry, ask->source, &reply, deadline.cancel, ret_part);
     weir__room_give(inquiry->lookup, room);
     return error;
 }
@@ -274,11 +312,11 @@ static int ask_local(struct weir__ask *ask)
     int result = try_once(ask, &part);
     if (result == -WEIR_E_BREAKER_OPEN)
         weir_counter_add(&ask->inquiry->lookup->counts[ask->source].refused, 1);
-    if (!result && is_kept(ask, part)) {
-        part = NULL;
-        result = -WEIR_E_NOT_FOUND;
+    if (result || !is_kept(ask, part)) {
+        conclude(ask, result, part);
+        return 0;
     }
-    conclude(ask, result, part);
+    conclude_kept(ask);
     return 0;
 }
 

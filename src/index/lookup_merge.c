@@ -148,8 +148,11 @@ int weir__merge_answer(struct weir__lookup *lookup, const struct weir__lookup_ru
     parts.providers_count = merged.count;
     parts.providers_known = count_known(providers, merged.count);
     parts.providers_complete = providers && providers->is_complete;
-    parts.ttl_ns =
-        parts.result || !parts.providers_complete ? limits->negative_ttl_ns : limits->ttl_ns;
+    /* What is not complete is asked again as soon as what is not there, and never later than what
+     * is. */
+    parts.ttl_ns = parts.result ? limits->negative_ttl_ns : limits->ttl_ns;
+    if (!parts.providers_complete && limits->negative_ttl_ns < parts.ttl_ns)
+        parts.ttl_ns = limits->negative_ttl_ns;
     if (!error)
         error = weir__answer_new(ret_answer, &parts);
     merged_fini(&merged);

@@ -44,6 +44,9 @@ struct weir__inquiry {
     uint64_t ends;
     struct weir__inquiry_step steps[WEIR__SOURCES_MAX];
     struct weir__part *kept; /* local providers that are too few to end it */
+    /* The caller's thread alone: how long it waits, which is shorter when some are kept. NULL: it
+     * waits no more. */
+    struct weir_deadline *until;
     struct weir_hedge_attempt *held[WEIR__SOURCES_MAX]; /* ended, and not reported yet */
     unsigned held_count;
     struct weir__ask *dead; /* dropped; their hooks may still be run */
@@ -63,6 +66,7 @@ struct weir__ask {
     struct weir_hedge_attempt *attempt;
     unsigned source;
     struct weir_breaker_ticket ticket; /* of the try under way; guarded by the line's lock */
+    bool is_probe;                     /* the breaker was half open when that try began */
     bool is_left_behind;               /* the same */
 };
 

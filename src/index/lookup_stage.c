@@ -83,7 +83,9 @@ static int error_of(const struct weir__inquiry *inquiry, size_t count)
     bool was_open = false, has_answer = false;
     for (size_t i = 0; i < count; i++) {
         const struct weir__inquiry_step *step = &inquiry->steps[i];
-        has_answer |= step->is_asked && step->ended_ns && step->result == 0;
+        /* Of providers there is none: what was kept is an answer, and needs no other. */
+        has_answer |= step->is_asked && step->ended_ns && step->result == 0 &&
+                      inquiry->question.kind == WEIR__ASK_NAME;
         if (!step->is_asked || step->result == 0 || step->result == -WEIR_E_NOT_FOUND ||
             step->result == -WEIR_E_CANCELED)
             continue;
@@ -154,13 +156,16 @@ static void count_hedges(const struct weir__inquiry *inquiry, const struct weir_
         weir_counter_add(&lookup->hedges_denied, 1);
 }
 
-/* The caller waits no more: results, what was kept, and the trace are taken out in one piece. */
+/* The caller waits no more: results, what was kept, and the trace are taken out in one piece. Where
+ * it had waited long enough for others, before its time was up, nobody has failed by that. */
 static void close_inquiry(struct weir__inquiry *inquiry, int error, uint64_t began_ns,
                           const struct weir_deadline *deadline, struct weir__trace *trace,
                           struct weir__stage *stage)
 {
     size_t count = inquiry->lookup->sources_count;
     int ended = error ? weir_deadline_check(deadline) : 0;
+    bool is_hasty = !ended && error == -WEIR_E_TIMEOUT && inquiry->until->at_ns < deadline->at_ns;
+    inquiry->until = NULL;
     weir_lock_acquire(&inquiry->lock);
     inquiry->ended_ns = weir_now_ns();
     count_hedges(inquiry, stage);
@@ -168,7 +173,7 @@ static void close_inquiry(struct weir__inquiry *inquiry, int error, uint64_t beg
         stage->parts[stage->parts_count++] = inquiry->kept;
         inquiry->kept = NULL;
     }
-    if (error && error != -WEIR_E_NO_MEMORY)
+    if (error && error != -WEIR_E_NO_MEMORY && !is_hasty)
         error = ended ? ended : error_of(inquiry, count);
     for (unsigned i = 0; trace && i < count; i++)
         add_step(trace, inquiry, i, began_ns, ended, has_won(stage, i));
@@ -187,8 +192,10 @@ void weir__stage_run(struct weir__lookup *lookup, struct weir__lookup_rules *rul
     uint32_t needed = question->kind == WEIR__ASK_NAME ? rules->limits.quorum : 1;
     struct weir__stage stage = {.result = weir__inquiry_new(&inquiry, lookup, rules, question)};
     if (!stage.result) {
-        int error = weir_hedge_run(hedge, &ops, inquiry, (unsigned)lookup->sources_count, answers,
-                                   deadline);
+        struct weir_deadline until = *deadline;
+        inquiry->until = &until;
+        int error =
+            weir_hedge_run(hedge, &ops, inquiry, (unsigned)lookup->sources_count, answers, &until);
         for (uint32_t i = 0; !error && i < needed; i++)
             stage.parts[stage.parts_count++] = answers[i].answer;
         close_inquiry(inquiry, error, began_ns, deadline, trace, &stage);

@@ -34,6 +34,7 @@ enum rig_does {
     RIG_FAILS,         /* with .error */
     RIG_HANGS,         /* until its token fires or its time is up */
     RIG_DEAF,          /* until rig_wake(), whatever its token says */
+    RIG_WAITS,         /* until rig_wake(), and gives its records, unless its token fires */
 };
 
 struct rig_step {
@@ -95,6 +96,13 @@ static inline int rig_ask(struct weir__source *source, const struct weir__questi
     case RIG_DEAF:
         rig_deaf();
         weir_counter_add(&self->is_back, 1);
+        break;
+    case RIG_WAITS:
+        while (!weir_cancel_is_fired(&rig.wake))
+            if (weir_cancel_is_fired(deadline->cancel)) {
+                weir_counter_add(&self->saw_cancel, 1);
+                return -WEIR_E_CANCELED;
+            }
         break;
     case RIG_GIVES_LATE:
         (void)nanosleep(&(struct timespec){.tv_nsec = RIG_MS}, NULL);

@@ -424,6 +424,36 @@ TEST(a_breaker_opens_probes_and_closes)
     rig_end();
 }
 
+/* Another source is faster, always: the probe is not canceled for that. */
+TEST(a_probe_that_has_lost_goes_on)
+{
+    struct weir_breaker_stats stats;
+    rig_begin(2);
+    rig.options.limits.alpha = 2;
+    for (unsigned i = 0; i < RIG_STEPS; i++)
+        rig.sources[0].steps[i] = (struct rig_step){RIG_FAILS, -WEIR_E_IO, 0};
+    rig.sources[0].steps[3].does = RIG_WAITS;
+    rig.options.limits.breaker.calls_min = 3;
+    struct weir__record first = rig_provider_record(1, 1);
+    rig_give(&rig.sources[0], &first, 1);
+    rig_start();
+    fail(3);
+    weir__clock_advance(10 * WEIR_NS_PER_S);
+    struct weir__record record = rig_provider_record(2, 1);
+    rig_give(&rig.sources[1], &record, 1);
+    rig_always(1);
+    rig.sources[1].steps[3].does = RIG_GIVES;
+    CHECK_EQ(rig_run(&rig.ask_providers, NULL, &answer), 0);
+    CHECK_STR(answer->source, "source 1");
+    weir__answer_unref(answer);
+    rig_wake();
+    rig_await(&weir__lookup_counts(rig.lookup, 0)->answered, 1);
+    CHECK_EQ(weir_counter_value(&rig.sources[0].saw_cancel), 0);
+    weir_breaker_read(weir__lookup_breaker(rig.lookup, 0), &stats);
+    CHECK_EQ(stats.state, WEIR_BREAKER_CLOSED);
+    rig_end();
+}
+
 TEST(when_all_are_open_that_is_told_at_once)
 {
     rig_begin(3);
@@ -572,6 +602,57 @@ TEST(a_few_local_providers_are_better_than_none)
     CHECK_EQ(answer->providers_count, 1);
     CHECK(!answer->providers_complete);
     CHECK_EQ(answer->fresh_until_ns - answer->made_ns, 2 * WEIR_NS_PER_S);
+    weir__answer_unref(answer);
+    rig_end();
+}
+
+/* Some are in hand, and another source hangs: it has the hedge delay. */
+TEST(a_few_local_providers_do_not_wait_for_the_slowest)
+{
+    struct weir__trace trace;
+    struct weir_breaker_stats stats;
+    rig_begin(2);
+    rig.sources[0].head.ops = &rig_local;
+    rig_give_provider(0, 1, 5);
+    rig.sources[1].steps[0] = (struct rig_step){RIG_HANGS, 0, 150 * RIG_MS};
+    rig_start();
+    uint64_t before_ns = weir_now_ns();
+    CHECK_EQ(rig_run(&rig.ask_providers, &trace, &answer), 0);
+    CHECK_EQ(weir_now_ns() - before_ns, 150 * RIG_MS);
+    CHECK_EQ(answer->providers_count, 1);
+    CHECK(!answer->providers_complete);
+    CHECK_EQ(trace.steps[0].result, 0);
+    CHECK(trace.steps[0].won);
+    CHECK_EQ(trace.steps[1].result, -WEIR_E_CANCELED);
+    weir__answer_unref(answer);
+    /* By that it has not failed. */
+    rig_await(&weir__lookup_counts(rig.lookup, 1)->canceled, 1);
+    weir_breaker_read(weir__lookup_breaker(rig.lookup, 1), &stats);
+    CHECK_EQ(stats.failures, 0);
+    rig_end();
+    /* All others have said that they know of none: that is all there is. */
+    rig_begin(2);
+    rig.sources[0].head.ops = &rig_local;
+    rig_give_provider(0, 1, 5);
+    rig_start();
+    CHECK_EQ(rig_run(&rig.ask_providers, &trace, &answer), 0);
+    CHECK(answer->providers_complete);
+    CHECK_EQ(trace.steps[0].result, 0);
+    weir__answer_unref(answer);
+    rig_end();
+}
+
+/* What is not complete lives no longer than what is, however long what is not there does. */
+TEST(what_is_not_complete_lives_no_longer)
+{
+    rig_begin(2);
+    rig.sources[0].head.ops = &rig_local;
+    rig_give_provider(0, 1, 5);
+    rig.options.limits.ttl_ns = WEIR_NS_PER_S;
+    rig.sources[1].steps[0] = (struct rig_step){RIG_FAILS, -WEIR_E_IO, 0};
+    rig_start();
+    CHECK_EQ(rig_run(&rig.ask_providers, NULL, &answer), 0);
+    CHECK_EQ(answer->fresh_until_ns - answer->made_ns, WEIR_NS_PER_S);
     weir__answer_unref(answer);
     rig_end();
 }
