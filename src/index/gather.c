@@ -222,14 +222,14 @@ int weir__gather_update(struct weir__index *index, const struct weir__daemon_rul
 
 /* --- lookups --- */
 
-static uint64_t highest(void *arg, const struct weir__name *name)
+static void seen(void *arg, const struct weir__name *name, struct weir__record_mark *ret_mark)
 {
-    return weir__seen_highest(((struct weir__index *)arg)->seen, name);
+    weir__seen_mark(((struct weir__index *)arg)->seen, name, ret_mark);
 }
 
-static void saw(void *arg, const struct weir__name *name, uint64_t sequence)
+static int saw(void *arg, const struct weir__record *record, const struct weir__record_bytes *bytes)
 {
-    weir__seen_note(((struct weir__index *)arg)->seen, name, sequence);
+    return weir__seen_note(((struct weir__index *)arg)->seen, record, bytes);
 }
 
 static uint64_t latency_ns(void *arg, const char *url)
@@ -244,7 +244,7 @@ static int make_lookup(struct weir__index *index, const struct weir__daemon_rule
     struct weir__lookup_options options = {
         .sources_count = gathered->count,
         .bindings = index->bindings,
-        .highest = highest,
+        .seen = seen,
         .saw = saw,
         .latency_ns = latency_ns,
         .arg = index,

@@ -146,6 +146,7 @@ static int open_records(struct weir__index *index, const struct weir__daemon_rul
     const struct weir__records_options options = {
         .folder = folder_of(rules),
         .map_bytes = own->amnesia.is_enabled ? own->amnesia.max_bytes : own->index.map_bytes,
+        .bindings = index->bindings,
     };
     if (!own->amnesia.is_enabled && (!options.folder || !options.folder[0]))
         return weir__daemon_fail(

@@ -12,8 +12,9 @@
  * keeps its thread, is counted, and after WEIR__LOOKUP_GRACE_NS counts as a failure for its
  * breaker, so that it gets no more threads.
  * - A source is asked at most once at a time in a stage; β are sources that were not asked yet.
- * - Satisfactory: records that are right, fresh and not older than the highest sequence seen. For a
- *   name with quorum n, from n sources, and the highest sequence of these wins. Providers need one
+ * - Satisfactory: records that are right, fresh and not older than what was seen, in the order of
+ *   weir__record_compare(). For a name with quorum n, from n sources, and the one that counts for
+ *   most of these wins. Providers need one
  *   source: that others know of none is no contradiction.
  * - A source that answers without waiting (kind "local") is asked by the caller's thread, before
  *   all others if it stands first. A name that it knows ends the lookup if the quorum is 1.
@@ -98,15 +99,17 @@ struct weir__trace {
 
 struct weir__lookup;
 
-/* Takes the sources over, also when it fails. bindings are borrowed and outlive it. highest() tells
- * the highest sequence seen of a name, and saw() is told of a higher one; neither may wait. */
+/* Takes the sources over, also when it fails. bindings are borrowed and outlive it. seen() tells
+ * the most that was seen of a name, and saw() is told of more; neither may wait. What saw() cannot
+ * remember is no answer: its error is the lookup's. */
 struct weir__lookup_options {
     struct weir__source *sources[WEIR__SOURCES_MAX]; /* best first */
     size_t sources_count;
     const struct weir__bindings *bindings;
     struct weir__lookup_limits limits;
-    uint64_t (*highest)(void *arg, const struct weir__name *name);
-    void (*saw)(void *arg, const struct weir__name *name, uint64_t sequence);
+    void (*seen)(void *arg, const struct weir__name *name, struct weir__record_mark *ret_mark);
+    int (*saw)(void *arg, const struct weir__record *record,
+               const struct weir__record_bytes *bytes);
     uint64_t (*latency_ns)(void *arg,
                            const char *url); /* of a provider; 0: not known; may be NULL */
     void *arg;
@@ -129,8 +132,9 @@ void weir__lookup_stop(struct weir__lookup *lookup);
 void weir__lookup_free(struct weir__lookup *lookup);
 
 /* Waits. 0 and an answer, which may be one of result NotFound (for a negative cache); or Timeout,
- * Canceled, BreakerOpen, NoRoute, Transient, Busy, Draining, NoMemory, NoDescriptors. trace may be
- * NULL; it is filled in whatever the result. */
+ * Canceled, BreakerOpen, NoRoute, Transient, Busy, Draining, NoMemory, NoDescriptors, NoSpace (what
+ * was found is new, and cannot be remembered). trace may be NULL; it is filled in whatever the
+ * result. */
 WEIR_MUST_USE int weir__lookup_run(struct weir__lookup *lookup,
                                    const struct weir__question *question, struct weir__trace *trace,
                                    struct weir__answer **ret_answer,

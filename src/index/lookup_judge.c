@@ -57,7 +57,8 @@ static enum weir__record_verdict judge_one(const struct weir__inquiry *inquiry,
         return verdict;
     if (!weir__question_fits(question, ret_record))
         return WEIR__RECORD_FOREIGN;
-    if (question->kind == WEIR__ASK_NAME && ret_record->sequence < inquiry->highest)
+    if (question->kind == WEIR__ASK_NAME &&
+        weir__record_mark_compare(ret_record, bytes, &inquiry->seen) < 0)
         return WEIR__RECORD_REPLAYED;
     return WEIR__RECORD_GOOD;
 }

@@ -52,7 +52,7 @@ struct weir__inquiry {
     struct weir__lookup_rules *rules; /* a reference */
     struct weir__question question;
     uint64_t began_ns;
-    uint64_t highest; /* of a name, when the inquiry began */
+    struct weir__record_mark seen; /* of a name, when the inquiry began */
 };
 
 /* One attempt: one source in one inquiry, with all of its tries. */

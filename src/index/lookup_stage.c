@@ -30,7 +30,7 @@ int weir__inquiry_new(struct weir__inquiry **ret_inquiry, struct weir__lookup *l
     inquiry->question = *question;
     inquiry->began_ns = weir_now_ns();
     if (question->kind == WEIR__ASK_NAME)
-        inquiry->highest = lookup->options.highest(lookup->options.arg, &question->name);
+        lookup->options.seen(lookup->options.arg, &question->name, &inquiry->seen);
     *ret_inquiry = inquiry;
     return 0;
 }

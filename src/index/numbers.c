@@ -103,6 +103,14 @@ static void sample_records(struct weir__index *index, struct weir__daemon_pass *
     weir__daemon_counter(pass, "index_records_evicted_total",
                          "Providers that made room for others of their address.", NULL, NULL,
                          stats.evicted);
+    struct weir__seen_stats seen;
+    weir__seen_read(index->seen, &seen);
+    weir__daemon_gauge(pass, "index_seen_unwritten",
+                       "Names of which more was seen than is on the disk yet.", NULL, NULL,
+                       seen.unwritten);
+    weir__daemon_counter(pass, "index_seen_refused_total",
+                         "Records that were not told since they could not be remembered.", NULL,
+                         NULL, seen.refused);
 }
 
 static void sample_flights(struct weir__index *index, struct weir__daemon_pass *pass)

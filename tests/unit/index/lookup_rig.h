@@ -61,7 +61,8 @@ static struct {
     struct weir__key keys[8];
     struct weir__name name;
     struct weir__question ask_name, ask_providers;
-    uint64_t highest;
+    struct weir__record_mark mark;
+    int saw_error;
     struct weir_counter seen;
 } rig;
 
@@ -117,15 +118,18 @@ static const struct weir__source_ops rig_remote = {
 static const struct weir__source_ops rig_local = {
     .kind = "local", .ask = rig_ask, .free = rig_source_free};
 
-static inline uint64_t rig_highest(void *arg, const struct weir__name *name)
+static inline void rig_mark(void *arg, const struct weir__name *name,
+                            struct weir__record_mark *ret_mark)
 {
     (void)arg, (void)name;
-    return rig.highest;
+    *ret_mark = rig.mark;
 }
-static inline void rig_saw(void *arg, const struct weir__name *name, uint64_t sequence)
+static inline int rig_saw(void *arg, const struct weir__record *record,
+                          const struct weir__record_bytes *bytes)
 {
-    (void)arg, (void)name;
-    weir_counter_add(&rig.seen, sequence);
+    (void)arg, (void)bytes;
+    weir_counter_add(&rig.seen, record->sequence);
+    return rig.saw_error;
 }
 
 /* --- records --- */
@@ -201,7 +205,7 @@ static inline void rig_begin(size_t sources)
         rig.options.sources[i] = &rig.sources[i].head;
     }
     rig.options.sources_count = sources;
-    rig.options.highest = rig_highest;
+    rig.options.seen = rig_mark;
     rig.options.saw = rig_saw;
     rig.options.askers = 6;
     rig.options.limits = (struct weir__lookup_limits){

@@ -216,7 +216,7 @@ TEST(bad_records_are_dropped_and_counted)
     rig_give(source, &record, 0); /* good */
     record = rig_name_record(5);
     rig_give(source, &record, 0); /* good, and not the newest */
-    rig.highest = 5;
+    rig.mark.sequence = 5;
     rig_start();
     CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), 0);
     CHECK_EQ(answer->name_record.sequence, 6);
@@ -251,13 +251,48 @@ TEST(nothing_but_replays_is_not_found)
 {
     rig_begin(1);
     rig_give_name(0, 4);
-    rig.highest = 5;
+    rig.mark.sequence = 5;
     rig_start();
     CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), 0);
     CHECK_EQ(answer->result, -WEIR_E_NOT_FOUND);
     CHECK_EQ(answer->fresh_until_ns - answer->made_ns, 2 * WEIR_NS_PER_S);
     CHECK(!answer->body);
     weir__answer_unref(answer);
+    rig_end();
+}
+
+/* Of one sequence the record that counts for less is a replay as well. */
+TEST(of_one_sequence_the_lesser_is_a_replay)
+{
+    for (int is_lesser = 0; is_lesser < 2; is_lesser++) {
+        rig_begin(1);
+        struct weir__record record = rig_name_record(5);
+        rig.sources[0].steps[0].does = RIG_GIVES;
+        record.expires_s -= is_lesser;
+        rig_give(&rig.sources[0], &record, 0);
+        record.expires_s += is_lesser;
+        struct weir__record_bytes bytes;
+        CHECK_EQ(weir__record_sign(&bytes, &record, &rig.keys[0]), 0);
+        weir__record_mark_set(&rig.mark, &record, &bytes);
+        rig_start();
+        CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), 0);
+        CHECK_EQ(answer->result, is_lesser ? -WEIR_E_NOT_FOUND : 0);
+        CHECK_EQ(rig_verdicts(0, WEIR__RECORD_REPLAYED), is_lesser);
+        CHECK_EQ(weir_counter_value(&rig.seen), 0);
+        weir__answer_unref(answer);
+        rig_end();
+    }
+}
+
+/* What this node cannot remember it could not tell from its replay later. */
+TEST(what_cannot_be_remembered_is_no_answer)
+{
+    rig_begin(1);
+    rig_give_name(0, 4);
+    rig.saw_error = -WEIR_E_NO_SPACE;
+    rig_start();
+    CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), -WEIR_E_NO_SPACE);
+    CHECK_EQ(weir_counter_value(&rig.seen), 4);
     rig_end();
 }
 
