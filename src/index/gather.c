@@ -177,6 +177,14 @@ static int walk(void *arg, bool is_first, int64_t now_s, struct weir__record_byt
     return weir__records_walk(index->records, &index->cursor, now_s, room, room_count, ret_count);
 }
 
+static bool is_past(void *arg, const struct weir__record *record,
+                    const struct weir__record_bytes *bytes)
+{
+    struct weir__record_mark mark;
+    weir__seen_mark(((struct weir__index *)arg)->seen, &record->name, &mark);
+    return weir__record_mark_compare(record, bytes, &mark) < 0;
+}
+
 /* Etcd keeps what it is told, the DHT has to be told again and again. Siblings ask. */
 static int make_publisher(struct weir__index *index, const struct weir__daemon_rules *rules,
                           const struct gathered *gathered)
@@ -198,6 +206,7 @@ static int make_publisher(struct weir__index *index, const struct weir__daemon_r
         .targets_count = count,
         .bindings = index->bindings,
         .walk = walk,
+        .is_past = is_past,
         .arg = index,
         .every_ns = own->dht.republish_ns,
         .per_s = (uint32_t)own->dht.publish_rate,

@@ -168,6 +168,7 @@ static void sample_publisher(struct weir__index *index, struct weir__daemon_pass
         sum.skipped += stats.targets[i].skipped;
     }
     weir__daemon_counter(pass, told, help, "result", "told", sum.told);
+    weir__daemon_counter(pass, told, help, "result", "superseded", stats.superseded);
     weir__daemon_counter(pass, told, help, "result", "failed", sum.failed);
     weir__daemon_counter(pass, told, help, "result", "conflict", sum.conflicts);
     weir__daemon_counter(pass, told, help, "result", "skipped", sum.skipped);
