@@ -63,6 +63,13 @@ static enum weir__record_verdict judge_one(const struct weir__inquiry *inquiry,
     return WEIR__RECORD_GOOD;
 }
 
+/* With a quorum a source that has an older record than was seen agrees that there is the name; it
+ * counts for how many have answered, and never for what is answered. */
+static bool is_for_quorum(const struct weir__inquiry *inquiry, enum weir__record_verdict verdict)
+{
+    return verdict == WEIR__RECORD_REPLAYED && inquiry->rules->limits.quorum > 1;
+}
+
 /* Of a name one counts; of providers all do, until they are merged. */
 static void keep(struct weir__part *part, const struct weir__inquiry *inquiry,
                  const struct weir__record *record, const struct weir__record_bytes *bytes)
@@ -101,9 +108,12 @@ int weir__lookup_judge(struct weir__inquiry *inquiry, unsigned source,
         }
         enum weir__record_verdict verdict = judge_one(inquiry, &reply->records[i], now_s, &record);
         weir_counter_add(&counts->records[verdict], 1);
-        if (verdict == WEIR__RECORD_GOOD)
+        if (verdict == WEIR__RECORD_GOOD || is_for_quorum(inquiry, verdict))
             keep(part, inquiry, &record, &reply->records[i]);
     }
+    part->is_behind = part->count > 0 && inquiry->question.kind == WEIR__ASK_NAME &&
+                      weir__record_mark_compare(&part->found[0].record, &part->found[0].bytes,
+                                                &inquiry->seen) < 0;
     if (part->count == 0) {
         weir__part_free(part);
         return -WEIR_E_NOT_FOUND;

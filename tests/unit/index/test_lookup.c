@@ -175,6 +175,73 @@ TEST(too_few_for_the_quorum_is_no_answer)
 }
 
 /* That there can be no quorum is known before those who know the name have said so. */
+/* Who is behind what was seen agrees that there is the name, and is not asked what it means. */
+TEST(those_behind_count_for_the_quorum)
+{
+    rig_begin(3);
+    rig.options.limits.quorum = 2;
+    rig.options.limits.alpha = 2;
+    rig_give_name(0, 5);
+    rig_give_name(1, 5);
+    rig_give_name(2, 7);
+    rig.mark.sequence = 7;
+    rig_start();
+    CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), 0);
+    CHECK_EQ(answer->result, 0);
+    CHECK_EQ(answer->name_record.sequence, 7);
+    CHECK_EQ(rig_verdicts(0, WEIR__RECORD_REPLAYED), 1);
+    weir__answer_unref(answer);
+    rig_end();
+}
+
+TEST(a_quorum_of_those_behind_is_no_answer)
+{
+    for (int is_removal = 0; is_removal < 2; is_removal++) {
+        rig_begin(3);
+        rig.options.limits.quorum = 2;
+        for (unsigned i = 0; i < 3; i++)
+            rig_give_name(i, 5);
+        struct weir__record record = rig_name_record(7);
+        struct weir__record_bytes bytes;
+        record.is_removal = is_removal;
+        if (is_removal)
+            memset(&record.address, 0, sizeof(record.address));
+        CHECK_EQ(weir__record_sign(&bytes, &record, &rig.keys[0]), 0);
+        weir__record_mark_set(&rig.mark, &record, &bytes);
+        rig_start();
+        CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), is_removal ? 0 : -WEIR_E_NO_ROUTE);
+        if (is_removal) {
+            CHECK_EQ(answer->result, -WEIR_E_NOT_FOUND);
+            weir__answer_unref(answer);
+        }
+        for (unsigned i = 0; i < 3; i++)
+            CHECK_EQ(rig_asked(i), 1);
+        rig_end();
+    }
+}
+
+/* One that is behind and one that knows are two; one that knows and one that does not are one. */
+TEST(who_knows_nothing_is_none_of_the_quorum)
+{
+    rig_begin(3);
+    rig.options.limits.quorum = 2;
+    rig_give_name(2, 7);
+    rig.mark.sequence = 7;
+    rig_start();
+    CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), -WEIR_E_NO_ROUTE);
+    rig_end();
+    rig_begin(3);
+    rig.options.limits.quorum = 2;
+    rig_give_name(1, 5);
+    rig_give_name(2, 7);
+    rig.mark.sequence = 7;
+    rig_start();
+    CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), 0);
+    CHECK_EQ(answer->name_record.sequence, 7);
+    weir__answer_unref(answer);
+    rig_end();
+}
+
 TEST(a_name_that_some_know_is_not_unknown)
 {
     rig_begin(4);
