@@ -125,10 +125,13 @@ WEIR_MUST_USE int weir__records_providers(struct weir__records *records,
                                           const struct weir__address *address, int64_t now_s,
                                           struct weir__record_bytes *room, size_t room_count,
                                           size_t *ret_count);
-/* Names that begin with prefix, behind `after` ("" for the first), in their order, up to limit. */
+/* Names that begin with prefix, behind `after` ("" for the first), in their order, up to limit:
+ * those that are served, so none that was removed, of which something newer was seen, or whose key
+ * may not speak for it any more. What one() returns other than 0 ends it. */
 WEIR_MUST_USE int weir__records_list_names(struct weir__records *records, const char *prefix,
                                            const char *after, size_t limit, int64_t now_s,
-                                           int (*one)(void *arg, const struct weir__record *record),
+                                           int (*one)(void *arg, const struct weir__record *record,
+                                                      const struct weir__record_bytes *bytes),
                                            void *arg);
 /* All that is to be published again: every record that has not expired, removals too, behind
  * `*cursor`, which is all zero at first, some at a time; 1: there may be more, 0: that was all. */

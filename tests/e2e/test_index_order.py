@@ -5,7 +5,7 @@ import sys
 sys.dont_write_bytecode = True
 from index_lib import free_ports
 from index_service import Index, Keys
-from storage_lib import finish, same, until
+from storage_lib import finish, path, same, until
 
 keys = Keys()
 QUICK = ("cache.ttl=200ms", "cache.negative_ttl=100ms")
@@ -31,5 +31,22 @@ listed = [entry["expires"] for entry in pair[0].get("/names").json["names"]]
 same("and the one that kept the other keeps it, too", listed, [pair[1].resolve(name).json["expires"]])
 for node in (*pair, third):
     node.stop()
+
+# --- a key that may not speak any more ---
+folder = path("team")
+both = f"names.prefixes=team={keys.id(1)}+{keys.id(2)}"
+node = Index(both, data=folder)
+for label, seed, sequence in (("team/x", 2, 2**63 - 1), ("team/y", 2, 3), ("team/z", 1, 3)):
+    same(f"{label} is taken from a key that is bound", node.publish("/names/" + label, keys.record(
+        f"bare {label} {seed} {sequence} 3600")).status, 201)
+same("all are listed", [entry["name"] for entry in node.get("/names").json["names"]], ["team/x", "team/y", "team/z"])
+node.stop()
+node = Index(f"names.prefixes=team={keys.id(1)}", data=folder)
+same("when a key is not bound any more, what it said is not told", node.resolve("team/x").status, 404)
+same("and not listed", [entry["name"] for entry in node.get("/names").json["names"]], ["team/z"])
+same("nor does it keep others from speaking", node.publish("/names/team/x", keys.record(
+    "bare team/x 1 5 3600"), previous=0).status, 201)
+same("who are told", node.resolve("team/x").json["sequence"], 5)
+node.stop()
 
 finish()

@@ -96,8 +96,10 @@ static void read_one(struct stress_thread *thread)
     weir__count(&shared.reads, 1);
 }
 
-static int is_listed(void *arg, const struct weir__record *record)
+static int is_listed(void *arg, const struct weir__record *record,
+                     const struct weir__record_bytes *bytes)
 {
+    CHECK(bytes->length > 0);
     unsigned *count = arg;
     CHECK(record->sequence >= 1 && record->sequence <= SIGNED && !record->is_removal);
     ++*count;

@@ -404,8 +404,10 @@ struct listed {
     char last[WEIR__NAME_MAX + 1];
 };
 
-static int list_one(void *arg, const struct weir__record *record)
+static int list_one(void *arg, const struct weir__record *record,
+                    const struct weir__record_bytes *bytes)
 {
+    CHECK(bytes->length > 0);
     struct listed *listed = arg;
     CHECK(strcmp(record->name.text, listed->last) > 0);
     snprintf(listed->last, sizeof(listed->last), "%s", record->name.text);
