@@ -59,6 +59,7 @@ void weir__index_fill_limits(const struct weir__daemon_rules *rules,
         .ttl_ns = own->cache.ttl_ns,
         .negative_ttl_ns = own->cache.negative_ttl_ns,
         .stale_ns = own->cache.serves_stale ? own->cache.stale_ns : 0,
+        .provider_life_s = (int64_t)(own->providers.max_life_ns / WEIR_NS_PER_S),
         .breaker =
             {
                 .window_ns = own->breaker.error_window_s * WEIR_NS_PER_S,

@@ -80,6 +80,7 @@ struct weir__lookup_limits {
     uint64_t hedge_ns, deadline_ns;
     uint32_t hedge_permille; /* 1 to 1000 */
     uint64_t ttl_ns, negative_ttl_ns, stale_ns;
+    int64_t provider_life_s; /* of a record of a provider, at most; 0: as of every record */
     struct weir_breaker_options breaker; /* of new() alone: breakers go on through updates */
     char region[WEIR__REGION_MAX + 1];
 };

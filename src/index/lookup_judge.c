@@ -44,6 +44,14 @@ void weir__room_give(struct weir__lookup *lookup, struct weir__room *room)
 
 /* --- judging --- */
 
+/* What this node would not take from its clients it does not take from others. */
+static bool lives_too_long(const struct weir__inquiry *inquiry, const struct weir__record *record)
+{
+    int64_t most_s = inquiry->rules->limits.provider_life_s;
+    return record->kind == WEIR__RECORD_PROVIDER && most_s > 0 &&
+           record->expires_s - record->issued_s > most_s;
+}
+
 static enum weir__record_verdict judge_one(const struct weir__inquiry *inquiry,
                                            const struct weir__record_bytes *bytes, int64_t now_s,
                                            struct weir__record *ret_record)
@@ -57,6 +65,8 @@ static enum weir__record_verdict judge_one(const struct weir__inquiry *inquiry,
         return verdict;
     if (!weir__question_fits(question, ret_record))
         return WEIR__RECORD_FOREIGN;
+    if (lives_too_long(inquiry, ret_record))
+        return WEIR__RECORD_EXPIRED;
     if (question->kind == WEIR__ASK_NAME &&
         weir__record_mark_compare(ret_record, bytes, &inquiry->seen) < 0)
         return WEIR__RECORD_REPLAYED;

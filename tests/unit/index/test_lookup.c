@@ -363,6 +363,25 @@ TEST(what_cannot_be_remembered_is_no_answer)
     rig_end();
 }
 
+TEST(a_provider_lives_no_longer_than_it_may)
+{
+    rig_begin(1);
+    struct weir__record record = rig_provider_record(1, 1);
+    rig.options.limits.provider_life_s = record.expires_s - record.issued_s;
+    rig.sources[0].steps[0].does = RIG_GIVES;
+    rig_give(&rig.sources[0], &record, 1);
+    record = rig_provider_record(2, 1);
+    record.expires_s++;
+    rig_give(&rig.sources[0], &record, 2);
+    rig_start();
+    CHECK_EQ(rig_run(&rig.ask_providers, NULL, &answer), 0);
+    CHECK_EQ(answer->providers_count, 1);
+    CHECK_EQ(rig_verdicts(0, WEIR__RECORD_GOOD), 1);
+    CHECK_EQ(rig_verdicts(0, WEIR__RECORD_EXPIRED), 1);
+    weir__answer_unref(answer);
+    rig_end();
+}
+
 TEST(a_removal_is_the_newest_word)
 {
     rig_begin(2);
