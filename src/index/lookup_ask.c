@@ -216,8 +216,9 @@ static int ask_source(struct weir__ask *ask, struct weir__part **ret_part)
     struct weir__reply reply = {.records = room->records};
     int error = source->ops->ask(source, &inquiry->question, &reply, &ask->attempt->deadline);
     /* Whatever it returned: who had nothing but these says that there is nothing. */
-    weir_counter_add(&inquiry->lookup->counts[ask->source].records[WEIR__RECORD_MALFORMED],
-                     reply.dropped);
+    struct weir_counter *records = inquiry->lookup->counts[ask->source].records;
+    weir_counter_add(&records[WEIR__RECORD_OVERSIZED], reply.oversized);
+    weir_counter_add(&records[WEIR__RECORD_MALFORMED], reply.dropped - reply.oversized);
     if (!error)
         error = weir__lookup_judge(inquiry, ask->source, &reply, ask->attempt->deadline.cancel,
                                    ret_part);

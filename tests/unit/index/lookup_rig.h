@@ -47,7 +47,7 @@ struct rig_source {
     struct rig_step steps[RIG_STEPS];
     struct weir__record_bytes records[RIG_RECORDS];
     size_t records_count;
-    uint64_t undecodable;
+    uint64_t undecodable, oversized;
     struct weir_counter asked, saw_cancel, is_back;
     bool is_freed;
 };
@@ -81,7 +81,8 @@ static inline int rig_ask(struct weir__source *source, const struct weir__questi
     int error = 0;
     (void)question;
     weir_counter_add(&self->asked, 1);
-    reply->dropped = self->undecodable;
+    reply->dropped = self->undecodable + self->oversized;
+    reply->oversized = self->oversized;
     if (step->takes_ns)
         weir__clock_advance(step->takes_ns);
     switch (step->does) {

@@ -305,11 +305,13 @@ TEST(what_was_dropped_is_counted_whatever_the_source_says)
 {
     rig_begin(2);
     rig.sources[0].undecodable = 3;
+    rig.sources[0].oversized = 2;
     rig.sources[1].undecodable = 2;
     rig.sources[1].steps[0] = (struct rig_step){RIG_FAILS, -WEIR_E_TRANSIENT, 0};
     rig_start();
     CHECK_EQ(rig_run(&rig.ask_providers, NULL, &answer), -WEIR_E_TRANSIENT);
     CHECK_EQ(rig_verdicts(0, WEIR__RECORD_MALFORMED), 3);
+    CHECK_EQ(rig_verdicts(0, WEIR__RECORD_OVERSIZED), 2);
     CHECK_EQ(rig_verdicts(1, WEIR__RECORD_MALFORMED), 2);
     rig_end();
 }
