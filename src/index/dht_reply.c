@@ -27,12 +27,14 @@ static int take_line(struct weir__dht_reader *reader)
     if (result == -WEIR_E_NO_MEMORY)
         return result;
     const json_t *data = json_object_get(json, "data");
-    if (json_is_string(data) &&
-        weir__source_base64_get(json_string_value(data), json_string_length(data), bytes,
-                                sizeof(bytes), &length) == 0)
+    result = json_is_string(data)
+                 ? weir__source_base64_get(json_string_value(data), json_string_length(data), bytes,
+                                           sizeof(bytes), &length)
+                 : -WEIR_E_INVALID;
+    if (result == 0)
         weir__reply_add(reader->reply, bytes, length);
     else
-        reader->reply->dropped++;
+        weir__reply_drop(reader->reply, result);
     return 0;
 }
 
@@ -40,7 +42,7 @@ static int end_line(struct weir__dht_reader *reader)
 {
     int result = 0;
     if (reader->_is_long)
-        reader->reply->dropped++;
+        weir__reply_drop(reader->reply, -WEIR_E_TOO_LARGE);
     else if (reader->_length > 0)
         result = take_line(reader);
     reader->values += reader->_is_long || reader->_length > 0;

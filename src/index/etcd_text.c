@@ -179,11 +179,17 @@ static int parse(const char *text, size_t length, json_t **ret_json)
     return result < 0 ? result : json_is_object(*ret_json) ? 0 : -WEIR_E_CORRUPT;
 }
 
+static int read_bytes(const json_t *json, unsigned char *room, size_t size, size_t *ret_length)
+{
+    return json_is_string(json)
+               ? weir__source_base64_get(json_string_value(json), json_string_length(json), room,
+                                         size, ret_length)
+               : -WEIR_E_INVALID;
+}
+
 static bool get_bytes(const json_t *json, unsigned char *room, size_t size, size_t *ret_length)
 {
-    return json_is_string(json) &&
-           weir__source_base64_get(json_string_value(json), json_string_length(json), room, size,
-                                   ret_length) == 0;
+    return read_bytes(json, room, size, ret_length) == 0;
 }
 
 int weir__etcd_read_range(const char *text, size_t length, struct weir__reply *reply,
@@ -208,10 +214,11 @@ int weir__etcd_read_range(const char *text, size_t length, struct weir__reply *r
         return -WEIR_E_CORRUPT;
     json_array_foreach(kvs, i, kv)
     {
-        if (get_bytes(json_object_get(kv, "value"), bytes, sizeof(bytes), &count))
-            weir__reply_add(reply, bytes, count);
+        int error = read_bytes(json_object_get(kv, "value"), bytes, sizeof(bytes), &count);
+        if (error)
+            weir__reply_drop(reply, error);
         else
-            reply->dropped++;
+            weir__reply_add(reply, bytes, count);
     }
     if (ret_mod_revision)
         *ret_mod_revision = mod_revision;

@@ -177,6 +177,14 @@ static int walk(void *arg, bool is_first, int64_t now_s, struct weir__record_byt
     return weir__records_walk(index->records, &index->cursor, now_s, room, room_count, ret_count);
 }
 
+static bool is_past(void *arg, const struct weir__record *record,
+                    const struct weir__record_bytes *bytes)
+{
+    struct weir__record_mark mark;
+    weir__seen_mark(((struct weir__index *)arg)->seen, &record->name, &mark);
+    return weir__record_mark_compare(record, bytes, &mark) < 0;
+}
+
 /* Etcd keeps what it is told, the DHT has to be told again and again. Siblings ask. */
 static int make_publisher(struct weir__index *index, const struct weir__daemon_rules *rules,
                           const struct gathered *gathered)
@@ -198,6 +206,7 @@ static int make_publisher(struct weir__index *index, const struct weir__daemon_r
         .targets_count = count,
         .bindings = index->bindings,
         .walk = walk,
+        .is_past = is_past,
         .arg = index,
         .every_ns = own->dht.republish_ns,
         .per_s = (uint32_t)own->dht.publish_rate,
@@ -222,14 +231,14 @@ int weir__gather_update(struct weir__index *index, const struct weir__daemon_rul
 
 /* --- lookups --- */
 
-static uint64_t highest(void *arg, const struct weir__name *name)
+static void seen(void *arg, const struct weir__name *name, struct weir__record_mark *ret_mark)
 {
-    return weir__seen_highest(((struct weir__index *)arg)->seen, name);
+    weir__seen_mark(((struct weir__index *)arg)->seen, name, ret_mark);
 }
 
-static void saw(void *arg, const struct weir__name *name, uint64_t sequence)
+static int saw(void *arg, const struct weir__record *record, const struct weir__record_bytes *bytes)
 {
-    weir__seen_note(((struct weir__index *)arg)->seen, name, sequence);
+    return weir__seen_note(((struct weir__index *)arg)->seen, record, bytes);
 }
 
 static uint64_t latency_ns(void *arg, const char *url)
@@ -244,7 +253,7 @@ static int make_lookup(struct weir__index *index, const struct weir__daemon_rule
     struct weir__lookup_options options = {
         .sources_count = gathered->count,
         .bindings = index->bindings,
-        .highest = highest,
+        .seen = seen,
         .saw = saw,
         .latency_ns = latency_ns,
         .arg = index,

@@ -59,6 +59,7 @@ void weir__index_fill_limits(const struct weir__daemon_rules *rules,
         .ttl_ns = own->cache.ttl_ns,
         .negative_ttl_ns = own->cache.negative_ttl_ns,
         .stale_ns = own->cache.serves_stale ? own->cache.stale_ns : 0,
+        .provider_life_s = (int64_t)(own->providers.max_life_ns / WEIR_NS_PER_S),
         .breaker =
             {
                 .window_ns = own->breaker.error_window_s * WEIR_NS_PER_S,
@@ -146,6 +147,7 @@ static int open_records(struct weir__index *index, const struct weir__daemon_rul
     const struct weir__records_options options = {
         .folder = folder_of(rules),
         .map_bytes = own->amnesia.is_enabled ? own->amnesia.max_bytes : own->index.map_bytes,
+        .bindings = index->bindings,
     };
     if (!own->amnesia.is_enabled && (!options.folder || !options.folder[0]))
         return weir__daemon_fail(

@@ -2,6 +2,9 @@
  *
  *     {"names":[{"name":..., "manifest":..., "sequence":..., "expires":...}, ...], "next":"..."}
  *
+ * What is listed is what would be served, so nothing that is superseded, removed or of a key that
+ * may not speak for it any more.
+ *
  * next is what to give as `after` for those behind them; it is missing when there are no more.
  */
 #include <string.h>
@@ -14,14 +17,18 @@
 #include "banned.h"
 
 struct listing {
+    struct weir__index *index;
     struct weir__json json;
     struct weir__name last;
     size_t count, limit;
 };
 
-static int put_one(void *arg, const struct weir__record *record)
+static int put_one(void *arg, const struct weir__record *record,
+                   const struct weir__record_bytes *bytes)
 {
     struct listing *listing = arg;
+    if (weir__seen_is_past(listing->index->seen, record, bytes))
+        return 0;
     struct weir__json *json = &listing->json;
     char address[WEIR__ADDRESS_TEXT];
     if (listing->count == listing->limit) {
@@ -47,13 +54,13 @@ static int put_one(void *arg, const struct weir__record *record)
 static int list(struct weir__index *index, struct weir__index_job *job,
                 const struct weir__given_list *given)
 {
-    struct listing listing = {.limit = given->limit};
+    struct listing listing = {.index = index, .limit = given->limit};
     weir__json_init(&listing.json, &job->head.bytes);
     weir__json_object(&listing.json);
     weir__json_key(&listing.json, "names");
     weir__json_array(&listing.json);
-    int error = weir__records_list_names(index->records, given->prefix, given->after,
-                                         given->limit + 1, weir_wall_s(), put_one, &listing);
+    int error = weir__records_list_names(index->records, given->prefix, given->after, SIZE_MAX,
+                                         weir_wall_s(), put_one, &listing);
     weir__json_end(&listing.json);
     if (listing.count > listing.limit) {
         weir__json_key(&listing.json, "next");

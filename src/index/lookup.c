@@ -47,8 +47,7 @@ static int make_rules(struct weir__lookup *lookup)
 static int make(struct weir__lookup *lookup)
 {
     if (lookup->sources_count == 0 || lookup->options.askers == 0 ||
-        lookup->options.askers > WEIR__ASKERS_MAX || !lookup->options.highest ||
-        !lookup->options.saw)
+        lookup->options.askers > WEIR__ASKERS_MAX || !lookup->options.seen || !lookup->options.saw)
         return -WEIR_E_INVALID;
     int error = make_sources(lookup);
     if (!error)
@@ -158,12 +157,16 @@ static void own_fini(struct own_token *own)
     weir_cancel_fini(&own->token);
 }
 
-static void tell_seen(struct weir__lookup *lookup, const struct weir__question *question,
-                      const struct weir__found *found)
+/* What cannot be remembered is not told either: nobody could say later that it was there. */
+static int tell_seen(struct weir__lookup *lookup, const struct weir__question *question,
+                     const struct weir__found *found)
 {
     const struct weir__lookup_options *options = &lookup->options;
-    if (found->record.sequence > options->highest(options->arg, &question->name))
-        options->saw(options->arg, &question->name, found->record.sequence);
+    struct weir__record_mark mark = {.sequence = 0};
+    options->seen(options->arg, &question->name, &mark);
+    int order = weir__record_mark_compare(&found->record, &found->bytes, &mark);
+    bool is_known = order < 0 || (order == 0 && mark.has_record);
+    return is_known ? 0 : options->saw(options->arg, &found->record, &found->bytes);
 }
 
 /* What a name means, and who provides that. */
@@ -178,8 +181,8 @@ static int look_up_name(struct weir__lookup *lookup, struct weir__lookup_rules *
     int error = name.result == -WEIR_E_NOT_FOUND ? 0 : name.result;
     const struct weir__found *found = name.result ? NULL : weir__merge_name(&name, &source);
     if (found)
-        tell_seen(lookup, question, found);
-    if (found && !found->record.is_removal && !question->is_for_others) {
+        error = tell_seen(lookup, question, found);
+    if (!error && found && !found->record.is_removal && !question->is_for_others) {
         struct weir__question second = {.kind = WEIR__ASK_PROVIDERS,
                                         .address = found->record.address};
         weir__stage_run(lookup, rules, weir__rules_second(rules), &second, began_ns, deadline,

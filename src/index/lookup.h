@@ -12,8 +12,9 @@
  * keeps its thread, is counted, and after WEIR__LOOKUP_GRACE_NS counts as a failure for its
  * breaker, so that it gets no more threads.
  * - A source is asked at most once at a time in a stage; β are sources that were not asked yet.
- * - Satisfactory: records that are right, fresh and not older than the highest sequence seen. For a
- *   name with quorum n, from n sources, and the highest sequence of these wins. Providers need one
+ * - Satisfactory: records that are right, fresh and not older than what was seen, in the order of
+ *   weir__record_compare(). For a name with quorum n, from n sources, and the one that counts for
+ *   most of these wins. Providers need one
  *   source: that others know of none is no contradiction.
  * - A source that answers without waiting (kind "local") is asked by the caller's thread, before
  *   all others if it stands first. A name that it knows ends the lookup if the quorum is 1.
@@ -38,6 +39,8 @@
  * breaker is open could not be asked: BreakerOpen, unless another failed. When all are open, or
  * have nothing, that is returned at once. Some know the name, none failed, and they are too few
  * for the quorum: NoRoute.
+ * - A source that has an older record than was seen counts for the quorum, as one that answered. If
+ *   nobody of it has what was seen: NoRoute, or NotFound where that was a removal.
  * - A source that hands out nothing but bad records knows nothing: NotFound. Such records are
  *   counted by verdict and source.
  * - Hedges by delay: at most hedge_permille extra attempts for 1000 lookups, on average. The two
@@ -81,6 +84,7 @@ struct weir__lookup_limits {
     uint64_t hedge_ns, deadline_ns;
     uint32_t hedge_permille; /* 1 to 1000 */
     uint64_t ttl_ns, negative_ttl_ns, stale_ns;
+    int64_t provider_life_s; /* of a record of a provider, at most; 0: as of every record */
     struct weir_breaker_options breaker; /* of new() alone: breakers go on through updates */
     char region[WEIR__REGION_MAX + 1];
 };
@@ -102,15 +106,17 @@ struct weir__trace {
 
 struct weir__lookup;
 
-/* Takes the sources over, also when it fails. bindings are borrowed and outlive it. highest() tells
- * the highest sequence seen of a name, and saw() is told of a higher one; neither may wait. */
+/* Takes the sources over, also when it fails. bindings are borrowed and outlive it. seen() tells
+ * the most that was seen of a name, and saw() is told of more; neither may wait. What saw() cannot
+ * remember is no answer: its error is the lookup's. */
 struct weir__lookup_options {
     struct weir__source *sources[WEIR__SOURCES_MAX]; /* best first */
     size_t sources_count;
     const struct weir__bindings *bindings;
     struct weir__lookup_limits limits;
-    uint64_t (*highest)(void *arg, const struct weir__name *name);
-    void (*saw)(void *arg, const struct weir__name *name, uint64_t sequence);
+    void (*seen)(void *arg, const struct weir__name *name, struct weir__record_mark *ret_mark);
+    int (*saw)(void *arg, const struct weir__record *record,
+               const struct weir__record_bytes *bytes);
     uint64_t (*latency_ns)(void *arg,
                            const char *url); /* of a provider; 0: not known; may be NULL */
     void *arg;
@@ -133,8 +139,9 @@ void weir__lookup_stop(struct weir__lookup *lookup);
 void weir__lookup_free(struct weir__lookup *lookup);
 
 /* Waits. 0 and an answer, which may be one of result NotFound (for a negative cache); or Timeout,
- * Canceled, BreakerOpen, NoRoute, Transient, Busy, Draining, NoMemory, NoDescriptors. trace may be
- * NULL; it is filled in whatever the result. */
+ * Canceled, BreakerOpen, NoRoute, Transient, Busy, Draining, NoMemory, NoDescriptors, NoSpace (what
+ * was found is new, and cannot be remembered). trace may be NULL; it is filled in whatever the
+ * result. */
 WEIR_MUST_USE int weir__lookup_run(struct weir__lookup *lookup,
                                    const struct weir__question *question, struct weir__trace *trace,
                                    struct weir__answer **ret_answer,

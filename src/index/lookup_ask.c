@@ -34,13 +34,23 @@ void weir__part_free(void *part)
 
 /* --- the end of an attempt --- */
 
-static void note_end(struct weir__inquiry *inquiry, unsigned source, int result)
+/* will_report: an answer that goes to the hedge before those that are held. */
+static void note_end(struct weir__inquiry *inquiry, unsigned source, int result, bool will_report)
 {
     weir_lock_acquire(&inquiry->lock);
+    inquiry->reporting_count += will_report;
     struct weir__inquiry_step *step = &inquiry->steps[source];
     step->ended_ns = weir_now_ns();
     step->result = result;
     step->order = ++inquiry->ends;
+    weir_lock_release(&inquiry->lock);
+}
+
+static void note_reported(struct weir__inquiry *inquiry)
+{
+    weir_lock_acquire(&inquiry->lock);
+    inquiry->reporting_count--;
+    inquiry->is_current = true;
     weir_lock_release(&inquiry->lock);
 }
 
@@ -60,18 +70,21 @@ static bool is_kept(struct weir__ask *ask, struct weir__part *part)
 
 /* Of a quorum: the hedge would give up as soon as it cannot be reached, and cancel those who may
  * yet say that they know the name. So that a source knows nothing is reported when all have ended;
- * meanwhile it counts as one that falters, and another is asked in its place. */
-static bool is_held(const struct weir__inquiry *inquiry, int result)
+ * meanwhile it counts as one that falters, and another is asked in its place. One that is behind
+ * what was seen counts for the quorum, and is reported when somebody is not, or all have ended:
+ * otherwise those behind could end the lookup before the one is asked who knows better. */
+static bool is_held(const struct weir__inquiry *inquiry, int result, const struct weir__part *part)
 {
-    return result == -WEIR_E_NOT_FOUND && inquiry->question.kind == WEIR__ASK_NAME &&
-           inquiry->rules->limits.quorum > 1;
+    return inquiry->question.kind == WEIR__ASK_NAME && inquiry->rules->limits.quorum > 1 &&
+           (result == -WEIR_E_NOT_FOUND || (result == 0 && part->is_behind));
 }
 
-static void hold(struct weir__inquiry *inquiry, struct weir_hedge_attempt *attempt)
+static void hold(struct weir__inquiry *inquiry, struct weir_hedge_attempt *attempt,
+                 struct weir__part *part)
 {
     weir_hedge_falter(attempt); /* first: who is held may be reported by another at any time */
     weir_lock_acquire(&inquiry->lock);
-    inquiry->held[inquiry->held_count++] = attempt;
+    inquiry->held[inquiry->held_count++] = (struct weir__held){attempt, part};
     weir_lock_release(&inquiry->lock);
 }
 
@@ -85,17 +98,24 @@ static bool have_all_ended(const struct weir__inquiry *inquiry)
 
 void weir__ask_settle(struct weir__inquiry *inquiry)
 {
-    struct weir_hedge_attempt *held[WEIR__SOURCES_MAX];
-    unsigned count = 0;
+    struct weir__held held[WEIR__SOURCES_MAX];
+    unsigned count = 0, left = 0;
     weir_lock_acquire(&inquiry->lock);
-    if (inquiry->ended_ns || have_all_ended(inquiry)) {
-        count = inquiry->held_count;
-        memcpy(held, inquiry->held, count * sizeof(held[0]));
-        inquiry->held_count = 0;
-    }
+    bool is_over = inquiry->ended_ns || (inquiry->reporting_count == 0 && have_all_ended(inquiry));
+    for (unsigned i = 0; i < inquiry->held_count; i++)
+        if (is_over || (inquiry->is_current && inquiry->held[i].part))
+            held[count++] = inquiry->held[i];
+        else
+            inquiry->held[left++] = inquiry->held[i];
+    inquiry->held_count = left;
     weir_lock_release(&inquiry->lock);
+    /* Those with a record first: they may make up the quorum that the others would deny. */
     for (unsigned i = 0; i < count; i++)
-        weir_hedge_report(held[i], -WEIR_E_NOT_FOUND, NULL);
+        if (held[i].part)
+            weir_hedge_report(held[i].attempt, 0, held[i].part);
+    for (unsigned i = 0; i < count; i++)
+        if (!held[i].part)
+            weir_hedge_report(held[i].attempt, -WEIR_E_NOT_FOUND, NULL);
 }
 
 /* The ask is gone afterwards, and the attempt belongs to the hedge or the inquiry. */
@@ -103,13 +123,16 @@ static void conclude(struct weir__ask *ask, int result, struct weir__part *part)
 {
     struct weir__inquiry *inquiry = ask->inquiry;
     struct weir_hedge_attempt *attempt = ask->attempt;
-    note_end(inquiry, ask->source, result);
+    bool will_hold = is_held(inquiry, result, part);
+    note_end(inquiry, ask->source, result, result == 0 && !will_hold);
     weir__line_done(&ask->item);
     weir__base_free(ask);
-    if (is_held(inquiry, result))
-        hold(inquiry, attempt);
+    if (will_hold)
+        hold(inquiry, attempt, part);
     else
         weir_hedge_report(attempt, result, part);
+    if (result == 0 && !will_hold)
+        note_reported(inquiry);
     weir__ask_settle(inquiry);
     weir__inquiry_unref(inquiry);
 }
@@ -122,7 +145,7 @@ static void conclude_kept(struct weir__ask *ask)
     struct weir_hedge_attempt *attempt = ask->attempt;
     *inquiry->until = weir_deadline_min(
         inquiry->until, weir_time_add(weir_now_ns(), inquiry->rules->limits.hedge_ns));
-    note_end(inquiry, ask->source, 0);
+    note_end(inquiry, ask->source, 0, false);
     weir__line_done(&ask->item);
     weir__base_free(ask);
     weir_hedge_report(attempt, -WEIR_E_NOT_FOUND, NULL);
@@ -141,7 +164,7 @@ void weir__ask_dropped(struct weir__line_item *item)
     ask->next_dead = inquiry->dead;
     inquiry->dead = ask;
     weir_lock_release(&inquiry->lock);
-    note_end(inquiry, ask->source, -WEIR_E_CANCELED);
+    note_end(inquiry, ask->source, -WEIR_E_CANCELED, false);
     weir_hedge_report(attempt, -WEIR_E_CANCELED, NULL);
     weir__inquiry_unref(inquiry);
 }
@@ -232,8 +255,9 @@ static int ask_source(struct weir__ask *ask, struct weir__part **ret_part)
     struct weir_deadline deadline = deadline_of(ask);
     int error = source->ops->ask(source, &inquiry->question, &reply, &deadline);
     /* Whatever it returned: who had nothing but these says that there is nothing. */
-    weir_counter_add(&inquiry->lookup->counts[ask->source].records[WEIR__RECORD_MALFORMED],
-                     reply.dropped);
+    struct weir_counter *records = inquiry->lookup->counts[ask->source].records;
+    weir_counter_add(&records[WEIR__RECORD_OVERSIZED], reply.oversized);
+    weir_counter_add(&records[WEIR__RECORD_MALFORMED], reply.dropped - reply.oversized);
     if (!error)
         error = weir__lookup_judge(inquiry, ask->source, &reply, deadline.cancel, ret_part);
     weir__room_give(inquiry->lookup, room);
@@ -352,7 +376,7 @@ int weir__ask_start(void *arg, struct weir_hedge_attempt *attempt)
     }
     if (error) {
         weir__base_free(ask);
-        note_end(inquiry, attempt->target, error);
+        note_end(inquiry, attempt->target, error, false);
         weir__ask_settle(inquiry);
         weir__inquiry_unref(inquiry);
     }

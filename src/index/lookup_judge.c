@@ -44,6 +44,14 @@ void weir__room_give(struct weir__lookup *lookup, struct weir__room *room)
 
 /* --- judging --- */
 
+/* What this node would not take from its clients it does not take from others. */
+static bool lives_too_long(const struct weir__inquiry *inquiry, const struct weir__record *record)
+{
+    int64_t most_s = inquiry->rules->limits.provider_life_s;
+    return record->kind == WEIR__RECORD_PROVIDER && most_s > 0 &&
+           record->expires_s - record->issued_s > most_s;
+}
+
 static enum weir__record_verdict judge_one(const struct weir__inquiry *inquiry,
                                            const struct weir__record_bytes *bytes, int64_t now_s,
                                            struct weir__record *ret_record)
@@ -57,9 +65,19 @@ static enum weir__record_verdict judge_one(const struct weir__inquiry *inquiry,
         return verdict;
     if (!weir__question_fits(question, ret_record))
         return WEIR__RECORD_FOREIGN;
-    if (question->kind == WEIR__ASK_NAME && ret_record->sequence < inquiry->highest)
+    if (lives_too_long(inquiry, ret_record))
+        return WEIR__RECORD_EXPIRED;
+    if (question->kind == WEIR__ASK_NAME &&
+        weir__record_mark_compare(ret_record, bytes, &inquiry->seen) < 0)
         return WEIR__RECORD_REPLAYED;
     return WEIR__RECORD_GOOD;
+}
+
+/* With a quorum a source that has an older record than was seen agrees that there is the name; it
+ * counts for how many have answered, and never for what is answered. */
+static bool is_for_quorum(const struct weir__inquiry *inquiry, enum weir__record_verdict verdict)
+{
+    return verdict == WEIR__RECORD_REPLAYED && inquiry->rules->limits.quorum > 1;
 }
 
 /* Of a name one counts; of providers all do, until they are merged. */
@@ -100,9 +118,12 @@ int weir__lookup_judge(struct weir__inquiry *inquiry, unsigned source,
         }
         enum weir__record_verdict verdict = judge_one(inquiry, &reply->records[i], now_s, &record);
         weir_counter_add(&counts->records[verdict], 1);
-        if (verdict == WEIR__RECORD_GOOD)
+        if (verdict == WEIR__RECORD_GOOD || is_for_quorum(inquiry, verdict))
             keep(part, inquiry, &record, &reply->records[i]);
     }
+    part->is_behind = part->count > 0 && inquiry->question.kind == WEIR__ASK_NAME &&
+                      weir__record_mark_compare(&part->found[0].record, &part->found[0].bytes,
+                                                &inquiry->seen) < 0;
     if (part->count == 0) {
         weir__part_free(part);
         return -WEIR_E_NOT_FOUND;

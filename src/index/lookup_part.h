@@ -20,11 +20,13 @@ struct weir__found {
     struct weir__record_bytes bytes;
 };
 
-/* What one source knew: good records alone. */
+/* What one source knew: good records alone, or, for a quorum, one that is good and older than what
+ * was seen. */
 struct weir__part {
     unsigned source;
     size_t count;
-    size_t more; /* that it knows beside these */
+    size_t more;    /* that it knows beside these */
+    bool is_behind; /* its record of the name is older than what was seen */
     struct weir__found found[];
 };
 
@@ -47,15 +49,20 @@ struct weir__inquiry {
     /* The caller's thread alone: how long it waits, which is shorter when some are kept. NULL: it
      * waits no more. */
     struct weir_deadline *until;
-    struct weir_hedge_attempt *held[WEIR__SOURCES_MAX]; /* ended, and not reported yet */
+    struct weir__held {
+        struct weir_hedge_attempt *attempt;
+        struct weir__part *part; /* NULL: it knows nothing */
+    } held[WEIR__SOURCES_MAX];   /* ended, and not reported yet */
     unsigned held_count;
-    struct weir__ask *dead; /* dropped; their hooks may still be run */
+    unsigned reporting_count; /* answers that are not behind, on their way to the hedge */
+    bool is_current;          /* one of these has got there */
+    struct weir__ask *dead;   /* dropped; their hooks may still be run */
     /* fixed */
     struct weir__lookup *lookup;
     struct weir__lookup_rules *rules; /* a reference */
     struct weir__question question;
     uint64_t began_ns;
-    uint64_t highest; /* of a name, when the inquiry began */
+    struct weir__record_mark seen; /* of a name, when the inquiry began */
 };
 
 /* One attempt: one source in one inquiry, with all of its tries. */

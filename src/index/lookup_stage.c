@@ -30,7 +30,7 @@ int weir__inquiry_new(struct weir__inquiry **ret_inquiry, struct weir__lookup *l
     inquiry->question = *question;
     inquiry->began_ns = weir_now_ns();
     if (question->kind == WEIR__ASK_NAME)
-        inquiry->highest = lookup->options.highest(lookup->options.arg, &question->name);
+        lookup->options.seen(lookup->options.arg, &question->name, &inquiry->seen);
     *ret_inquiry = inquiry;
     return 0;
 }
@@ -98,7 +98,9 @@ static int error_of(const struct weir__inquiry *inquiry, size_t count)
         return error_for_caller(last);
     if (was_open)
         return -WEIR_E_BREAKER_OPEN;
-    return has_answer ? -WEIR_E_NO_ROUTE : -WEIR_E_NOT_FOUND;
+    /* That others still have it is no contradiction to a removal that was seen. */
+    bool is_removed = inquiry->seen.has_record && inquiry->seen.record.is_removal;
+    return has_answer && !is_removed ? -WEIR_E_NO_ROUTE : -WEIR_E_NOT_FOUND;
 }
 
 /* Who was at it when the time was up has failed by that, whether it noticed the time or the token
@@ -182,6 +184,17 @@ static void close_inquiry(struct weir__inquiry *inquiry, int error, uint64_t beg
     stage->result = stage->parts_count > 0 && error != -WEIR_E_CANCELED ? 0 : error;
 }
 
+/* Whether nobody of a quorum has what was seen: then there is no answer that could be told as
+ * fresh.
+ */
+static bool are_all_behind(const struct weir__stage *stage)
+{
+    for (size_t i = 0; i < stage->parts_count; i++)
+        if (!stage->parts[i]->is_behind)
+            return false;
+    return stage->parts_count > 0;
+}
+
 void weir__stage_run(struct weir__lookup *lookup, struct weir__lookup_rules *rules,
                      struct weir_hedge *hedge, const struct weir__question *question,
                      uint64_t began_ns, const struct weir_deadline *deadline,
@@ -198,6 +211,10 @@ void weir__stage_run(struct weir__lookup *lookup, struct weir__lookup_rules *rul
             weir_hedge_run(hedge, &ops, inquiry, (unsigned)lookup->sources_count, answers, &until);
         for (uint32_t i = 0; !error && i < needed; i++)
             stage.parts[stage.parts_count++] = answers[i].answer;
+        if (are_all_behind(&stage)) {
+            weir__stage_fini(&stage);
+            error = -WEIR_E_NO_ROUTE;
+        }
         close_inquiry(inquiry, error, began_ns, deadline, trace, &stage);
         weir__ask_settle(inquiry);
         weir__inquiry_unref(inquiry);

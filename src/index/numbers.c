@@ -107,6 +107,14 @@ static void sample_records(struct weir__index *index, struct weir__daemon_pass *
     weir__daemon_counter(pass, "index_records_evicted_total",
                          "Providers that made room for others of their address.", NULL, NULL,
                          stats.evicted);
+    struct weir__seen_stats seen;
+    weir__seen_read(index->seen, &seen);
+    weir__daemon_gauge(pass, "index_seen_unwritten",
+                       "Names of which more was seen than is on the disk yet.", NULL, NULL,
+                       seen.unwritten);
+    weir__daemon_counter(pass, "index_seen_refused_total",
+                         "Records that were not told since they could not be remembered.", NULL,
+                         NULL, seen.refused);
 }
 
 static void sample_flights(struct weir__index *index, struct weir__daemon_pass *pass)
@@ -164,6 +172,7 @@ static void sample_publisher(struct weir__index *index, struct weir__daemon_pass
         sum.skipped += stats.targets[i].skipped;
     }
     weir__daemon_counter(pass, told, help, "result", "told", sum.told);
+    weir__daemon_counter(pass, told, help, "result", "superseded", stats.superseded);
     weir__daemon_counter(pass, told, help, "result", "failed", sum.failed);
     weir__daemon_counter(pass, told, help, "result", "conflict", sum.conflicts);
     weir__daemon_counter(pass, told, help, "result", "skipped", sum.skipped);

@@ -16,9 +16,11 @@
 
 #define RESOLVERS_LEAST 2u
 #define TEND_NS         (1 * WEIR_NS_PER_S)
-#define KEEP_NS         (200 * WEIR_NS_PER_MS)
-#define PURGE_NS        (60 * WEIR_NS_PER_S)
-#define SAVE_NS         (1 * WEIR_NS_PER_S)
+/* What was seen, and could not be written. */
+#define AGAIN_NS WEIR_NS_PER_S
+#define KEEP_NS  (200 * WEIR_NS_PER_MS)
+#define PURGE_NS (60 * WEIR_NS_PER_S)
+#define SAVE_NS  (1 * WEIR_NS_PER_S)
 
 /* --- lines --- */
 
@@ -90,7 +92,8 @@ static uint64_t amnesia_ns(struct weir__index *index)
 static int keep_main(struct weir_crew_self *self, void *arg)
 {
     struct weir__index *index = weir__index_of(arg);
-    uint64_t purged_ns = weir_now_ns(), forgot_ns = purged_ns, saved_ns = purged_ns;
+    uint64_t purged_ns = weir_now_ns(), forgot_ns = purged_ns, saved_ns = purged_ns,
+             again_ns = purged_ns;
     struct weir_deadline turn;
     weir__resources_give_way();
     do {
@@ -103,8 +106,14 @@ static int keep_main(struct weir_crew_self *self, void *arg)
             submit(index, &index->keeping.purge, &index->keeping.purges, WEIR__RECORDS_PURGE))
             purged_ns = now_ns;
         if (forget_ns && now_ns - forgot_ns >= forget_ns &&
-            submit(index, &index->keeping.forget, &index->keeping.forgets, WEIR__RECORDS_FORGET))
+            submit(index, &index->keeping.forget, &index->keeping.forgets, WEIR__RECORDS_FORGET)) {
+            weir__seen_forget(index->seen);
             forgot_ns = now_ns;
+        }
+        if (now_ns - again_ns >= AGAIN_NS) {
+            weir__seen_again(index->seen);
+            again_ns = now_ns;
+        }
         turn = weir_deadline_in(KEEP_NS, self->stop);
     } while (weir_deadline_sleep(&turn) != -WEIR_E_CANCELED);
     return 0;

@@ -4,7 +4,8 @@
  *
  * The record of a name that this node keeps ends a lookup: nobody waits for others then. Somebody
  * may have told them of a newer one. So they are asked behind the client's back, and if they have
- * one its sequence is noted and the answer dropped: whoever asks next is told the newer one.
+ * one it is noted and the answer dropped: whoever asks next is told the newer one. Of one sequence
+ * that is the record which counts for more, so that all nodes come to tell the same.
  *
  * One thread of low priority, so that no client waits for it; one lookup at a time. It joins
  * flights as everybody does: if somebody looks the same thing up, that is what it wanted. When its
@@ -46,10 +47,12 @@ static void compare(struct weir__index *index, const struct weir__question *ques
     struct weir__question_key key;
     struct weir_deadline deadline = weir_deadline_until(stop);
     struct weir_deadline pause = weir_deadline_in(WEIR_NS_PER_S / COMPARED_PER_S, stop);
-    uint64_t before = weir__seen_highest(index->seen, &question->name);
+    struct weir__record_mark before;
+    weir__seen_mark(index->seen, &question->name, &before);
     if (weir__lookup_run(index->lookup, question, NULL, &answer, &deadline) == 0) {
         weir__question_key_of(question, &key);
-        if (answer->has_name && answer->name_record.sequence > before)
+        if (answer->has_name &&
+            weir__record_mark_compare(&answer->name_record, &answer->name_bytes, &before) > 0)
             weir__resolve_forget(index, &key);
         weir__answer_unref(answer);
     }

@@ -98,6 +98,11 @@ static int tell_all(struct round *round, const struct weir__record_bytes *bytes)
                                                         : &publisher->stats.broken);
         return 0;
     }
+    if (record.kind == WEIR__RECORD_NAME && publisher->options.is_past &&
+        publisher->options.is_past(publisher->options.arg, &record, bytes)) {
+        count(publisher, &publisher->stats.superseded);
+        return 0;
+    }
     int result = weir_rate_acquire(&publisher->rate, 1, WEIR_RATE_HIGH, &round->until);
     if (result < 0)
         return result;

@@ -16,7 +16,8 @@
  * round finds it.
  * - Each target has a breaker: one that fails is left alone, and what it missed comes with a later
  *   round. Conflict is no failure: the target knows better, and is asked by lookups.
- * - What has expired is told to nobody. At the end of a round targets that keep things have a while
+ * - What has expired, or is known to be superseded, is told to nobody: a DHT keeps what it is told
+ *   for as long as somebody tells it. At the end of a round targets that keep things have a while
  *   to forget some of what has expired there.
  * - Everything ends when the crew is told to stop: a tell under way is canceled.
  *
@@ -52,7 +53,10 @@ struct weir__publisher_options {
      * there are more, 0: these were the last, or a negative error, which ends the round. */
     int (*walk)(void *arg, bool is_first, int64_t now_s, struct weir__record_bytes *room,
                 size_t room_count, size_t *ret_count);
-    void *arg;
+    /* Whether something newer is known of the name of such a record; NULL: nobody knows. */
+    bool (*is_past)(void *arg, const struct weir__record *record,
+                    const struct weir__record_bytes *bytes);
+    void *arg; /* of both */
     uint64_t every_ns, tell_ns;
     uint32_t per_s;
     struct weir_breaker_options breaker;
@@ -85,7 +89,7 @@ struct weir__publisher_target_stats {
 struct weir__publisher_stats {
     uint64_t offered, refused, fresh;               /* told of these, well or not */
     uint64_t walked, rounds, late, expired, broken; /* no good record */
-    uint64_t walk_errors;
+    uint64_t walk_errors, superseded;
     size_t targets_count;
     struct weir__publisher_target_stats targets[WEIR__PUBLISH_TARGETS];
 };

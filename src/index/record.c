@@ -291,3 +291,21 @@ int weir__record_compare(const struct weir__record *a, const struct weir__record
     int order = memcmp(a_bytes->bytes, b_bytes->bytes, least);
     return order ? order : (int)a_bytes->length - (int)b_bytes->length;
 }
+
+void weir__record_mark_set(struct weir__record_mark *mark, const struct weir__record *record,
+                           const struct weir__record_bytes *bytes)
+{
+    mark->sequence = record->sequence;
+    mark->has_record = true;
+    mark->record = *record;
+    mark->bytes = *bytes;
+}
+
+int weir__record_mark_compare(const struct weir__record *record,
+                              const struct weir__record_bytes *bytes,
+                              const struct weir__record_mark *mark)
+{
+    if (record->sequence != mark->sequence)
+        return record->sequence < mark->sequence ? -1 : 1;
+    return mark->has_record ? weir__record_compare(record, bytes, &mark->record, &mark->bytes) : 0;
+}

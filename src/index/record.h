@@ -96,6 +96,21 @@ const char *weir__provider_url_check(const char *url);
 int weir__record_compare(const struct weir__record *a, const struct weir__record_bytes *a_bytes,
                          const struct weir__record *b, const struct weir__record_bytes *b_bytes);
 
+/* The most that was seen of a name, in that order. */
+struct weir__record_mark {
+    uint64_t sequence; /* 0: nothing was seen */
+    bool has_record;   /* otherwise nothing but its sequence is known */
+    struct weir__record record;
+    struct weir__record_bytes bytes;
+};
+void weir__record_mark_set(struct weir__record_mark *mark, const struct weir__record *record,
+                           const struct weir__record_bytes *bytes);
+/* Below 0: a record of that name is older than what was seen; above 0: it is newer; 0: it is that
+ * one, or of the same sequence, and no more than that is known. */
+int weir__record_mark_compare(const struct weir__record *record,
+                              const struct weir__record_bytes *bytes,
+                              const struct weir__record_mark *mark);
+
 /* As text, for JSON: base64url without padding. The size has room for the longest with NUL. */
 #define WEIR__RECORD_TEXT 804u
 void weir__record_print(const struct weir__record_bytes *bytes, char text[WEIR__RECORD_TEXT]);

@@ -12,7 +12,11 @@
  *   provider record replaces the one of the same key for the same address if its sequence is
  *   higher.
  * - The highest sequence seen of a name outlives the record, its removal and its expiry: nothing
- *   older is taken again, nor another one of the same sequence if there was one here.
+ *   older is taken again, nor another one of the same sequence if there was one here. It is kept
+ *   with the record that had it, so that of one sequence the record counts that all nodes choose,
+ *   and it counts for as long as the key that signed it may speak for the name.
+ * - A name that is kept here follows what was seen of it elsewhere (SEE): a record that counts for
+ *   more takes the place of the one that is here.
  * - Readers wait neither for a writer nor for a disk write; in memory for a single change, some
  *   microseconds. While a database whose disk failed is opened again they are told Transient.
  * - One folder, one process (Exists); several where it can only be read.
@@ -51,6 +55,7 @@ struct weir__records;
 struct weir__records_options {
     const char *folder; /* that has or gets "records"; NULL: in memory */
     uint64_t map_bytes; /* 0: 16 GiB, in memory 64 MiB; address space, not memory */
+    const struct weir__bindings *bindings; /* borrowed, and outlive them; may be NULL */
 };
 
 struct weir__records_report {
@@ -73,7 +78,7 @@ void weir__records_close(struct weir__records *records);
 
 enum weir__records_action {
     WEIR__RECORDS_PUT, /* a name, its removal, or a provider */
-    WEIR__RECORDS_SEE, /* a name's sequence was seen elsewhere; name and sequence */
+    WEIR__RECORDS_SEE, /* a record of a name was seen elsewhere */
     WEIR__RECORDS_PIN, /* key */
     WEIR__RECORDS_UNPIN,
     WEIR__RECORDS_PURGE,  /* what has expired by now_s; some thousand at a time */
@@ -82,10 +87,9 @@ enum weir__records_action {
 
 struct weir__records_write {
     enum weir__records_action action;
-    struct weir__record record;      /* of PUT */
-    struct weir__record_bytes bytes; /* of PUT */
-    struct weir__question question;  /* of PIN and UNPIN; of SEE its name */
-    uint64_t sequence;               /* of SEE */
+    struct weir__record record;      /* of PUT and SEE */
+    struct weir__record_bytes bytes; /* the same */
+    struct weir__question question;  /* of PIN and UNPIN */
     bool has_previous;               /* of PUT: */
     uint64_t previous;               /* the sequence that must be there now; 0: none */
     int64_t now_s;
@@ -106,10 +110,11 @@ WEIR_MUST_USE int weir__records_submit(struct weir__records *records,
 
 /* --- reading; any thread, never waits for a disk write --- */
 
-/* NotFound: none, expired, or removed (is_removed tells; ret_bytes is the removal then, which
- * others want to see). The highest sequence seen with 0 and with NotFound; 0: none. */
+/* NotFound: none, expired, of a key that may not speak for the name any more, or removed
+ * (is_removed tells; ret_bytes is the removal then, which others want to see). What was seen of it
+ * with 0 and with NotFound. */
 struct weir__records_seen {
-    uint64_t highest;
+    struct weir__record_mark mark;
     bool is_removed;
 };
 WEIR_MUST_USE int weir__records_name(struct weir__records *records, const struct weir__name *name,
@@ -120,10 +125,13 @@ WEIR_MUST_USE int weir__records_providers(struct weir__records *records,
                                           const struct weir__address *address, int64_t now_s,
                                           struct weir__record_bytes *room, size_t room_count,
                                           size_t *ret_count);
-/* Names that begin with prefix, behind `after` ("" for the first), in their order, up to limit. */
+/* Names that begin with prefix, behind `after` ("" for the first), in their order, up to limit:
+ * those that are served, so none that was removed, of which something newer was seen, or whose key
+ * may not speak for it any more. What one() returns other than 0 ends it. */
 WEIR_MUST_USE int weir__records_list_names(struct weir__records *records, const char *prefix,
                                            const char *after, size_t limit, int64_t now_s,
-                                           int (*one)(void *arg, const struct weir__record *record),
+                                           int (*one)(void *arg, const struct weir__record *record,
+                                                      const struct weir__record_bytes *bytes),
                                            void *arg);
 /* All that is to be published again: every record that has not expired, removals too, behind
  * `*cursor`, which is all zero at first, some at a time; 1: there may be more, 0: that was all. */

@@ -125,7 +125,7 @@ static int find_seen(struct weir__records_change *change, MDB_val *key,
                      struct weir__records_sequence *ret_sequence)
 {
     MDB_val value;
-    *ret_sequence = (struct weir__records_sequence){0, false};
+    *ret_sequence = (struct weir__records_sequence){.was_held = false};
     int error = get(change, WEIR__TABLE_SEEN, key, &value);
     if (error)
         return error == -WEIR_E_NOT_FOUND ? 0 : error;
@@ -134,58 +134,77 @@ static int find_seen(struct weir__records_change *change, MDB_val *key,
     return error;
 }
 
-static int put_seen(struct weir__records_change *change, MDB_val *key, uint64_t highest,
-                    bool was_held)
+static int put_seen(struct weir__records_change *change, MDB_val *key,
+                    const struct weir__record_bytes *record, bool was_held)
 {
-    unsigned char bytes[WEIR__SEEN_SIZE];
-    weir__be64_put(bytes, highest);
-    bytes[8] = was_held;
-    return put_sealed(change, WEIR__TABLE_SEEN, key, bytes, sizeof(bytes));
+    unsigned char bytes[WEIR__SEEN_HEAD + WEIR__RECORD_MAX];
+    bytes[0] = was_held;
+    memcpy(bytes + WEIR__SEEN_HEAD, record->bytes, record->length);
+    return put_sealed(change, WEIR__TABLE_SEEN, key, bytes,
+                      WEIR__SEEN_HEAD + (size_t)record->length);
 }
 
 /* Without the sequence, if that has rotted, nobody can say what is a replay: Corrupt. */
+static int find_name(struct weir__records_change *change, struct place *place,
+                     struct weir__records_sequence *ret_seen)
+{
+    int error = find_seen(change, &place->key, ret_seen);
+    if (!error)
+        error = find(change, place);
+    if (!error)
+        weir__records_seen_settle(change->records, ret_seen,
+                                  place->has_record ? &place->record : NULL, &place->bytes);
+    return error;
+}
+
 static int put_name(struct weir__records_change *change, struct weir__records_write *write)
 {
     struct place place = {.table = WEIR__TABLE_NAMES,
                           .key = weir__records_name_key(&write->record.name)};
     struct weir__records_sequence seen;
-    int error = find_seen(change, &place.key, &seen);
-    if (!error)
-        error = find(change, &place);
+    int error = find_name(change, &place, &seen);
     if (error)
         return error;
-    if (place.has_record && place.record.sequence >= seen.highest)
-        seen = (struct weir__records_sequence){place.record.sequence, true};
-    bool is_live =
-        place.has_record && !place.record.is_removal && place.record.expires_s > write->now_s;
-    write->current = seen.highest;
+    bool is_live = place.has_record && !place.record.is_removal &&
+                   place.record.expires_s > write->now_s &&
+                   weir__records_is_bound(change->records, &place.record);
+    write->current = seen.mark.sequence;
     write->was_there = is_live;
     if (is_same(&place, write)) {
         write->was_there = true;
         return 0;
     }
     /* One that was only seen elsewhere is not older than itself. */
-    if (write->record.sequence < seen.highest ||
-        (write->record.sequence == seen.highest && seen.was_held) ||
+    if (weir__record_mark_compare(&write->record, &write->bytes, &seen.mark) < 0 ||
+        (write->record.sequence == seen.mark.sequence && seen.was_held) ||
         !is_as_believed(write, is_live))
         return -WEIR_E_CONFLICT;
     error = replace(change, &place, write);
     if (!error)
-        error = put_seen(change, &place.key, write->record.sequence, true);
+        error = put_seen(change, &place.key, &write->bytes, true);
     write->current = write->record.sequence;
     return error;
 }
 
+/* A name that is kept here follows: what others are told of it again and again must be what counts.
+ * Of a sequence alone nobody knows which record had it, so the first one that has it is kept. */
 static int see(struct weir__records_change *change, struct weir__records_write *write)
 {
-    MDB_val key = weir__records_name_key(&write->question.name);
+    struct place place = {.table = WEIR__TABLE_NAMES,
+                          .key = weir__records_name_key(&write->record.name)};
     struct weir__records_sequence seen;
-    int error = find_seen(change, &key, &seen);
+    int error = find_name(change, &place, &seen);
     if (error)
         return error;
-    write->was_there = seen.highest >= write->sequence;
-    write->current = write->was_there ? seen.highest : write->sequence;
-    return write->was_there ? 0 : put_seen(change, &key, write->sequence, false);
+    int order = weir__record_mark_compare(&write->record, &write->bytes, &seen.mark);
+    write->was_there = order < 0 || (order == 0 && seen.mark.has_record);
+    write->current = write->was_there ? seen.mark.sequence : write->record.sequence;
+    if (write->was_there)
+        return 0;
+    if (place.has_record)
+        error = replace(change, &place, write);
+    bool is_held = place.has_record || (order == 0 && seen.was_held);
+    return error ? error : put_seen(change, &place.key, &write->bytes, is_held);
 }
 
 /* --- providers --- */

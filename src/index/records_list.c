@@ -29,6 +29,7 @@ struct steps {
     size_t prefix_length;
     size_t wanted, count, corrupt;
     bool is_all;
+    bool is_served; /* nothing but records that would be served */
     struct entry entries[STEP];
 };
 
@@ -38,8 +39,27 @@ static bool is_within(const struct steps *steps, const MDB_val *key)
            memcmp(key->mv_data, steps->prefix, steps->prefix_length) == 0;
 }
 
+/* Whether the record of a name is the one that counts: its key may still speak for it, and nothing
+ * newer was seen. */
+static bool counts(struct weir__records *records, struct weir__records_reader *reader,
+                   const MDB_val *key, const struct entry *entry)
+{
+    struct weir__records_sequence seen = {.was_held = false};
+    MDB_val of = *key, value;
+    if (!weir__records_is_bound(records, &entry->record))
+        return false;
+    int rc = mdb_get(reader->txn, records->tables[WEIR__TABLE_SEEN], &of, &value);
+    if (rc)
+        return rc == MDB_NOTFOUND;
+    if (weir__records_seen_get(key, value, &seen))
+        return false;
+    weir__records_seen_settle(records, &seen, &entry->record, &entry->bytes);
+    return weir__record_mark_compare(&entry->record, &entry->bytes, &seen.mark) >= 0;
+}
+
 /* Takes an entry over, unless it has rotted or expired. */
-static void take(struct steps *steps, const MDB_val *key, const MDB_val *value)
+static void take(struct weir__records *records, struct weir__records_reader *reader,
+                 struct steps *steps, const MDB_val *key, const MDB_val *value)
 {
     struct entry *entry = &steps->entries[steps->count];
     int error =
@@ -48,7 +68,9 @@ static void take(struct steps *steps, const MDB_val *key, const MDB_val *value)
             : weir__records_record_get(steps->table, key, *value, &entry->record, &entry->bytes);
     if (error)
         steps->corrupt++;
-    else if (steps->table == WEIR__TABLE_PINS || entry->record.expires_s > steps->now_s)
+    else if (steps->table == WEIR__TABLE_PINS ||
+             (entry->record.expires_s > steps->now_s &&
+              (!steps->is_served || counts(records, reader, key, entry))))
         steps->count++;
 }
 
@@ -81,7 +103,7 @@ static int step(struct weir__records *records, struct weir__records_reader *read
         memcpy(steps->from, key.mv_data, key.mv_size);
         steps->from_length = key.mv_size;
         steps->is_behind = true;
-        take(steps, &key, &value);
+        take(records, reader, steps, &key, &value);
         rc = mdb_cursor_get(reader->cursor, &key, &value, MDB_NEXT);
     }
     steps->is_all = rc == MDB_NOTFOUND;
@@ -111,14 +133,16 @@ static struct steps *steps_new(enum weir__records_table table, int64_t now_s)
 /* --- names --- */
 
 static int each_name(struct weir__records *records, struct steps *steps, size_t limit,
-                     int (*one)(void *arg, const struct weir__record *record), void *arg)
+                     int (*one)(void *arg, const struct weir__record *record,
+                                const struct weir__record_bytes *bytes),
+                     void *arg)
 {
     int error = 0;
     while (!error && limit > 0 && !steps->is_all) {
         error = next(records, steps, limit);
         for (size_t i = 0; !error && limit > 0 && i < steps->count; i++)
             if (!steps->entries[i].record.is_removal) {
-                error = one(arg, &steps->entries[i].record);
+                error = one(arg, &steps->entries[i].record, &steps->entries[i].bytes);
                 limit--;
             }
     }
@@ -127,7 +151,9 @@ static int each_name(struct weir__records *records, struct steps *steps, size_t 
 
 int weir__records_list_names(struct weir__records *records, const char *prefix, const char *after,
                              size_t limit, int64_t now_s,
-                             int (*one)(void *arg, const struct weir__record *record), void *arg)
+                             int (*one)(void *arg, const struct weir__record *record,
+                                        const struct weir__record_bytes *bytes),
+                             void *arg)
 {
     size_t prefix_length = strlen(prefix), after_length = strlen(after);
     if (!weir__name_is_prefix(prefix, prefix_length) || after_length > WEIR__NAME_MAX)
@@ -135,6 +161,7 @@ int weir__records_list_names(struct weir__records *records, const char *prefix, 
     struct steps *steps = steps_new(WEIR__TABLE_NAMES, now_s);
     if (!steps)
         return -WEIR_E_NO_MEMORY;
+    steps->is_served = true;
     steps->prefix = prefix;
     steps->prefix_length = prefix_length;
     /* Whichever of the two is further on. */

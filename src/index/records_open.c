@@ -203,6 +203,7 @@ static int prepare(struct weir__records *records, const struct weir__records_opt
                                             WEIR__RECORDS_LINE};
     records->dir = records->memory_fd = -1;
     records->is_memory = !options->folder;
+    records->bindings = options->bindings;
     records->map_bytes = options->map_bytes ? options->map_bytes
                          : options->folder  ? MAP_DISK
                                             : MAP_MEMORY;

@@ -1,7 +1,9 @@
 /* records_part.h - what the files of the records share; nobody else includes this.
  *
  *     names      name                        -> its record
- *     seen       name                        -> the highest sequence, and whether it was held here
+ *     seen       name                        -> the most that was seen of it: whether that was held
+ *                                               here, and the record; in older files its sequence
+ *                                               (8 bytes) and whether it was held
  *     providers  address, id of the key      -> its record
  *     expiry     when, which table, its key  -> nothing: what PURGE walks along
  *     pins       key of the question         -> the question
@@ -41,7 +43,8 @@ enum weir__records_table {
 
 enum {
     WEIR__SEAL = 8,           /* before each value */
-    WEIR__SEEN_SIZE = 9,      /* the sequence, and whether it was held */
+    WEIR__SEEN_HEAD = 1,      /* whether it was held; the record is behind it */
+    WEIR__SEEN_BARE = 9,      /* of older files */
     WEIR__PROVIDER_KEY = 52,  /* address and id */
     WEIR__EXPIRY_HEAD = 9,    /* when, and which table */
     WEIR__TABLE_KEY_MAX = 192 /* the longest of all */
@@ -62,7 +65,8 @@ struct weir__records {
     int dir;                       /* it, locked; -1 in memory */
     int memory_fd;                 /* -1 on a disk */
     uint64_t map_bytes;
-    struct weir__mapped map; /* where looks may fail */
+    const struct weir__bindings *bindings; /* borrowed; may be NULL */
+    struct weir__mapped map;               /* where looks may fail */
     struct weir_queue line;
 
     /* In memory, of who looks or changes: there LMDB knows nothing of its readers. Held over memory
@@ -159,9 +163,15 @@ WEIR_MUST_USE int weir__records_unseal(enum weir__records_table table, const MDB
                                        MDB_val *value);
 
 struct weir__records_sequence {
-    uint64_t highest;
+    struct weir__record_mark mark;
     bool was_held; /* there was a record of it here, which nothing but a higher one replaces */
 };
+/* Whether the key of the record may speak for its name. */
+bool weir__records_is_bound(const struct weir__records *records, const struct weir__record *record);
+/* What counts of what was seen, beside the record that is here; NULL: there is none. */
+void weir__records_seen_settle(const struct weir__records *records,
+                               struct weir__records_sequence *seen, const struct weir__record *here,
+                               const struct weir__record_bytes *here_bytes);
 WEIR_MUST_USE int weir__records_seen_get(const MDB_val *key, MDB_val value,
                                          struct weir__records_sequence *ret_sequence);
 /* The record of a value, with its bytes. */

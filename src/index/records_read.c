@@ -34,10 +34,15 @@ static int look_up_name(struct weir__records *records, struct weir__records_read
     if (error)
         return error;
     rc = mdb_get(reader->txn, records->tables[WEIR__TABLE_NAMES], &key, &value);
-    if (rc)
-        return rc == MDB_NOTFOUND ? 0 : weir__records_error(rc);
-    error = weir__records_record_get(WEIR__TABLE_NAMES, &key, value, &self->record, self->bytes);
-    self->has_record = !error;
+    if (rc && rc != MDB_NOTFOUND)
+        return weir__records_error(rc);
+    if (!rc)
+        error =
+            weir__records_record_get(WEIR__TABLE_NAMES, &key, value, &self->record, self->bytes);
+    self->has_record = !rc && !error;
+    weir__records_seen_settle(records, &self->seen, self->has_record ? &self->record : NULL,
+                              self->bytes);
+    self->has_record = self->has_record && weir__records_is_bound(records, &self->record);
     return error;
 }
 
@@ -50,8 +55,8 @@ int weir__records_name(struct weir__records *records, const struct weir__name *n
     if (error && error != -WEIR_E_NOT_FOUND)
         return error;
     bool is_there = self.has_record && self.record.expires_s > now_s;
-    *ret_seen = (struct weir__records_seen){.highest = self.seen.highest,
-                                            .is_removed = is_there && self.record.is_removal};
+    ret_seen->mark = self.seen.mark;
+    ret_seen->is_removed = is_there && self.record.is_removal;
     if (is_there)
         *ret_bytes = bytes;
     return is_there && !self.record.is_removal ? 0 : -WEIR_E_NOT_FOUND;

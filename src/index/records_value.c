@@ -45,23 +45,14 @@ int weir__records_unseal(enum weir__records_table table, const MDB_val *key, MDB
 {
     unsigned char seal[WEIR__SEAL];
     const unsigned char *bytes = value->mv_data;
-    if (value->mv_size <= WEIR__SEAL || value->mv_size > WEIR__SEAL + WEIR__RECORD_MAX)
+    if (value->mv_size <= WEIR__SEAL ||
+        value->mv_size > WEIR__SEAL + WEIR__SEEN_HEAD + WEIR__RECORD_MAX)
         return -WEIR_E_CORRUPT;
     size_t length = value->mv_size - WEIR__SEAL;
     weir__records_seal(table, key, bytes + WEIR__SEAL, length, seal);
     if (memcmp(seal, bytes, WEIR__SEAL) != 0)
         return -WEIR_E_CORRUPT;
     *value = (MDB_val){length, (unsigned char *)value->mv_data + WEIR__SEAL};
-    return 0;
-}
-
-int weir__records_seen_get(const MDB_val *key, MDB_val value,
-                           struct weir__records_sequence *ret_sequence)
-{
-    if (weir__records_unseal(WEIR__TABLE_SEEN, key, &value) < 0 || value.mv_size != WEIR__SEEN_SIZE)
-        return -WEIR_E_CORRUPT;
-    const unsigned char *at = value.mv_data;
-    *ret_sequence = (struct weir__records_sequence){weir__be64_get(at), at[8] != 0};
     return 0;
 }
 
@@ -77,6 +68,58 @@ static bool is_of_key(enum weir__records_table table, const MDB_val *key,
         return false;
     weir__records_provider_key(record, bytes);
     return memcmp(bytes, key->mv_data, sizeof(bytes)) == 0;
+}
+
+int weir__records_seen_get(const MDB_val *key, MDB_val value,
+                           struct weir__records_sequence *ret_sequence)
+{
+    struct weir__records_sequence seen = {.was_held = false};
+    struct weir__record_mark *mark = &seen.mark;
+    if (weir__records_unseal(WEIR__TABLE_SEEN, key, &value) < 0)
+        return -WEIR_E_CORRUPT;
+    const unsigned char *at = value.mv_data;
+    if (value.mv_size == WEIR__SEEN_BARE) {
+        mark->sequence = weir__be64_get(at);
+        seen.was_held = at[8] != 0;
+        *ret_sequence = seen;
+        return 0;
+    }
+    size_t length = value.mv_size - WEIR__SEEN_HEAD;
+    if (weir__record_unpack(&mark->record, at + WEIR__SEEN_HEAD, length) < 0 ||
+        !is_of_key(WEIR__TABLE_NAMES, key, &mark->record))
+        return -WEIR_E_CORRUPT;
+    mark->sequence = mark->record.sequence;
+    mark->has_record = true;
+    mark->bytes.length = (uint16_t)length;
+    memcpy(mark->bytes.bytes, at + WEIR__SEEN_HEAD, length);
+    seen.was_held = at[0] != 0;
+    *ret_sequence = seen;
+    return 0;
+}
+
+bool weir__records_is_bound(const struct weir__records *records, const struct weir__record *record)
+{
+    struct weir__key_id id;
+    weir__key_id_of(record->public_key, &id);
+    return weir__name_is_bound(&record->name, records->bindings, &id);
+}
+
+/* A key that may not speak for the name any more would otherwise forbid it to those who may. Of
+ * what an older file has seen, and has no record of, nobody knows who signed it: that counts. */
+void weir__records_seen_settle(const struct weir__records *records,
+                               struct weir__records_sequence *seen, const struct weir__record *here,
+                               const struct weir__record_bytes *here_bytes)
+{
+    bool is_bound = here && weir__records_is_bound(records, here);
+    const struct weir__record *signer = seen->mark.has_record ? &seen->mark.record
+                                        : here && here->sequence == seen->mark.sequence ? here
+                                                                                        : NULL;
+    if (signer && !weir__records_is_bound(records, signer))
+        *seen = (struct weir__records_sequence){.was_held = false};
+    if (!is_bound || weir__record_mark_compare(here, here_bytes, &seen->mark) < 0)
+        return;
+    weir__record_mark_set(&seen->mark, here, here_bytes);
+    seen->was_held = true;
 }
 
 int weir__records_record_get(enum weir__records_table table, const MDB_val *key, MDB_val value,

@@ -103,8 +103,8 @@ static bool removes(struct weir__records_change *change, const struct weir__reco
 {
     const struct weir__record *record = &write->record;
     MDB_val value, key = weir__records_name_key(&record->name);
-    return write->action == WEIR__RECORDS_PUT && record->kind == WEIR__RECORD_NAME &&
-           record->is_removal &&
+    return (write->action == WEIR__RECORDS_PUT || write->action == WEIR__RECORDS_SEE) &&
+           record->kind == WEIR__RECORD_NAME && record->is_removal &&
            mdb_get(change->txn, change->records->tables[WEIR__TABLE_NAMES], &key, &value) == 0;
 }
 

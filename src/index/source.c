@@ -3,12 +3,20 @@
 
 #include <string.h>
 
+#include <weir/error.h>
+
 #include "banned.h"
+
+void weir__reply_drop(struct weir__reply *reply, int error)
+{
+    reply->dropped++;
+    reply->oversized += error == -WEIR_E_TOO_LARGE;
+}
 
 bool weir__reply_add(struct weir__reply *reply, const void *bytes, size_t length)
 {
     if (length == 0 || length > WEIR__RECORD_MAX) {
-        reply->dropped++;
+        weir__reply_drop(reply, length > 0 ? -WEIR_E_TOO_LARGE : -WEIR_E_INVALID);
         return false;
     }
     for (size_t i = 0; i < reply->count; i++)

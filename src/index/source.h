@@ -27,12 +27,16 @@ struct weir__reply {
     struct weir__record_bytes *records; /* of the caller */
     size_t room;                        /* for so many; 0: for WEIR__REPLY_RECORDS_MAX */
     size_t count;
-    size_t more;      /* that the source has beside these, and for which there was no room */
-    uint64_t dropped; /* that were no record at all: oversized, not decodable, too many */
+    size_t more;        /* that the source has beside these, and for which there was no room */
+    uint64_t dropped;   /* that were no record at all: oversized, not decodable, too many */
+    uint64_t oversized; /* of these */
 };
 
 /* Keeps a copy, once. False: it is empty, too long or one too many, which is counted as dropped. */
 bool weir__reply_add(struct weir__reply *reply, const void *bytes, size_t length);
+
+/* One that could not be decoded: TooLarge, or another error. */
+void weir__reply_drop(struct weir__reply *reply, int error);
 
 /* The question that a record is an answer to. */
 void weir__record_question(const struct weir__record *record, struct weir__question *ret_question);

@@ -28,11 +28,13 @@ static void take(struct weir__reply *reply, const json_t *object)
 {
     struct weir__record_bytes record;
     const json_t *text = json_object_get(object, "record");
-    if (json_is_string(text) &&
-        weir__record_parse(json_string_value(text), json_string_length(text), &record) == 0)
-        weir__reply_add(reply, record.bytes, record.length);
+    int error = json_is_string(text)
+                    ? weir__record_parse(json_string_value(text), json_string_length(text), &record)
+                    : -WEIR_E_INVALID;
+    if (error)
+        weir__reply_drop(reply, error);
     else
-        reply->dropped++;
+        weir__reply_add(reply, record.bytes, record.length);
 }
 
 int weir__sibling_reply(struct weir__reply *reply, const struct weir__question *question,

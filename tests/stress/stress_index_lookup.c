@@ -80,14 +80,16 @@ static void free_source(struct weir__source *source)
 }
 static const struct weir__source_ops ops = {.kind = "sibling", .ask = ask, .free = free_source};
 
-static uint64_t highest(void *arg, const struct weir__name *name)
+static void seen(void *arg, const struct weir__name *name, struct weir__record_mark *ret_mark)
 {
     (void)arg, (void)name;
-    return 0;
+    ret_mark->sequence = 0;
+    ret_mark->has_record = false;
 }
-static void saw(void *arg, const struct weir__name *name, uint64_t sequence)
+static int saw(void *arg, const struct weir__record *record, const struct weir__record_bytes *bytes)
 {
-    (void)arg, (void)name, (void)sequence;
+    (void)arg, (void)record, (void)bytes;
+    return 0;
 }
 
 /* --- a request, as the service has it --- */
@@ -210,7 +212,7 @@ static void begin(void)
     memset(&s, 0, sizeof(s));
     make_records();
     s.options = (struct weir__lookup_options){
-        .sources_count = SOURCES, .highest = highest, .saw = saw, .askers = 6};
+        .sources_count = SOURCES, .seen = seen, .saw = saw, .askers = 6};
     s.options.limits = (struct weir__lookup_limits){.alpha = 2,
                                                     .beta = 2,
                                                     .quorum = 1,

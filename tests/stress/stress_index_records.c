@@ -77,7 +77,7 @@ static void write_one(struct stress_thread *thread)
     struct weir__records_seen seen;
     result = weir__records_name(shared.help->records, &owned->name, HELP_NOW, &bytes, &seen);
     CHECK_EQ(result, owned->records[sequence - 1].is_removal ? -WEIR_E_NOT_FOUND : 0);
-    CHECK_EQ(seen.highest, sequence);
+    CHECK_EQ(seen.mark.sequence, sequence);
     CHECK_EQ(memcmp(bytes.bytes, owned->bytes[sequence - 1].bytes, bytes.length), 0);
 }
 
@@ -86,18 +86,20 @@ static void read_one(struct stress_thread *thread)
     struct owned *owned =
         &shared.all[stress_random(thread) % WRITERS][stress_random(thread) % OWNED];
     struct weir__record_bytes bytes;
-    struct weir__records_seen seen = {.highest = 0};
+    struct weir__records_seen seen = {.is_removed = false};
     uint64_t least = weir__load64(&owned->least);
     int result = weir__records_name(shared.help->records, &owned->name, HELP_NOW, &bytes, &seen);
     CHECK(result == 0 || result == -WEIR_E_NOT_FOUND);
-    CHECK(seen.highest >= least && seen.highest <= SIGNED);
-    if (seen.highest > 0 && (result == 0 || seen.is_removed))
-        CHECK_EQ(memcmp(bytes.bytes, owned->bytes[seen.highest - 1].bytes, bytes.length), 0);
+    CHECK(seen.mark.sequence >= least && seen.mark.sequence <= SIGNED);
+    if (seen.mark.sequence > 0 && (result == 0 || seen.is_removed))
+        CHECK_EQ(memcmp(bytes.bytes, owned->bytes[seen.mark.sequence - 1].bytes, bytes.length), 0);
     weir__count(&shared.reads, 1);
 }
 
-static int is_listed(void *arg, const struct weir__record *record)
+static int is_listed(void *arg, const struct weir__record *record,
+                     const struct weir__record_bytes *bytes)
 {
+    CHECK(bytes->length > 0);
     unsigned *count = arg;
     CHECK(record->sequence >= 1 && record->sequence <= SIGNED && !record->is_removal);
     ++*count;

@@ -66,14 +66,16 @@ static void free_source(struct weir__source *source)
 static const struct weir__source_ops local = {.kind = "local", .ask = ask, .free = free_source};
 static const struct weir__source_ops remote = {.kind = "sibling", .ask = ask, .free = free_source};
 
-static uint64_t highest(void *arg, const struct weir__name *name)
+static void seen(void *arg, const struct weir__name *name, struct weir__record_mark *ret_mark)
 {
     (void)arg, (void)name;
-    return 7;
+    ret_mark->sequence = 7;
+    ret_mark->has_record = false;
 }
-static void saw(void *arg, const struct weir__name *name, uint64_t sequence)
+static int saw(void *arg, const struct weir__record *record, const struct weir__record_bytes *bytes)
 {
-    (void)arg, (void)name, (void)sequence;
+    (void)arg, (void)record, (void)bytes;
+    return 0;
 }
 
 static void make_records(void)
@@ -193,7 +195,7 @@ static void measure_lookups(const char *what, const struct weir__source_ops *ops
     struct weir__lookup_options options = {
         .sources = {&sources[0].head, &sources[1].head},
         .sources_count = 2,
-        .highest = highest,
+        .seen = seen,
         .saw = saw,
         .askers = 8,
         .limits = {.alpha = 1,

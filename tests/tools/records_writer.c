@@ -91,17 +91,17 @@ static bool is_whole(unsigned number, uint64_t *ret_highest)
     struct weir__name name = name_of(number);
     struct weir__record_bytes bytes;
     struct weir__record record;
-    struct weir__records_seen seen = {.highest = 0};
+    struct weir__records_seen seen = {.is_removed = false};
     int error = weir__records_name(records, &name, NOW + 1, &bytes, &seen);
-    *ret_highest = seen.highest;
+    *ret_highest = seen.mark.sequence;
     if (error && error != -WEIR_E_NOT_FOUND)
         return false;
-    if (seen.highest == 0)
+    if (seen.mark.sequence == 0)
         return error == -WEIR_E_NOT_FOUND;
     return (error == 0) == !seen.is_removed &&
            weir__record_judge(&record, bytes.bytes, bytes.length, NULL, NOW + 1) ==
                WEIR__RECORD_GOOD &&
-           record.sequence == seen.highest && record.is_removal == seen.is_removed &&
+           record.sequence == seen.mark.sequence && record.is_removal == seen.is_removed &&
            strcmp(record.name.text, name.text) == 0;
 }
 

@@ -216,13 +216,20 @@ static inline int help_simple(struct help_records *help, enum weir__records_acti
     return help_write(help, write);
 }
 
-static inline int help_see(struct help_records *help, const struct weir__name *name,
-                           uint64_t sequence)
+static inline int help_see_record(struct help_records *help, const struct weir__record *record,
+                                  const struct weir__key *key)
 {
-    struct weir__records_write write = {.action = WEIR__RECORDS_SEE,
-                                        .question = {.kind = WEIR__ASK_NAME, .name = *name},
-                                        .sequence = sequence};
+    struct weir__records_write write = {.action = WEIR__RECORDS_SEE, .record = *record};
+    CHECK_EQ(weir__record_sign(&write.bytes, record, key), 0);
+    CHECK_EQ(weir__record_unpack(&write.record, write.bytes.bytes, write.bytes.length), 0);
     return help_write(help, &write);
+}
+
+static inline int help_see(struct help_records *help, const struct weir__name *name,
+                           uint64_t sequence, const struct weir__key *key)
+{
+    struct weir__record record = help_name_record(name, sequence);
+    return help_see_record(help, &record, key);
 }
 
 /* The sequence of the record that is served for the name, or the error. */
@@ -246,7 +253,7 @@ static inline long long help_highest(struct help_records *help, const struct wei
     struct weir__record_bytes bytes;
     struct weir__records_seen seen;
     int error = weir__records_name(help->records, name, HELP_NOW + 1, &bytes, &seen);
-    return error && error != -WEIR_E_NOT_FOUND ? error : (long long)seen.highest;
+    return error && error != -WEIR_E_NOT_FOUND ? error : (long long)seen.mark.sequence;
 }
 
 static inline struct weir__records_stats help_stats(struct help_records *help)

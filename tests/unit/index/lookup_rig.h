@@ -48,7 +48,7 @@ struct rig_source {
     struct rig_step steps[RIG_STEPS];
     struct weir__record_bytes records[RIG_RECORDS];
     size_t records_count;
-    uint64_t undecodable;
+    uint64_t undecodable, oversized;
     struct weir_counter asked, saw_cancel, is_back;
     bool is_freed;
 };
@@ -62,7 +62,8 @@ static struct {
     struct weir__key keys[8];
     struct weir__name name;
     struct weir__question ask_name, ask_providers;
-    uint64_t highest;
+    struct weir__record_mark mark;
+    int saw_error;
     struct weir_counter seen;
 } rig;
 
@@ -81,7 +82,8 @@ static inline int rig_ask(struct weir__source *source, const struct weir__questi
     int error = 0;
     (void)question;
     weir_counter_add(&self->asked, 1);
-    reply->dropped = self->undecodable;
+    reply->dropped = self->undecodable + self->oversized;
+    reply->oversized = self->oversized;
     if (step->takes_ns)
         weir__clock_advance(step->takes_ns);
     switch (step->does) {
@@ -125,15 +127,18 @@ static const struct weir__source_ops rig_remote = {
 static const struct weir__source_ops rig_local = {
     .kind = "local", .ask = rig_ask, .free = rig_source_free};
 
-static inline uint64_t rig_highest(void *arg, const struct weir__name *name)
+static inline void rig_mark(void *arg, const struct weir__name *name,
+                            struct weir__record_mark *ret_mark)
 {
     (void)arg, (void)name;
-    return rig.highest;
+    *ret_mark = rig.mark;
 }
-static inline void rig_saw(void *arg, const struct weir__name *name, uint64_t sequence)
+static inline int rig_saw(void *arg, const struct weir__record *record,
+                          const struct weir__record_bytes *bytes)
 {
-    (void)arg, (void)name;
-    weir_counter_add(&rig.seen, sequence);
+    (void)arg, (void)bytes;
+    weir_counter_add(&rig.seen, record->sequence);
+    return rig.saw_error;
 }
 
 /* --- records --- */
@@ -209,7 +214,7 @@ static inline void rig_begin(size_t sources)
         rig.options.sources[i] = &rig.sources[i].head;
     }
     rig.options.sources_count = sources;
-    rig.options.highest = rig_highest;
+    rig.options.seen = rig_mark;
     rig.options.saw = rig_saw;
     rig.options.askers = 6;
     rig.options.limits = (struct weir__lookup_limits){

@@ -64,6 +64,7 @@ TEST(what_is_none)
         CHECK_EQ(reader.values, 1);
         CHECK_EQ(reply.count, 0);
         CHECK_EQ(reply.dropped, 1);
+        CHECK_EQ(reply.oversized, 0);
     }
     struct weir__reply reply;
     CHECK_EQ(feed("\n\n\n", 3, 1, &reply).values, 0);
@@ -82,6 +83,7 @@ TEST(what_is_long)
     struct weir__dht_reader reader = feed(text, size - 9, 1000, &reply);
     CHECK_EQ(reader.values, 2);
     CHECK_EQ(reply.dropped, 1);
+    CHECK_EQ(reply.oversized, 1);
     CHECK_EQ(reply.count, 1);
     free(text);
     /* Exactly as much as a record may have, and one byte more. */
@@ -94,6 +96,7 @@ TEST(what_is_long)
         feed(line, strlen(line), 100, &reply);
         CHECK_EQ(reply.count, 1 - extra);
         CHECK_EQ(reply.dropped, extra);
+        CHECK_EQ(reply.oversized, extra);
     }
 }
 

@@ -175,6 +175,73 @@ TEST(too_few_for_the_quorum_is_no_answer)
 }
 
 /* That there can be no quorum is known before those who know the name have said so. */
+/* Who is behind what was seen agrees that there is the name, and is not asked what it means. */
+TEST(those_behind_count_for_the_quorum)
+{
+    rig_begin(3);
+    rig.options.limits.quorum = 2;
+    rig.options.limits.alpha = 2;
+    rig_give_name(0, 5);
+    rig_give_name(1, 5);
+    rig_give_name(2, 7);
+    rig.mark.sequence = 7;
+    rig_start();
+    CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), 0);
+    CHECK_EQ(answer->result, 0);
+    CHECK_EQ(answer->name_record.sequence, 7);
+    CHECK_EQ(rig_verdicts(0, WEIR__RECORD_REPLAYED), 1);
+    weir__answer_unref(answer);
+    rig_end();
+}
+
+TEST(a_quorum_of_those_behind_is_no_answer)
+{
+    for (int is_removal = 0; is_removal < 2; is_removal++) {
+        rig_begin(3);
+        rig.options.limits.quorum = 2;
+        for (unsigned i = 0; i < 3; i++)
+            rig_give_name(i, 5);
+        struct weir__record record = rig_name_record(7);
+        struct weir__record_bytes bytes;
+        record.is_removal = is_removal;
+        if (is_removal)
+            memset(&record.address, 0, sizeof(record.address));
+        CHECK_EQ(weir__record_sign(&bytes, &record, &rig.keys[0]), 0);
+        weir__record_mark_set(&rig.mark, &record, &bytes);
+        rig_start();
+        CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), is_removal ? 0 : -WEIR_E_NO_ROUTE);
+        if (is_removal) {
+            CHECK_EQ(answer->result, -WEIR_E_NOT_FOUND);
+            weir__answer_unref(answer);
+        }
+        for (unsigned i = 0; i < 3; i++)
+            CHECK_EQ(rig_asked(i), 1);
+        rig_end();
+    }
+}
+
+/* One that is behind and one that knows are two; one that knows and one that does not are one. */
+TEST(who_knows_nothing_is_none_of_the_quorum)
+{
+    rig_begin(3);
+    rig.options.limits.quorum = 2;
+    rig_give_name(2, 7);
+    rig.mark.sequence = 7;
+    rig_start();
+    CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), -WEIR_E_NO_ROUTE);
+    rig_end();
+    rig_begin(3);
+    rig.options.limits.quorum = 2;
+    rig_give_name(1, 5);
+    rig_give_name(2, 7);
+    rig.mark.sequence = 7;
+    rig_start();
+    CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), 0);
+    CHECK_EQ(answer->name_record.sequence, 7);
+    weir__answer_unref(answer);
+    rig_end();
+}
+
 TEST(a_name_that_some_know_is_not_unknown)
 {
     rig_begin(4);
@@ -216,7 +283,7 @@ TEST(bad_records_are_dropped_and_counted)
     rig_give(source, &record, 0); /* good */
     record = rig_name_record(5);
     rig_give(source, &record, 0); /* good, and not the newest */
-    rig.highest = 5;
+    rig.mark.sequence = 5;
     rig_start();
     CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), 0);
     CHECK_EQ(answer->name_record.sequence, 6);
@@ -238,11 +305,13 @@ TEST(what_was_dropped_is_counted_whatever_the_source_says)
 {
     rig_begin(2);
     rig.sources[0].undecodable = 3;
+    rig.sources[0].oversized = 2;
     rig.sources[1].undecodable = 2;
     rig.sources[1].steps[0] = (struct rig_step){RIG_FAILS, -WEIR_E_TRANSIENT, 0};
     rig_start();
     CHECK_EQ(rig_run(&rig.ask_providers, NULL, &answer), -WEIR_E_TRANSIENT);
     CHECK_EQ(rig_verdicts(0, WEIR__RECORD_MALFORMED), 3);
+    CHECK_EQ(rig_verdicts(0, WEIR__RECORD_OVERSIZED), 2);
     CHECK_EQ(rig_verdicts(1, WEIR__RECORD_MALFORMED), 2);
     rig_end();
 }
@@ -251,12 +320,66 @@ TEST(nothing_but_replays_is_not_found)
 {
     rig_begin(1);
     rig_give_name(0, 4);
-    rig.highest = 5;
+    rig.mark.sequence = 5;
     rig_start();
     CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), 0);
     CHECK_EQ(answer->result, -WEIR_E_NOT_FOUND);
     CHECK_EQ(answer->fresh_until_ns - answer->made_ns, 2 * WEIR_NS_PER_S);
     CHECK(!answer->body);
+    weir__answer_unref(answer);
+    rig_end();
+}
+
+/* Of one sequence the record that counts for less is a replay as well. */
+TEST(of_one_sequence_the_lesser_is_a_replay)
+{
+    for (int is_lesser = 0; is_lesser < 2; is_lesser++) {
+        rig_begin(1);
+        struct weir__record record = rig_name_record(5);
+        rig.sources[0].steps[0].does = RIG_GIVES;
+        record.expires_s -= is_lesser;
+        rig_give(&rig.sources[0], &record, 0);
+        record.expires_s += is_lesser;
+        struct weir__record_bytes bytes;
+        CHECK_EQ(weir__record_sign(&bytes, &record, &rig.keys[0]), 0);
+        weir__record_mark_set(&rig.mark, &record, &bytes);
+        rig_start();
+        CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), 0);
+        CHECK_EQ(answer->result, is_lesser ? -WEIR_E_NOT_FOUND : 0);
+        CHECK_EQ(rig_verdicts(0, WEIR__RECORD_REPLAYED), is_lesser);
+        CHECK_EQ(weir_counter_value(&rig.seen), 0);
+        weir__answer_unref(answer);
+        rig_end();
+    }
+}
+
+/* What this node cannot remember it could not tell from its replay later. */
+TEST(what_cannot_be_remembered_is_no_answer)
+{
+    rig_begin(1);
+    rig_give_name(0, 4);
+    rig.saw_error = -WEIR_E_NO_SPACE;
+    rig_start();
+    CHECK_EQ(rig_run(&rig.ask_name, NULL, &answer), -WEIR_E_NO_SPACE);
+    CHECK_EQ(weir_counter_value(&rig.seen), 4);
+    rig_end();
+}
+
+TEST(a_provider_lives_no_longer_than_it_may)
+{
+    rig_begin(1);
+    struct weir__record record = rig_provider_record(1, 1);
+    rig.options.limits.provider_life_s = record.expires_s - record.issued_s;
+    rig.sources[0].steps[0].does = RIG_GIVES;
+    rig_give(&rig.sources[0], &record, 1);
+    record = rig_provider_record(2, 1);
+    record.expires_s++;
+    rig_give(&rig.sources[0], &record, 2);
+    rig_start();
+    CHECK_EQ(rig_run(&rig.ask_providers, NULL, &answer), 0);
+    CHECK_EQ(answer->providers_count, 1);
+    CHECK_EQ(rig_verdicts(0, WEIR__RECORD_GOOD), 1);
+    CHECK_EQ(rig_verdicts(0, WEIR__RECORD_EXPIRED), 1);
     weir__answer_unref(answer);
     rig_end();
 }

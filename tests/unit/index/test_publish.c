@@ -183,6 +183,56 @@ TEST(rounds)
     CHECK(two.tended >= 2); /* once in a round; that it fails stops nothing */
 }
 
+static bool is_below_ten(void *arg, const struct weir__record *record,
+                         const struct weir__record_bytes *bytes)
+{
+    (void)arg;
+    CHECK_EQ(record->kind, WEIR__RECORD_NAME);
+    CHECK(bytes->length > 0);
+    return record->sequence < 10;
+}
+
+static struct weir__record_bytes make_name(uint64_t sequence)
+{
+    static const unsigned char seed[32] = {1};
+    char id[WEIR__KEYID_TEXT], text[WEIR__NAME_MAX + 1];
+    struct weir__record record = {.kind = WEIR__RECORD_NAME,
+                                  .sequence = sequence,
+                                  .issued_s = weir_wall_s() - 10,
+                                  .expires_s = weir_wall_s() + 3600,
+                                  .address.bytes = {1}};
+    struct weir__record_bytes bytes;
+    struct weir__key key;
+    CHECK(!weir__key_load_library());
+    weir__key_from_seed(&key, seed);
+    weir__key_id_print(&key.id, id);
+    int length = snprintf(text, sizeof(text), "a@%s", id);
+    CHECK_EQ(weir__name_parse(text, (size_t)length, &record.name), 0);
+    CHECK_EQ(weir__record_sign(&bytes, &record, &key), 0);
+    return bytes;
+}
+
+/* Who knows of a newer record would otherwise keep the older one alive where others look. */
+TEST(what_is_superseded_is_told_to_nobody)
+{
+    struct noter one;
+    noter_init(&one, "one");
+    struct weir__source *targets[] = {&one.source};
+    records[0] = make_name(9);
+    records[1] = make_name(10);
+    records[2] = make(2, 3600); /* a provider: nobody is asked about it */
+    walk_count = 3;
+    start(targets, 1, (struct weir__publisher_options){.per_s = 1000, .is_past = is_below_ten});
+    AWAIT(stats().rounds == 1);
+    CHECK_EQ(stats().superseded, 1);
+    CHECK_EQ(calls(&one), 2);
+    CHECK_EQ(weir__publisher_offer(publisher, &records[0]), 0);
+    AWAIT(stats().fresh == 1);
+    CHECK_EQ(stats().superseded, 2);
+    CHECK_EQ(calls(&one), 2);
+    stop();
+}
+
 TEST(what_is_new)
 {
     struct noter one;

@@ -117,7 +117,7 @@ BOTH(what_was_removed_stays_removed)
     struct weir__record record = help_removal(&name, 6);
     CHECK_EQ(put_with(&record, 5, &write), 0);
     CHECK_EQ(weir__records_name(help.records, &name, HELP_NOW, &bytes, &seen), -WEIR_E_NOT_FOUND);
-    CHECK(seen.is_removed && seen.highest == 6);
+    CHECK(seen.is_removed && seen.mark.sequence == 6);
     CHECK(bytes.length > 0);
     CHECK_EQ(help_put_name(&help, &name, 5, &key), -WEIR_E_CONFLICT);
     /* Both beliefs are right: that the removal is there, and that nothing is. */
@@ -157,17 +157,55 @@ BOTH(what_was_seen_elsewhere_counts)
 {
     struct weir__name name = help_name_of(1, &key);
     CHECK_EQ(help_put_name(&help, &name, 5, &key), 0);
-    CHECK_EQ(help_see(&help, &name, 9), 0);
+    CHECK_EQ(help_see(&help, &name, 9, &key), 0);
     CHECK_EQ(help_highest(&help, &name), 9);
-    CHECK_EQ(help_get(&help, &name, HELP_NOW), 5);
-    CHECK_EQ(help_see(&help, &name, 3), 0);
+    CHECK_EQ(help_get(&help, &name, HELP_NOW), 9); /* a name that is kept here follows */
+    CHECK_EQ(help_see(&help, &name, 3, &key), 0);
     CHECK_EQ(help_highest(&help, &name), 9);
+    CHECK_EQ(help_get(&help, &name, HELP_NOW), 9);
     CHECK_EQ(help_put_name(&help, &name, 8, &key), -WEIR_E_CONFLICT);
     /* The one that was seen may come. */
     CHECK_EQ(help_put_name(&help, &name, 9, &key), 0);
     struct weir__record record = help_name_record(&name, 9);
     record.expires_s++;
     CHECK_EQ(help_put(&help, &record, &key, NULL), -WEIR_E_CONFLICT);
+    /* One that is not kept here is remembered, and is not kept here for that. */
+    struct weir__name other = help_name_of(2, &key);
+    CHECK_EQ(help_see(&help, &other, 9, &key), 0);
+    CHECK_EQ(help_highest(&help, &other), 9);
+    CHECK_EQ(help_get(&help, &other, HELP_NOW), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(help_put_name(&help, &other, 9, &key), 0);
+}
+
+/* When the record that is kept here expires; 0: there is none. */
+static int64_t expiry_here(const struct weir__name *name)
+{
+    struct weir__record_bytes bytes;
+    struct weir__records_seen seen;
+    struct weir__record record = {.expires_s = 0};
+    if (weir__records_name(help.records, name, HELP_NOW, &bytes, &seen) == 0)
+        CHECK_EQ(weir__record_unpack(&record, bytes.bytes, bytes.length), 0);
+    return record.expires_s;
+}
+
+/* Two nodes were told different things with one sequence: both come to keep the same. */
+BOTH(of_one_sequence_all_nodes_keep_the_same)
+{
+    struct weir__name name = help_name_of(1, &key), other = help_name_of(2, &key);
+    struct weir__record early = help_name_record(&name, 5), late = early;
+    late.expires_s++;
+    CHECK_EQ(help_put(&help, &early, &key, NULL), 0);
+    CHECK_EQ(help_see_record(&help, &late, &key), 0);
+    CHECK_EQ(expiry_here(&name), late.expires_s);
+    CHECK_EQ(help_see_record(&help, &early, &key), 0);
+    CHECK_EQ(expiry_here(&name), late.expires_s);
+    CHECK_EQ(help_put(&help, &late, &key, NULL), 0);
+    CHECK_EQ(help_put(&help, &early, &key, NULL), -WEIR_E_CONFLICT);
+    /* Nor is the lesser one of two taken where neither was kept. */
+    early.name = late.name = other;
+    CHECK_EQ(help_see_record(&help, &late, &key), 0);
+    CHECK_EQ(help_put(&help, &early, &key, NULL), -WEIR_E_CONFLICT);
+    CHECK_EQ(help_put(&help, &late, &key, NULL), 0);
 }
 
 TEST(nothing_is_forgotten_by_a_restart)
@@ -177,7 +215,7 @@ TEST(nothing_is_forgotten_by_a_restart)
     struct weir__address address = help_address(1);
     struct weir__record record = help_provider(&address, 3);
     CHECK_EQ(help_put_name(&help, &name, 5, &key), 0);
-    CHECK_EQ(help_see(&help, &other, 12), 0);
+    CHECK_EQ(help_see(&help, &other, 12, &key), 0);
     CHECK_EQ(help_put(&help, &record, &key, NULL), 0);
     reopen();
     CHECK_EQ(help.report.names, 1);
@@ -366,8 +404,10 @@ struct listed {
     char last[WEIR__NAME_MAX + 1];
 };
 
-static int list_one(void *arg, const struct weir__record *record)
+static int list_one(void *arg, const struct weir__record *record,
+                    const struct weir__record_bytes *bytes)
 {
+    CHECK(bytes->length > 0);
     struct listed *listed = arg;
     CHECK(strcmp(record->name.text, listed->last) > 0);
     snprintf(listed->last, sizeof(listed->last), "%s", record->name.text);

@@ -175,8 +175,11 @@ TEST(a_record_that_rotted_is_replaced)
     struct weir__record_bytes record;
     struct weir__records_seen seen;
     CHECK_EQ(weir__records_name(help.records, &name, HELP_NOW, &record, &seen), 0);
-    for (size_t at = 0; at + record.length < size; at++)
-        if (memcmp(bytes + at, record.bytes, record.length) == 0) {
+    /* Behind its key and its seal: what was seen has one byte more before it, and stays whole. */
+    size_t before = name.length + 8u;
+    for (size_t at = before; at + record.length < size; at++)
+        if (memcmp(bytes + at, record.bytes, record.length) == 0 &&
+            memcmp(bytes + at - before, name.text, name.length) == 0) {
             unsigned char byte = bytes[at + 200] ^ 4u;
             CHECK_EQ(pwrite(fd, &byte, 1, (off_t)at + 200), 1);
         }

@@ -31,6 +31,17 @@ TEST(a_name)
     CHECK_EQ(read_as(WEIR__ASK_NAME, ""), -WEIR_E_CORRUPT);
 }
 
+TEST(one_that_is_too_long)
+{
+    char text[1024] = "{\"record\":\"";
+    size_t head = strlen(text);
+    memset(text + head, 'A', 804);
+    memcpy(text + head + 804, "\"}", 3);
+    CHECK_EQ(read_as(WEIR__ASK_NAME, text), -WEIR_E_NOT_FOUND);
+    CHECK_EQ(reply.dropped, 1);
+    CHECK_EQ(reply.oversized, 1);
+}
+
 TEST(providers)
 {
     CHECK_EQ(read_as(WEIR__ASK_PROVIDERS, "{\"record\":\"AAAA\",\"providers\":[{\"record\":"
