@@ -9,6 +9,7 @@
 #include "plan.h"
 #include "record.h"
 #include "source_etcd.h"
+#include "source_http.h"
 
 #include "banned.h"
 
@@ -201,11 +202,27 @@ static void warn_of_idle(const struct weir__index_config *config, struct weir__c
     }
 }
 
+/* One that is there twice would be asked twice and counted as two for the quorum. */
+static void check_repeated(struct weir__config_judge *judge, const char *key,
+                           const struct weir__config_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (weir__source_is_same(list->items[j], list->items[i])) {
+                weir__config_object(judge, key, "'%s' and '%s' are the same: name it once",
+                                    list->items[j], list->items[i]);
+                return;
+            }
+}
+
 static void check_together(const void *values, struct weir__config_judge *judge)
 {
     const struct weir__index_config *config = values;
     size_t sources = 1 + config->dht.proxies.count + config->siblings.nodes.count +
                      (config->etcd.endpoints.count > 0);
+    check_repeated(judge, "siblings.nodes", &config->siblings.nodes);
+    check_repeated(judge, "dht.proxies", &config->dht.proxies);
+    check_repeated(judge, "etcd.endpoints", &config->etcd.endpoints);
     if (config->dht.quorum > sources)
         weir__config_object(judge, "dht.quorum", "there are %zu sources", sources);
     if (sources > 16)

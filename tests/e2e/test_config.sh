@@ -172,6 +172,15 @@ for words in 'dht.quorum=2' 'dht.hedge_ratio=1.5' 'siblings.nodes=ftp://x' 'name
     run "$WEIR" config show --service index --set "$words"
     expect "refused: $words" 2 '' "*${words%%=*}*"
 done
+for key in siblings.nodes dht.proxies etcd.endpoints; do
+    for pair in http://h:8471,http://h:8471/ http://h:8471,https://h:8471 http://h/a,http://h:80/a/; do
+        run "$WEIR" config show --service index --set "$key=$pair"
+        expect "the same twice is refused: $key=$pair" 2 '' "*$key: '*' and '*' are the same: name it once"
+    done
+done
+printf '[siblings]\nnodes = ["http://h:1", "http://i:1", "https://h:1"]\n' >twice.toml
+run "$WEIR" config check --service index twice.toml
+expect 'in a file, too' 2 '' "*twice.toml*siblings.nodes: 'http://h:1' and 'https://h:1' are the same: name it once*"
 cat >idle.toml <<'EOF'
 [dht]
 proxies = ["http://127.0.0.1:8000"]

@@ -131,4 +131,27 @@ for words in 'plan' 'plan --rps x' 'plan --rps 1 --hit 2' 'plan --rps 1 --amnesi
 done
 
 stop_index
+
+# --- nodes whose names begin alike ---
+
+start_index() { # words of weir index; sets WEIR_INDEX
+    : >"$dir/listens"
+    "$WEIR" index --amnesia --listen 127.0.0.1:0 "$@" >"$dir/listens" 2>"$dir/index.err" </dev/null &
+    index=$!
+    until WEIR_INDEX=$(sed -n 's/^listening on \(http.*\)/\1/p' "$dir/listens") && [[ -n $WEIR_INDEX ]]; do
+        kill -0 "$index" 2>/dev/null || return 1
+        sleep 0.05
+    done
+}
+nodes=http://weir-index-node-01.internal:8471,http://weir-index-node-02.internal:8471,http://h:1/a,http://h:1/b
+if start_index --set "siblings.nodes=$nodes"; then
+    run curl -s "$WEIR_INDEX/metrics"
+    is 'nodes whose names begin alike are told apart' \
+        "$(grep -o '^breaker_open_total{target="sibling [^"]*' <<<"$out" | sort -u | wc -l)" 4
+else
+    fail 'nodes whose names begin alike are told apart' "$(cat "$dir/index.err")"
+fi
+stop_index
+run "$WEIR" index --amnesia --listen 127.0.0.1:0 --set siblings.nodes=http://h:1,https://h:1/
+expect 'the same node twice is refused' 2 '' "*siblings.nodes: 'http://h:1' and 'https://h:1/' are the same: name it once"
 finish
