@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "cover.h"
 #include "index_client.h"
+#include "index_show.h"
 #include "key.h"
 #include "log.h"
 #include "print_json.h"
@@ -121,7 +122,7 @@ static int find_current(struct weir__index_client *client, const struct weir__qu
              question->name.text, id);
     int error = weir__bindings_new(&bindings, texts, question->name.has_key ? 0 : 1, &why);
     if (!error)
-        error = weir__index_client_find(client, question, bindings, NULL, &found, problem);
+        error = weir__index_client_find(client, question, bindings, false, &found, problem);
     weir__bindings_free(bindings);
     *ret_sequence = error ? 0 : found.name.sequence;
     if (!error)
@@ -194,11 +195,11 @@ static int change(const struct weir__call *call, struct weir__index_client *clie
     return error ? error : print_changed(call, &record);
 }
 
-static int run_change(const struct weir__call *call, struct weir__index_client *client, bool is_put)
+static int run_change(const struct weir__call *call, struct weir__index_client *client, bool is_put,
+                      char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
     const struct values *values = call->values;
     const char *text = is_put ? call->operands[2] : NULL;
-    char problem[WEIR__SERVICE_PROBLEM_MAX] = "";
     struct weir__address address;
     struct weir__key key;
     if (text && weir__address_parse(text, strlen(text), &address)) {
@@ -206,11 +207,11 @@ static int run_change(const struct weir__call *call, struct weir__index_client *
                   WEIR__TYPED(text));
         return -WEIR_E_USAGE;
     }
-    int error = weir__index_read_key(&key, values->key);
-    if (error)
-        return error;
-    error = change(call, client, &key, is_put ? &address : NULL, problem);
-    weir__key_fini(&key);
+    int error = weir__index_read_key(&key, values->key, problem);
+    if (!error) {
+        error = change(call, client, &key, is_put ? &address : NULL, problem);
+        weir__key_fini(&key);
+    }
     if (error && problem[0])
         weir__log(WEIR__LOG_ERROR, "cannot %s '%s': %s", is_put ? "put" : "delete",
                   call->operands[1], problem);
@@ -242,10 +243,11 @@ static void print_one(const struct weir__call *call, const json_t *item)
                          weir__utc_format(until, expires));
 }
 
-static int list(const struct weir__call *call, struct weir__index_client *client)
+static int list(const struct weir__call *call, struct weir__index_client *client,
+                char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
     const char *prefix = call->operands_count > 1 ? call->operands[1] : "";
-    char problem[WEIR__SERVICE_PROBLEM_MAX], after[WEIR__NAME_MAX + 1] = "";
+    char after[WEIR__NAME_MAX + 1] = "";
     int error = 0;
     if (!weir__name_is_prefix(prefix, strlen(prefix))) {
         weir__log(WEIR__LOG_ERROR, "no name begins with '%s'", WEIR__TYPED(prefix));
@@ -283,16 +285,20 @@ static int check(const struct weir__call *call, size_t action)
 int cmd_name(const struct weir__call *call)
 {
     const struct values *values = call->values;
-    struct weir__index_client *client;
+    char problem[WEIR__SERVICE_PROBLEM_MAX] = "";
+    struct weir__index_client *client = NULL;
     size_t action = 0;
     while (strcmp(actions[action], call->operands[0]) != 0)
         action++;
     int error = check(call, action);
-    if (!error)
-        error = weir__index_client_new(&client, &values->index, call->program->version);
     if (error)
         return error;
-    error = action == 2 ? list(call, client) : run_change(call, client, action == 0);
+    error = weir__index_client_new(&client, &values->index, call->program->version);
+    if (!error)
+        error = action == 2 ? list(call, client, problem)
+                            : run_change(call, client, action == 0, problem);
+    if (error && error != -WEIR_E_USAGE)
+        weir__index_print_failure(call->out, client, error, problem, values->index.json);
     weir__index_client_free(client);
     return error;
 }

@@ -28,7 +28,8 @@ struct values {
 static const struct weir__option options[] = {
     WEIR__INDEX_OPTIONS,
     {WEIR__OPTION_FLAG(struct values, trace), .name = "trace",
-     .help = "look it up anew, and show which source was asked when"},
+     .help = "look it up anew, and show which source was asked when",
+     .detail = "Also when nobody is found, or sources fail: then with how each of them failed."},
     {WEIR__OPTION_STRING(struct values, announce), .name = "announce", .value_name = "URL",
      .section = "To say that you provide it", .help = "that it is to be had there",
      .detail = "The URL of a storage service, as https://store.example."},
@@ -90,7 +91,7 @@ static int announce(const struct weir__call *call, struct weir__index_client *cl
     struct weir__record_bytes bytes;
     struct weir__record record = {
         .kind = WEIR__RECORD_PROVIDER, .issued_s = weir_wall_s(), .address = question->address};
-    int error = weir__index_client_find(client, question, NULL, NULL, &found, problem);
+    int error = weir__index_client_find(client, question, NULL, false, &found, problem);
     if (error && error != -WEIR_E_NOT_FOUND)
         return error;
     record.sequence = next_sequence(error ? NULL : &found, key);
@@ -106,7 +107,10 @@ static int announce(const struct weir__call *call, struct weir__index_client *cl
                  "and '-'");
         return -WEIR_E_USAGE;
     }
-    return weir__index_client_bring(client, &record, &bytes, false, 0, problem);
+    error = weir__index_client_bring(client, &record, &bytes, false, 0, problem);
+    if (!error && values->index.json)
+        weir__index_print_announced(call->out, &record);
+    return error;
 }
 
 static int show(const struct weir__call *call, struct weir__index_client *client,
@@ -114,10 +118,7 @@ static int show(const struct weir__call *call, struct weir__index_client *client
 {
     const struct values *values = call->values;
     struct weir__index_found found;
-    json_t *refusal = NULL;
-    int error = weir__index_client_find(client, question, NULL, values->trace ? &refusal : NULL,
-                                        &found, problem);
-    weir__index_print_refusal(call->out, refusal, values->index.json);
+    int error = weir__index_client_find(client, question, NULL, values->trace, &found, problem);
     if (error)
         return error;
     weir__index_tell(&found, false);
@@ -142,6 +143,21 @@ static int check(const struct values *values)
     return 0;
 }
 
+static int run(const struct weir__call *call, struct weir__index_client *client,
+               const struct weir__question *question, char problem[WEIR__SERVICE_PROBLEM_MAX])
+{
+    const struct values *values = call->values;
+    struct weir__key key;
+    if (!values->announce)
+        return show(call, client, question, problem);
+    int error = weir__index_read_key(&key, values->key, problem);
+    if (error)
+        return error;
+    error = announce(call, client, question, &key, problem);
+    weir__key_fini(&key);
+    return error;
+}
+
 int cmd_providers(const struct weir__call *call)
 {
     const struct values *values = call->values;
@@ -149,26 +165,23 @@ int cmd_providers(const struct weir__call *call)
     char problem[WEIR__SERVICE_PROBLEM_MAX] = "";
     struct weir__question question = {.kind = WEIR__ASK_PROVIDERS};
     struct weir__index_client *client = NULL;
-    struct weir__key key;
     if (weir__address_parse(text, strlen(text), &question.address)) {
         weir__log(WEIR__LOG_ERROR, "'%s' is no address: b3: and 64 digits of 0-9a-f",
                   WEIR__TYPED(text));
         return -WEIR_E_USAGE;
     }
     int error = check(values);
-    if (!error)
-        error = weir__index_client_new(&client, &values->index, call->program->version);
     if (error)
         return error;
-    bool announces = values->announce != NULL;
-    if (announces && (error = weir__index_read_key(&key, values->key)) == 0) {
-        error = announce(call, client, &question, &key, problem);
-        weir__key_fini(&key);
-    } else if (!announces)
-        error = show(call, client, &question, problem);
+    error = weir__index_client_new(&client, &values->index, call->program->version);
+    if (!error)
+        error = run(call, client, &question, problem);
     if (error && problem[0])
-        weir__log(WEIR__LOG_ERROR, "%s '%s': %s", announces ? "cannot announce" : "cannot look for",
-                  WEIR__TYPED(text), problem);
+        weir__log(WEIR__LOG_ERROR, "%s '%s': %s",
+                  values->announce ? "cannot announce" : "cannot look for", WEIR__TYPED(text),
+                  problem);
+    if (error && error != -WEIR_E_USAGE)
+        weir__index_print_failure(call->out, client, error, problem, values->index.json);
     weir__index_client_free(client);
     return error;
 }

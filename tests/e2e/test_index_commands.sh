@@ -28,7 +28,7 @@ other=b3:$(printf '%064d' 7)
 # --- names ---
 
 run "$WEIR" name put photos "$address"
-expect 'without a key nothing is put' 3 '' "weir name: *make one with 'weir key make'"
+expect 'without a key nothing is put' 3 '' "weir name: cannot put 'photos': *: make a key by 'weir key make'"
 "$WEIR" key make >"$dir/key" 2>"$dir/key.err"
 id=$(sed -n 's/^id *//p' "$dir/key")
 run "$WEIR" name put photos "$address"
