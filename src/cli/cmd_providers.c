@@ -82,17 +82,39 @@ static uint64_t next_sequence(const struct weir__index_found *found, const struc
     return next;
 }
 
+/* With the next sequence, where the service has a higher one than anybody could tell. */
+static int bring(struct weir__index_client *client, struct weir__record *record,
+                 const struct weir__key *key, char problem[WEIR__SERVICE_PROBLEM_MAX])
+{
+    struct weir__record_bytes bytes;
+    uint64_t there;
+    int error = -WEIR_E_CONFLICT;
+    for (unsigned i = 0; i < WEIR__INDEX_BRING_MAX && error == -WEIR_E_CONFLICT; i++) {
+        if (record->sequence > INT64_MAX)
+            return weir__index_client_no_higher(client, problem);
+        if (weir__record_sign(&bytes, record, key)) {
+            snprintf(problem, WEIR__SERVICE_PROBLEM_MAX,
+                     "that cannot be signed: --region has a-z, 0-9 and '-'");
+            return -WEIR_E_USAGE;
+        }
+        error = weir__index_client_bring(client, record, &bytes, false, 0, problem);
+        if (error == -WEIR_E_CONFLICT && weir__index_client_there(client, &there) &&
+            there >= record->sequence)
+            record->sequence = there + 1;
+    }
+    return error;
+}
+
 static int announce(const struct weir__call *call, struct weir__index_client *client,
                     const struct weir__question *question, const struct weir__key *key,
                     char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
     const struct values *values = call->values;
     struct weir__index_found found;
-    struct weir__record_bytes bytes;
     struct weir__record record = {
         .kind = WEIR__RECORD_PROVIDER, .issued_s = weir_wall_s(), .address = question->address};
     int error = weir__index_client_find(client, question, NULL, false, &found, problem);
-    if (error && error != -WEIR_E_NOT_FOUND)
+    if (error && error != -WEIR_E_NOT_FOUND && !weir__index_client_cannot_know(client, error))
         return error;
     record.sequence = next_sequence(error ? NULL : &found, key);
     if (!error)
@@ -100,14 +122,7 @@ static int announce(const struct weir__call *call, struct weir__index_client *cl
     record.expires_s = record.issued_s + (int64_t)(values->expires / WEIR_NS_PER_S);
     snprintf(record.url, sizeof(record.url), "%s", values->announce);
     snprintf(record.region, sizeof(record.region), "%s", values->region ? values->region : "");
-    error = weir__record_sign(&bytes, &record, key);
-    if (error) {
-        snprintf(problem, WEIR__SERVICE_PROBLEM_MAX,
-                 "that cannot be signed: --region has a-z, 0-9 "
-                 "and '-'");
-        return -WEIR_E_USAGE;
-    }
-    error = weir__index_client_bring(client, &record, &bytes, false, 0, problem);
+    error = bring(client, &record, key, problem);
     if (!error && values->index.json)
         weir__index_print_announced(call->out, &record);
     return error;

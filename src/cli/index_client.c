@@ -284,6 +284,37 @@ int weir__index_client_bring(struct weir__index_client *client, const struct wei
     return error && call.status == 409 ? -WEIR_E_CONFLICT : error;
 }
 
+bool weir__index_client_there(const struct weir__index_client *client, uint64_t *ret_sequence)
+{
+    static const char said[] = "the sequence there is ";
+    const char *message = json_string_value(json_object_get(client->refusal, "message"));
+    const char *at = message ? strstr(message, said) : NULL;
+    if (!at || at[sizeof(said) - 1] < '0' || at[sizeof(said) - 1] > '9')
+        return false;
+    unsigned long long sequence = strtoull(at + sizeof(said) - 1, NULL, 10);
+    if (sequence > INT64_MAX)
+        return false;
+    *ret_sequence = sequence;
+    return true;
+}
+
+bool weir__index_client_cannot_know(const struct weir__index_client *client, int error)
+{
+    return client->refusal && (error == -WEIR_E_TRANSIENT || error == -WEIR_E_TIMEOUT);
+}
+
+int weir__index_client_no_higher(struct weir__index_client *client,
+                                 char problem[WEIR__SERVICE_PROBLEM_MAX])
+{
+    json_decref(client->refusal); /* it says less */
+    client->refusal = NULL;
+    snprintf(problem, WEIR__SERVICE_PROBLEM_MAX,
+             "the sequence there is %" PRId64
+             ", and there is no higher one: use another name, or another key",
+             INT64_MAX);
+    return -WEIR_E_CONFLICT;
+}
+
 int weir__index_client_list(struct weir__index_client *client, const char *prefix,
                             const char *after, json_t **ret_json,
                             char problem[WEIR__SERVICE_PROBLEM_MAX])

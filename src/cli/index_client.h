@@ -23,6 +23,7 @@
 #define WEIR__INDEX_SERVER    "http://127.0.0.1:8471"
 #define WEIR__INDEX_ROOM      (2u << 20) /* bytes of an answer */
 #define WEIR__INDEX_PROVIDERS 256u
+#define WEIR__INDEX_BRING_MAX 4u /* times that a change is brought, each above what is there */
 
 struct weir__index_client;
 
@@ -102,6 +103,15 @@ WEIR_MUST_USE int weir__index_client_bring(struct weir__index_client *client,
                                            const struct weir__record_bytes *bytes,
                                            bool has_previous, uint64_t previous,
                                            char problem[WEIR__SERVICE_PROBLEM_MAX]);
+
+/* After a Conflict: the sequence that is there, as the service says. False: it does not say. */
+bool weir__index_client_there(const struct weir__index_client *client, uint64_t *ret_sequence);
+/* After an error of find(): whether the service is well, and its sources are not, so that it cannot
+ * say what is there. */
+bool weir__index_client_cannot_know(const struct weir__index_client *client, int error);
+/* What there is to say where the sequence is the highest one. Conflict. */
+int weir__index_client_no_higher(struct weir__index_client *client,
+                                 char problem[WEIR__SERVICE_PROBLEM_MAX]);
 
 /* One page of names; *ret_json is the caller's. */
 WEIR_MUST_USE int weir__index_client_list(struct weir__index_client *client, const char *prefix,

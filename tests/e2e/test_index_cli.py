@@ -134,4 +134,70 @@ for words in (["name", "put", "--key", absent, "x", address], ["providers", "--a
 fails("no key to show", ["key", "show", absent], None, error="NotFound", message="absent")
 fails("a key that is there", ["key", "make", own], None, error="Exists", message="key")
 
+# --- what is there cannot be learned, and what was there is known to the service alone ---
+
+
+def key_file(seed):
+    """That of the tool which makes records."""
+    place = os.path.join(folder, f"key-{seed}")
+    with open(place, "w", encoding="ascii") as file:
+        file.write("weir-key-v1 " + f"seed {seed}".encode().ljust(32, b"\0").hex() + "\n")
+    os.chmod(place, 0o600)
+    return place
+
+
+def puts(what, label, server, word="put", seed=1):
+    words = ["name", word, "--key", key_file(seed), label, *([address] if word == "put" else []), "--json"]
+    status, out, err = weir(*words, server=server)
+    same(f"{what}: the status", (status, err), (0, ""))
+    return json.loads(out).get("sequence", 0) if out else 0
+
+
+alone = Index(f"siblings.nodes={broken.url}", "breaker.calls_min=1000", "dht.tries=1", "cache.ttl=1ms", "cache.stale_ttl=1s")
+first = puts("a new name while sources fail", "new", alone.url)
+true("a new name while sources fail: its sequence is the time", first > 1_700_000_000, first)
+true("once more: the next", puts("once more", "new", alone.url) > first)
+far = 10 ** 13
+same("one is put far ahead", alone.publish("/names/" + keys.name("ahead", 1), keys.of_name("ahead", 1, far)).status, 201)
+same("the one behind it is above it", puts("what is far ahead", "ahead", alone.url), far + 1)
+same("and its removal", puts("the removal", "ahead", alone.url, word="delete"), far + 2)
+same("and what is put again", puts("again", "ahead", alone.url), far + 3)
+puts("a removal of what nobody can tell of", "unheard", alone.url, word="delete")
+announced = ["providers", "--announce", "http://x.example", "--key", key_file(1), address, "--json"]
+status, out, err = weir(*announced, server=alone.url)
+same("an announcement while sources fail", (status, err), (0, ""))
+alone.publish("/providers/" + address, keys.of_provider(address, 1, far, "http://y.example"))
+status, out, err = weir(*announced, server=alone.url)
+same("and above one that is far ahead", (status, json.loads(out or "{}").get("sequence")), (0, far + 1))
+
+well = Index()
+target = "/names/" + keys.name("gone", 1)
+same("a name far ahead", well.publish(target, keys.of_name("gone", 1, far)).status, 201)
+same("is removed", well.publish(target, keys.record(f"removal gone 1 {far + 1} 3600"), method="DELETE").status, 200)
+same("and put again above that", puts("what was removed far ahead", "gone", well.url), far + 2)
+last = 2 ** 63 - 1
+assert well.publish("/names/" + keys.name("last", 1), keys.of_name("last", 1, last)).status == 201
+for words in (["put", "last", address], ["delete", "last"]):
+    fails(f"above the last sequence, {words[0]}", ["name", words[0], "--key", key_file(1), *words[1:]], well.url, error="Conflict",
+          message=f"the sequence there is {last}, and there is no higher one: use another name, or another key")
+target = "/names/" + keys.name("over", 1)
+assert well.publish(target, keys.record(f"removal over 1 {last} 3600"), method="DELETE").status == 200
+fails("above the last sequence of what was removed", ["name", "put", "--key", key_file(1), "over", address], well.url,
+      error="Conflict", message="there is no higher one")
+
+# Who was faster is not overtaken.
+service.rule = lambda method, *request: (
+    (404, {"error": "NotFound", "message": "none", "corr_id": "0"}) if method == "GET" else
+    (409, {"error": "Conflict", "message": "the sequence there is 7, and 'previous' is 0", "corr_id": "0"}))
+service.asked.clear()
+fails("somebody was faster", ["name", "put", "--key", own, "x", address], service.url, error="Conflict", message="the sequence there is 7")
+same("somebody was faster: one try", [request[0] for request in service.asked], ["GET", "PUT"])
+# One that says so for ever is not asked for ever.
+service.rule = lambda method, path, body: (
+    (404, {"error": "NotFound", "message": "none", "corr_id": "0"}) if method == "GET" else
+    (409, {"error": "Conflict", "message": f"the sequence there is {far + len(service.asked)}, and that is lower", "corr_id": "0"}))
+service.asked.clear()
+fails("a conflict without end", ["name", "put", "--key", own, "x", address], service.url, error="Conflict", message="the sequence there is")
+same("a conflict without end: four tries", len(service.asked), 5)
+
 finish()
