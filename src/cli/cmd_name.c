@@ -292,6 +292,11 @@ static int list(const struct weir__call *call, struct weir__index_client *client
         json_t *page = NULL;
         error = weir__index_client_list(client, prefix, after, &page, problem);
         const json_t *names = json_object_get(page, "names");
+        if (!error && !json_is_array(names)) {
+            snprintf(problem, WEIR__SERVICE_PROBLEM_MAX,
+                     "what the server says has no list of names in it");
+            error = -WEIR_E_CORRUPT;
+        }
         const char *next = json_string_value(json_object_get(page, "next"));
         for (size_t i = 0; !error && i < json_array_size(names); i++)
             print_one(call, json_array_get(names, i));

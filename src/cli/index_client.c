@@ -121,10 +121,17 @@ static int take_name(struct weir__index_found *found, const struct weir__questio
         found->address = found->name.address;
         return 0;
     }
-    if (verdict == WEIR__RECORD_UNBOUND && !question->name.has_key)
+    if (verdict == WEIR__RECORD_UNBOUND && !weir__name_has_keys(&question->name, bindings))
         snprintf(problem, WEIR__SERVICE_PROBLEM_MAX,
                  "the name has no key in it, so that nobody here knows who may speak for it: give "
                  "--trust PREFIX=KEYID");
+    else if (verdict == WEIR__RECORD_UNBOUND)
+        snprintf(problem, WEIR__SERVICE_PROBLEM_MAX,
+                 "the service has sent a record that another key has signed than %s",
+                 question->name.has_key ? "that of the name" : "those that are trusted for it");
+    else if (verdict == WEIR__RECORD_EXPIRED)
+        snprintf(problem, WEIR__SERVICE_PROBLEM_MAX, "what the service has sent does not hold: %s",
+                 weir__record_time_problem(&found->name, weir_wall_s()));
     else
         snprintf(problem, WEIR__SERVICE_PROBLEM_MAX, "the service has sent a record that is %s",
                  verdict == WEIR__RECORD_GOOD ? "about something else"
@@ -213,7 +220,15 @@ static int request(struct weir__index_client *client, struct weir__service_call 
     int error = weir__service_client_do(client->service, call, NULL, problem);
     if (error)
         client->refusal = read_refusal(call);
-    return error;
+    if (error == -WEIR_E_TOO_LARGE && call->status != 413) {
+        snprintf(problem, WEIR__SERVICE_PROBLEM_MAX, "what the server says is larger than %u MiB",
+                 WEIR__INDEX_ROOM >> 20);
+        return -WEIR_E_CORRUPT;
+    }
+    /* Those would say that the command line is wrong, which was looked at here. */
+    return error == -WEIR_E_INVALID || error == -WEIR_E_TOO_LARGE || error == -WEIR_E_RANGE
+               ? -WEIR_E_FORBIDDEN
+               : error;
 }
 
 static int load(const struct weir__service_call *call, json_t **ret_json,

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <weir/error.h>
+
 #include "address.h"
 #include "address_text.h"
 #include "name.h"
@@ -153,7 +155,7 @@ static const struct weir__config_key keys[] = {
      .check = check_warmup, .help = "names and addresses that are looked up at the start"},
 
     {WEIR__CONFIG_LIST(S, names.prefixes), .name = "names.prefixes", .preset = "",
-     .check = weir__binding_check, .help = "whose keys may speak for names without one",
+     .check = weir__binding_form_check, .help = "whose keys may speak for names without one",
      .detail = "Each is 'PREFIX=KEYID', or several ids with '+' between them. The longest prefix "
                "decides. Without it only names of the form label@keyid mean anything."},
 
@@ -215,6 +217,24 @@ static void check_repeated(struct weir__config_judge *judge, const char *key,
             }
 }
 
+/* Of an entry its prefix is told: the ids behind it look like secrets, and would be covered. */
+static void check_prefixes(struct weir__config_judge *judge, const struct weir__config_list *list)
+{
+    struct weir__bindings *bindings = NULL;
+    const char *why = NULL;
+    for (size_t i = 0; i < list->count && !why; i++) {
+        why = weir__binding_check(list->items[i]);
+        if (why)
+            weir__config_object(judge, "names.prefixes", "'%.*s': %s",
+                                (int)strcspn(list->items[i], "="), list->items[i], why);
+    }
+    if (why)
+        return;
+    if (weir__bindings_new(&bindings, list->items, list->count, &why) == -WEIR_E_INVALID)
+        weir__config_object(judge, "names.prefixes", "%s", why);
+    weir__bindings_free(bindings);
+}
+
 static void check_together(const void *values, struct weir__config_judge *judge)
 {
     const struct weir__index_config *config = values;
@@ -223,6 +243,7 @@ static void check_together(const void *values, struct weir__config_judge *judge)
     check_repeated(judge, "siblings.nodes", &config->siblings.nodes);
     check_repeated(judge, "dht.proxies", &config->dht.proxies);
     check_repeated(judge, "etcd.endpoints", &config->etcd.endpoints);
+    check_prefixes(judge, &config->names.prefixes);
     if (config->dht.quorum > sources)
         weir__config_object(judge, "dht.quorum", "there are %zu sources", sources);
     if (sources > 16)

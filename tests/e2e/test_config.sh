@@ -181,6 +181,14 @@ done
 printf '[siblings]\nnodes = ["http://h:1", "http://i:1", "https://h:1"]\n' >twice.toml
 run "$WEIR" config check --service index twice.toml
 expect 'in a file, too' 2 '' "*twice.toml*siblings.nodes: 'http://h:1' and 'https://h:1' are the same: name it once*"
+keys=mfrggzdfmztwq2lknnwg23tpobyxe43u
+printf '[names]\nprefixes = ["team=%s+%s"]\n' $keys $keys >twice.toml
+run "$WEIR" config check --service index twice.toml
+expect 'a key that stands twice in an entry is told with the prefix' 2 '' \
+    "weir config: twice.toml:2: names.prefixes: 'team': the same key stands there twice: name it once*"
+printf '[names]\nprefixes = ["team=%s", "team/=%s"]\n' $keys nzxw4zjaonxw2zjanfzsayjam52wk43t >twice.toml
+run "$WEIR" config check --service index twice.toml
+expect 'and so is a prefix' 2 '' '*names.prefixes: a prefix stands there twice: *'
 cat >idle.toml <<'EOF'
 [dht]
 proxies = ["http://127.0.0.1:8000"]

@@ -41,8 +41,11 @@ class Service:
                 self.send_response(status)
                 for key, value in {"Content-Length": str(len(text)), **headers}.items():
                     self.send_header(key, value)
-                self.end_headers()
-                self.wfile.write(text)
+                try:
+                    self.end_headers()
+                    self.wfile.write(text)
+                except OSError:  # who asked has seen enough
+                    self.close_connection = True
 
             do_GET = do_PUT = do_DELETE = answer
 
@@ -133,6 +136,27 @@ for words in (["name", "put", "--key", absent, "x", address], ["providers", "--a
     fails(f"no key, {words[:2]}", words, service.url, error="NotFound", message="absent")
 fails("no key to show", ["key", "show", absent], None, error="NotFound", message="absent")
 fails("a key that is there", ["key", "make", own], None, error="Exists", message="key")
+
+# --- the command line is right, and the rest is not ---
+early = "the record was issued in the future: a clock is wrong, here or where it was signed"
+service.rule = lambda method, *request: (
+    (404, {"error": "NotFound", "message": "none", "corr_id": "0"}) if method == "GET" else
+    (400, {"error": "Invalid", "message": early, "corr_id": "0"}))
+for words in everything[2:4]:
+    fails(f"what the service finds wrong with a record, {words[:2]}", words, service.url, error="Invalid", message=early)
+service.says(200, b" " * (3 << 20) + b"{}")
+fails("too large an answer", ["resolve", name], service.url, error="Corrupt", message="what the server says is larger than 2 MiB")
+for body in ({}, {"names": "x"}):
+    service.says(200, body)
+    fails(f"no list: {body}", ["name", "list"], service.url, error="Corrupt", message="has no list of names in it")
+service.says(200, {"names": []})
+same("an empty list is one", weir("name", "list", server=service.url), (0, "", ""))
+bare = keys.record("bare team/site 1 5 3600")
+service.says(200, {"record": bare, "providers": []})
+fails("nobody is trusted", ["resolve", "team/site"], service.url, error="Forbidden", message="give --trust PREFIX=KEYID")
+fails("somebody else is", ["resolve", "--trust", "team=" + keys.id(2), "team/site"], service.url, error="Forbidden",
+      message="another key has signed than those that are trusted for it")
+same("the right one is", weir("resolve", "--trust", "team=" + keys.id(1), "team/site", server=service.url)[0], 0)
 
 # --- what is there cannot be learned, and what was there is known to the service alone ---
 

@@ -130,7 +130,16 @@ for words in 'plan' 'plan --rps x' 'plan --rps 1 --hit 2' 'plan --rps 1 --amnesi
     expect "refused: $words" 2 '' 'weir index: *'
 done
 
+run "$WEIR" index plan --rps 0
+expect 'the bounds are told' 2 '' 'weir index: --rps is out of its bounds: above 0, and at most 10000000'
+run "$WEIR" index plan --rps 1 --dht-ms 60001
+expect 'by the option' 2 '' 'weir index: --dht-ms is out of its bounds: 0 to 60000'
+
 stop_index
+for file in "$dir/nothing" /dev/null; do
+    run "$WEIR" index --amnesia --listen 127.0.0.1:0 --set siblings.nodes=http://h:1 --set "siblings.token_file=$file"
+    expect "no token: ${file##*/}" 2 '' "weir index: siblings.token_file: *'$file'*leave the key out"
+done
 
 # --- nodes whose names begin alike ---
 

@@ -449,4 +449,13 @@ TEST(urls_of_providers)
     CHECK(!weir__provider_url_check(text));
 }
 
+TEST(what_is_wrong_with_its_time)
+{
+    struct weir__record record = {.issued_s = 1000, .expires_s = 2000};
+    CHECK_HAS(weir__record_time_problem(&record, 1000 - WEIR__RECORD_SKEW_S - 1), "in the future");
+    CHECK_HAS(weir__record_time_problem(&record, 2000), "has expired");
+    record.expires_s = record.issued_s + WEIR__RECORD_LIFE_MAX_S + 1;
+    CHECK_HAS(weir__record_time_problem(&record, 1000), "longer than 400 days");
+}
+
 TAP_MAIN()
