@@ -167,7 +167,7 @@ run "$WEIR" config check --service index other.toml
 expect 'what only a storage has is not known there' 2 '' '*server.get_workers*'
 run "$WEIR" config check --service storage other.toml
 expect 'and is here' 0 'other.toml: no problems' ''
-for words in 'dht.quorum=2' 'dht.hedge_ratio=1.5' 'siblings.nodes=ftp://x' 'names.prefixes=team' \
+for words in 'dht.quorum=2' 'dht.hedge_ratio=1.5' 'siblings.nodes=ftp://x' 'siblings.nodes=http://a..b' 'dht.proxies=http://[:::]' 'names.prefixes=team' \
     'providers.networks=10.0.0.0/99' 'cache.warmup_keys=Team' 'etcd.prefix='; do
     run "$WEIR" config show --service index --set "$words"
     expect "refused: $words" 2 '' "*${words%%=*}*"

@@ -88,7 +88,7 @@ run "$WEIR" providers --trace "$other"
 expect 'and of who provides it' 3 '*asked at*local*providers*NotFound*' '*nobody is known to provide it (status 404)'
 run "$WEIR" resolve -v "photos@$id"
 expect 'more is told when asked' 0 '*' "*signed by $id, until 20*known by 'local'"
-for words in 'x' "--announce ftp://x $address" "--region eu $address"; do
+for words in 'x' "--announce ftp://x $address" "--announce http://a..b $address" "--announce http://[:::] $address" "--region eu $address"; do
     # shellcheck disable=SC2086 # words
     run "$WEIR" providers $words
     expect "refused: $words" 2 '' 'weir providers: *'
