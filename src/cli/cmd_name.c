@@ -135,7 +135,10 @@ static int find_current(struct weir__index_client *client, const struct weir__qu
         return error;
     error = weir__index_client_find(client, question, bindings, false, &found, problem);
     weir__bindings_free(bindings);
-    bool is_known = !weir__index_client_cannot_know(client, error);
+    /* What another key of the prefix has signed cannot be verified here, and may be replaced. */
+    bool is_of_others = error == -WEIR_E_FORBIDDEN && !question->name.has_key &&
+                        !weir__index_client_refusal(client);
+    bool is_known = !weir__index_client_cannot_know(client, error) && !is_of_others;
     if (error && error != -WEIR_E_NOT_FOUND && is_known)
         return error;
     *ret_current = (struct current){.is_known = is_known};

@@ -55,6 +55,9 @@ class Service:
         class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
             daemon_threads = True
 
+            def handle_error(self, *words):
+                """Who asked has gone."""
+
         self.server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -208,6 +211,13 @@ target = "/names/" + keys.name("over", 1)
 assert well.publish(target, keys.record(f"removal over 1 {last} 3600"), method="DELETE").status == 200
 fails("above the last sequence of what was removed", ["name", "put", "--key", key_file(1), "over", address], well.url,
       error="Conflict", message="there is no higher one")
+
+shared = Index(f"names.prefixes=team={keys.id(1)}+{keys.id(2)}")
+for seed in (1, 2, 1):
+    words = ["name", "put", "--bare", "--key", key_file(seed), "team/site", address]
+    same(f"keys of one prefix take turns: {seed}", weir(*words, server=shared.url), (0, "team/site\n", ""))
+words = ["name", "put", "--bare", "--key", key_file(3), "team/site", address]
+fails("a key that is none of them", words, shared.url, error="Forbidden", message="may not speak for that name")
 
 # Who was faster is not overtaken.
 service.rule = lambda method, *request: (
