@@ -27,7 +27,8 @@ static const char *const actions[] = {"make", "show", NULL};
 
 static const struct weir__option options[] = {
     {WEIR__OPTION_FLAG(struct values, json), .name = "json", .help = "print a JSON object",
-     .detail = "It has the keys file, id and public_key, which is in hexadecimal digits."},
+     .detail = "It has the keys file, id and public_key, which is in hexadecimal digits; when that "
+               "fails, error and message."},
     WEIR__OPTIONS_END,
 };
 
@@ -116,6 +117,15 @@ static int print_key(const struct weir__call *call, const char *file, const stru
     return weir__print_json(call->out, &json, &buffer);
 }
 
+/* What is wrong was told to people; programs are told on standard output. */
+static int fail(const struct weir__call *call, int error, const char *why)
+{
+    const struct values *values = call->values;
+    if (values->json)
+        weir__print_json_failure(call->out, error, why);
+    return error;
+}
+
 static int run(const struct weir__call *call, const char *file, bool is_made)
 {
     char why[WEIR__SIGN_KEY_WHY];
@@ -123,7 +133,7 @@ static int run(const struct weir__call *call, const char *file, bool is_made)
     int result = is_made ? weir__key_make(&key, file, why) : weir__key_read(&key, file, why);
     if (result < 0) {
         weir__log(WEIR__LOG_ERROR, "%s", why);
-        return result;
+        return fail(call, result, why);
     }
     if (is_made)
         weir__log(WEIR__LOG_INFO, "made the key '%s': keep a copy of it where nobody else can read",
@@ -142,11 +152,11 @@ int cmd_key(const struct weir__call *call)
     if (result == 0 && file == path && is_made)
         result = make_folders(path);
     if (result < 0)
-        return result;
+        return fail(call, result, NULL);
     const char *why = weir__key_load_library();
     if (why) {
         weir__log(WEIR__LOG_ERROR, "%s", why);
-        return -WEIR_E_UNSUPPORTED;
+        return fail(call, -WEIR_E_UNSUPPORTED, why);
     }
     return run(call, file, is_made);
 }

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "cover.h"
 #include "index_client.h"
+#include "index_show.h"
 #include "key.h"
 #include "log.h"
 #include "print_json.h"
@@ -66,7 +67,10 @@ const struct weir__usage usage_name = {
     .description =
         "Says what names mean. A name is label@keyid, and only who has that key can speak for it; "
         "put signs a record with your key, and brings it to an index service. Who puts a name at "
-        "the same time as somebody else with the same key is told, and changes nothing.\n\n"
+        "the same time as somebody else with the same key is told, and changes nothing. When "
+        "sources "
+        "of the service fail, so that nobody knows what was put elsewhere, what the service has "
+        "itself decides.\n\n"
         "delete brings a record that the name means nothing; it is remembered, so that no older "
         "one counts again. list prints the names that the service itself keeps: name, address, "
         "sequence, until when, with tabs between them.",
@@ -107,9 +111,16 @@ static int make_name(const struct values *values, const char *text, const struct
     return 0;
 }
 
-/* The sequence that is there; 0: none. The key is ours, so what it has signed is believed. */
+/* What is there, as far as the service can say. */
+struct current {
+    bool is_known;
+    uint64_t sequence; /* 0: nothing, or not known */
+};
+
+/* The key is ours, so what it has signed is believed. Sources that fail are no reason not to speak:
+ * the service compares with what it has itself. */
 static int find_current(struct weir__index_client *client, const struct weir__question *question,
-                        const struct weir__key *key, uint64_t *ret_sequence,
+                        const struct weir__key *key, struct current *ret_current,
                         char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
     char id[WEIR__KEYID_TEXT], binding[WEIR__NAME_MAX + WEIR__KEYID_TEXT + 2];
@@ -120,13 +131,24 @@ static int find_current(struct weir__index_client *client, const struct weir__qu
     snprintf(binding, sizeof(binding), "%.*s=%s", (int)question->name.label_length,
              question->name.text, id);
     int error = weir__bindings_new(&bindings, texts, question->name.has_key ? 0 : 1, &why);
-    if (!error)
-        error = weir__index_client_find(client, question, bindings, NULL, &found, problem);
+    if (error)
+        return error;
+    error = weir__index_client_find(client, question, bindings, false, &found, problem);
     weir__bindings_free(bindings);
-    *ret_sequence = error ? 0 : found.name.sequence;
-    if (!error)
-        weir__index_found_fini(&found);
-    return error == -WEIR_E_NOT_FOUND ? 0 : error;
+    /* What another key of the prefix has signed cannot be verified here, and may be replaced. */
+    bool is_of_others = error == -WEIR_E_FORBIDDEN && !question->name.has_key &&
+                        !weir__index_client_refusal(client);
+    bool is_known = !weir__index_client_cannot_know(client, error) && !is_of_others;
+    if (error && error != -WEIR_E_NOT_FOUND && is_known)
+        return error;
+    *ret_current = (struct current){.is_known = is_known};
+    if (error)
+        return 0;
+    /* What is stale is from before, and there may be something newer. */
+    *ret_current = (struct current){.is_known = !found.is_stale,
+                                    .sequence = found.is_stale ? 0 : found.name.sequence};
+    weir__index_found_fini(&found);
+    return 0;
 }
 
 static int print_changed(const struct weir__call *call, const struct weir__record *record)
@@ -141,26 +163,43 @@ static int print_changed(const struct weir__call *call, const struct weir__recor
     return 0;
 }
 
-/* One that is above what is there, and above what was there before it was removed, which nobody
- * tells: time goes on, and where it was overtaken a few steps ahead of it will do. */
+/* What to believe, and to go above, after a Conflict. False: somebody was faster, which is told.
+ * The sequence of a name that was removed or has expired is learned in no other way; what was not
+ * known, neither. */
+static bool learn(const struct weir__index_client *client, const struct weir__record *record,
+                  struct current *believed, uint64_t *above)
+{
+    uint64_t there;
+    if (!weir__index_client_there(client, &there) || believed->sequence > 0)
+        return false;
+    if (believed->is_known && there < record->sequence)
+        return false;
+    if (!believed->is_known)
+        *believed = (struct current){.is_known = true, .sequence = there};
+    *above = there;
+    return true;
+}
+
+/* With a sequence by time, or the next one where that is behind. */
 static int bring(struct weir__index_client *client, const struct weir__key *key,
-                 struct weir__record *record, uint64_t current,
+                 struct weir__record *record, struct current believed,
                  char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
-    static const uint64_t ahead[] = {0, 64, 65536};
+    uint64_t above = believed.sequence, now = (uint64_t)record->issued_s;
     struct weir__record_bytes bytes;
     int error = -WEIR_E_CONFLICT;
-    for (size_t i = 0; i < 3 && error == -WEIR_E_CONFLICT; i++) {
-        uint64_t now = (uint64_t)record->issued_s + ahead[i];
-        record->sequence = current >= now ? current + 1 : now;
+    for (unsigned i = 0; i < WEIR__INDEX_BRING_MAX; i++) {
+        if (above >= INT64_MAX)
+            return weir__index_client_no_higher(client, problem);
+        record->sequence = above >= now ? above + 1 : now;
         error = weir__record_sign(&bytes, record, key);
         if (error) {
             snprintf(problem, WEIR__SERVICE_PROBLEM_MAX, "that cannot be signed");
             return error;
         }
-        error = weir__index_client_bring(client, record, &bytes, true, current, problem);
-        if (current > 0)
-            break;
+        error = weir__index_client_bring(client, record, &bytes, true, believed.sequence, problem);
+        if (error != -WEIR_E_CONFLICT || !learn(client, record, &believed, &above))
+            return error;
     }
     return error;
 }
@@ -171,13 +210,13 @@ static int change(const struct weir__call *call, struct weir__index_client *clie
 {
     const struct values *values = call->values;
     struct weir__question question;
-    uint64_t current;
+    struct current current;
     int error = make_name(values, call->operands[1], key, &question);
     if (!error)
         error = find_current(client, &question, key, &current, problem);
     if (error)
         return error;
-    if (!address && current == 0) {
+    if (!address && current.is_known && current.sequence == 0) {
         snprintf(problem, WEIR__SERVICE_PROBLEM_MAX, "there is no such name");
         return -WEIR_E_NOT_FOUND;
     }
@@ -194,11 +233,11 @@ static int change(const struct weir__call *call, struct weir__index_client *clie
     return error ? error : print_changed(call, &record);
 }
 
-static int run_change(const struct weir__call *call, struct weir__index_client *client, bool is_put)
+static int run_change(const struct weir__call *call, struct weir__index_client *client, bool is_put,
+                      char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
     const struct values *values = call->values;
     const char *text = is_put ? call->operands[2] : NULL;
-    char problem[WEIR__SERVICE_PROBLEM_MAX] = "";
     struct weir__address address;
     struct weir__key key;
     if (text && weir__address_parse(text, strlen(text), &address)) {
@@ -206,11 +245,11 @@ static int run_change(const struct weir__call *call, struct weir__index_client *
                   WEIR__TYPED(text));
         return -WEIR_E_USAGE;
     }
-    int error = weir__index_read_key(&key, values->key);
-    if (error)
-        return error;
-    error = change(call, client, &key, is_put ? &address : NULL, problem);
-    weir__key_fini(&key);
+    int error = weir__index_read_key(&key, values->key, problem);
+    if (!error) {
+        error = change(call, client, &key, is_put ? &address : NULL, problem);
+        weir__key_fini(&key);
+    }
     if (error && problem[0])
         weir__log(WEIR__LOG_ERROR, "cannot %s '%s': %s", is_put ? "put" : "delete",
                   call->operands[1], problem);
@@ -242,10 +281,11 @@ static void print_one(const struct weir__call *call, const json_t *item)
                          weir__utc_format(until, expires));
 }
 
-static int list(const struct weir__call *call, struct weir__index_client *client)
+static int list(const struct weir__call *call, struct weir__index_client *client,
+                char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
     const char *prefix = call->operands_count > 1 ? call->operands[1] : "";
-    char problem[WEIR__SERVICE_PROBLEM_MAX], after[WEIR__NAME_MAX + 1] = "";
+    char after[WEIR__NAME_MAX + 1] = "";
     int error = 0;
     if (!weir__name_is_prefix(prefix, strlen(prefix))) {
         weir__log(WEIR__LOG_ERROR, "no name begins with '%s'", WEIR__TYPED(prefix));
@@ -255,6 +295,11 @@ static int list(const struct weir__call *call, struct weir__index_client *client
         json_t *page = NULL;
         error = weir__index_client_list(client, prefix, after, &page, problem);
         const json_t *names = json_object_get(page, "names");
+        if (!error && !json_is_array(names)) {
+            snprintf(problem, WEIR__SERVICE_PROBLEM_MAX,
+                     "what the server says has no list of names in it");
+            error = -WEIR_E_CORRUPT;
+        }
         const char *next = json_string_value(json_object_get(page, "next"));
         for (size_t i = 0; !error && i < json_array_size(names); i++)
             print_one(call, json_array_get(names, i));
@@ -283,16 +328,20 @@ static int check(const struct weir__call *call, size_t action)
 int cmd_name(const struct weir__call *call)
 {
     const struct values *values = call->values;
-    struct weir__index_client *client;
+    char problem[WEIR__SERVICE_PROBLEM_MAX] = "";
+    struct weir__index_client *client = NULL;
     size_t action = 0;
     while (strcmp(actions[action], call->operands[0]) != 0)
         action++;
     int error = check(call, action);
-    if (!error)
-        error = weir__index_client_new(&client, &values->index, call->program->version);
     if (error)
         return error;
-    error = action == 2 ? list(call, client) : run_change(call, client, action == 0);
+    error = weir__index_client_new(&client, &values->index, call->program->version);
+    if (!error)
+        error = action == 2 ? list(call, client, problem)
+                            : run_change(call, client, action == 0, problem);
+    if (error && error != -WEIR_E_USAGE)
+        weir__index_print_failure(call->out, client, error, problem, values->index.json);
     weir__index_client_free(client);
     return error;
 }

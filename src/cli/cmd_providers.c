@@ -28,7 +28,8 @@ struct values {
 static const struct weir__option options[] = {
     WEIR__INDEX_OPTIONS,
     {WEIR__OPTION_FLAG(struct values, trace), .name = "trace",
-     .help = "look it up anew, and show which source was asked when"},
+     .help = "look it up anew, and show which source was asked when",
+     .detail = "Also when nobody is found, or sources fail: then with how each of them failed."},
     {WEIR__OPTION_STRING(struct values, announce), .name = "announce", .value_name = "URL",
      .section = "To say that you provide it", .help = "that it is to be had there",
      .detail = "The URL of a storage service, as https://store.example."},
@@ -81,17 +82,39 @@ static uint64_t next_sequence(const struct weir__index_found *found, const struc
     return next;
 }
 
+/* With the next sequence, where the service has a higher one than anybody could tell. */
+static int bring(struct weir__index_client *client, struct weir__record *record,
+                 const struct weir__key *key, char problem[WEIR__SERVICE_PROBLEM_MAX])
+{
+    struct weir__record_bytes bytes;
+    uint64_t there;
+    int error = -WEIR_E_CONFLICT;
+    for (unsigned i = 0; i < WEIR__INDEX_BRING_MAX && error == -WEIR_E_CONFLICT; i++) {
+        if (record->sequence > INT64_MAX)
+            return weir__index_client_no_higher(client, problem);
+        if (weir__record_sign(&bytes, record, key)) {
+            snprintf(problem, WEIR__SERVICE_PROBLEM_MAX,
+                     "that cannot be signed: --region has a-z, 0-9 and '-'");
+            return -WEIR_E_USAGE;
+        }
+        error = weir__index_client_bring(client, record, &bytes, false, 0, problem);
+        if (error == -WEIR_E_CONFLICT && weir__index_client_there(client, &there) &&
+            there >= record->sequence)
+            record->sequence = there + 1;
+    }
+    return error;
+}
+
 static int announce(const struct weir__call *call, struct weir__index_client *client,
                     const struct weir__question *question, const struct weir__key *key,
                     char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
     const struct values *values = call->values;
     struct weir__index_found found;
-    struct weir__record_bytes bytes;
     struct weir__record record = {
         .kind = WEIR__RECORD_PROVIDER, .issued_s = weir_wall_s(), .address = question->address};
-    int error = weir__index_client_find(client, question, NULL, NULL, &found, problem);
-    if (error && error != -WEIR_E_NOT_FOUND)
+    int error = weir__index_client_find(client, question, NULL, false, &found, problem);
+    if (error && error != -WEIR_E_NOT_FOUND && !weir__index_client_cannot_know(client, error))
         return error;
     record.sequence = next_sequence(error ? NULL : &found, key);
     if (!error)
@@ -99,14 +122,10 @@ static int announce(const struct weir__call *call, struct weir__index_client *cl
     record.expires_s = record.issued_s + (int64_t)(values->expires / WEIR_NS_PER_S);
     snprintf(record.url, sizeof(record.url), "%s", values->announce);
     snprintf(record.region, sizeof(record.region), "%s", values->region ? values->region : "");
-    error = weir__record_sign(&bytes, &record, key);
-    if (error) {
-        snprintf(problem, WEIR__SERVICE_PROBLEM_MAX,
-                 "that cannot be signed: --region has a-z, 0-9 "
-                 "and '-'");
-        return -WEIR_E_USAGE;
-    }
-    return weir__index_client_bring(client, &record, &bytes, false, 0, problem);
+    error = bring(client, &record, key, problem);
+    if (!error && values->index.json)
+        weir__index_print_announced(call->out, &record);
+    return error;
 }
 
 static int show(const struct weir__call *call, struct weir__index_client *client,
@@ -114,10 +133,7 @@ static int show(const struct weir__call *call, struct weir__index_client *client
 {
     const struct values *values = call->values;
     struct weir__index_found found;
-    json_t *refusal = NULL;
-    int error = weir__index_client_find(client, question, NULL, values->trace ? &refusal : NULL,
-                                        &found, problem);
-    weir__index_print_refusal(call->out, refusal, values->index.json);
+    int error = weir__index_client_find(client, question, NULL, values->trace, &found, problem);
     if (error)
         return error;
     weir__index_tell(&found, false);
@@ -142,6 +158,21 @@ static int check(const struct values *values)
     return 0;
 }
 
+static int run(const struct weir__call *call, struct weir__index_client *client,
+               const struct weir__question *question, char problem[WEIR__SERVICE_PROBLEM_MAX])
+{
+    const struct values *values = call->values;
+    struct weir__key key;
+    if (!values->announce)
+        return show(call, client, question, problem);
+    int error = weir__index_read_key(&key, values->key, problem);
+    if (error)
+        return error;
+    error = announce(call, client, question, &key, problem);
+    weir__key_fini(&key);
+    return error;
+}
+
 int cmd_providers(const struct weir__call *call)
 {
     const struct values *values = call->values;
@@ -149,26 +180,23 @@ int cmd_providers(const struct weir__call *call)
     char problem[WEIR__SERVICE_PROBLEM_MAX] = "";
     struct weir__question question = {.kind = WEIR__ASK_PROVIDERS};
     struct weir__index_client *client = NULL;
-    struct weir__key key;
     if (weir__address_parse(text, strlen(text), &question.address)) {
         weir__log(WEIR__LOG_ERROR, "'%s' is no address: b3: and 64 digits of 0-9a-f",
                   WEIR__TYPED(text));
         return -WEIR_E_USAGE;
     }
     int error = check(values);
-    if (!error)
-        error = weir__index_client_new(&client, &values->index, call->program->version);
     if (error)
         return error;
-    bool announces = values->announce != NULL;
-    if (announces && (error = weir__index_read_key(&key, values->key)) == 0) {
-        error = announce(call, client, &question, &key, problem);
-        weir__key_fini(&key);
-    } else if (!announces)
-        error = show(call, client, &question, problem);
+    error = weir__index_client_new(&client, &values->index, call->program->version);
+    if (!error)
+        error = run(call, client, &question, problem);
     if (error && problem[0])
-        weir__log(WEIR__LOG_ERROR, "%s '%s': %s", announces ? "cannot announce" : "cannot look for",
-                  WEIR__TYPED(text), problem);
+        weir__log(WEIR__LOG_ERROR, "%s '%s': %s",
+                  values->announce ? "cannot announce" : "cannot look for", WEIR__TYPED(text),
+                  problem);
+    if (error && error != -WEIR_E_USAGE)
+        weir__index_print_failure(call->out, client, error, problem, values->index.json);
     weir__index_client_free(client);
     return error;
 }

@@ -82,19 +82,18 @@ static int run(const struct weir__call *call, const struct weir__question *quest
                const struct weir__bindings *bindings)
 {
     const struct values *values = call->values;
-    char problem[WEIR__SERVICE_PROBLEM_MAX];
-    struct weir__index_client *client;
+    char problem[WEIR__SERVICE_PROBLEM_MAX] = "";
+    struct weir__index_client *client = NULL;
     struct weir__index_found found;
-    json_t *refusal = NULL;
     int error = weir__index_client_new(&client, &values->index, call->program->version);
-    if (error)
-        return error;
-    error = weir__index_client_find(client, question, bindings, values->trace ? &refusal : NULL,
-                                    &found, problem);
-    if (error)
-        weir__log(WEIR__LOG_ERROR, "cannot resolve '%s': %s", call->operands[0], problem);
-    weir__index_print_refusal(call->out, refusal, values->index.json);
     if (!error) {
+        error = weir__index_client_find(client, question, bindings, values->trace, &found, problem);
+        if (error)
+            weir__log(WEIR__LOG_ERROR, "cannot resolve '%s': %s", call->operands[0], problem);
+    }
+    if (error) {
+        weir__index_print_failure(call->out, client, error, problem, values->index.json);
+    } else {
         weir__index_tell(&found, values->verbose);
         error = values->index.json ? weir__index_print_json(call->out, question, &found)
                                    : weir__index_print(call->out, &found);

@@ -30,6 +30,7 @@ const struct weir__example weir__index_client_variables[] = {
 struct weir__index_client {
     struct weir__service_client *service;
     char *room;
+    json_t *refusal; /* of the last request; may be NULL */
 };
 
 int weir__index_client_new(struct weir__index_client **ret_client,
@@ -70,11 +71,13 @@ void weir__index_client_free(struct weir__index_client *client)
     if (!client)
         return;
     weir__service_client_free(client->service);
+    json_decref(client->refusal);
     weir__base_free(client->room);
     weir__base_free(client);
 }
 
-int weir__index_read_key(struct weir__key *ret_key, const char *file)
+int weir__index_read_key(struct weir__key *ret_key, const char *file,
+                         char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
     char path[WEIR__KEY_PATH_SIZE], why[WEIR__SIGN_KEY_WHY];
     int error = file ? 0 : weir__key_default(path);
@@ -82,8 +85,7 @@ int weir__index_read_key(struct weir__key *ret_key, const char *file)
         return error;
     error = weir__key_read(ret_key, file ? file : path, why);
     if (error)
-        weir__log(WEIR__LOG_ERROR, "%s%s", why,
-                  error == -WEIR_E_NOT_FOUND ? ": make one with 'weir key make'" : "");
+        snprintf(problem, WEIR__SERVICE_PROBLEM_MAX, "%.500s", why);
     return error;
 }
 
@@ -119,10 +121,17 @@ static int take_name(struct weir__index_found *found, const struct weir__questio
         found->address = found->name.address;
         return 0;
     }
-    if (verdict == WEIR__RECORD_UNBOUND && !question->name.has_key)
+    if (verdict == WEIR__RECORD_UNBOUND && !weir__name_has_keys(&question->name, bindings))
         snprintf(problem, WEIR__SERVICE_PROBLEM_MAX,
                  "the name has no key in it, so that nobody here knows who may speak for it: give "
                  "--trust PREFIX=KEYID");
+    else if (verdict == WEIR__RECORD_UNBOUND)
+        snprintf(problem, WEIR__SERVICE_PROBLEM_MAX,
+                 "the service has sent a record that another key has signed than %s",
+                 question->name.has_key ? "that of the name" : "those that are trusted for it");
+    else if (verdict == WEIR__RECORD_EXPIRED)
+        snprintf(problem, WEIR__SERVICE_PROBLEM_MAX, "what the service has sent does not hold: %s",
+                 weir__record_time_problem(&found->name, weir_wall_s()));
     else
         snprintf(problem, WEIR__SERVICE_PROBLEM_MAX, "the service has sent a record that is %s",
                  verdict == WEIR__RECORD_GOOD ? "about something else"
@@ -180,6 +189,48 @@ static void print_path(const struct weir__question *question, const char *head, 
              is_traced ? "?trace=1" : "");
 }
 
+/* --- requests --- */
+
+const json_t *weir__index_client_refusal(const struct weir__index_client *client)
+{
+    return client->refusal;
+}
+
+/* What of an answer is a refusal as the service writes them; a gateway may have sent anything. */
+static json_t *read_refusal(const struct weir__service_call *call)
+{
+    json_error_t ignored;
+    json_t *root = call->status >= 400 ? json_loadb(call->bytes, call->length, 0, &ignored) : NULL;
+    if (json_is_string(json_object_get(root, "error")) &&
+        json_is_string(json_object_get(root, "message")))
+        return root;
+    json_decref(root);
+    return NULL;
+}
+
+/* Into the client's room. */
+static int request(struct weir__index_client *client, struct weir__service_call *call,
+                   char problem[WEIR__SERVICE_PROBLEM_MAX])
+{
+    call->bytes = client->room;
+    call->room = WEIR__INDEX_ROOM;
+    call->keeps_error = call->is_brief = true;
+    json_decref(client->refusal);
+    client->refusal = NULL;
+    int error = weir__service_client_do(client->service, call, NULL, problem);
+    if (error)
+        client->refusal = read_refusal(call);
+    if (error == -WEIR_E_TOO_LARGE && call->status != 413) {
+        snprintf(problem, WEIR__SERVICE_PROBLEM_MAX, "what the server says is larger than %u MiB",
+                 WEIR__INDEX_ROOM >> 20);
+        return -WEIR_E_CORRUPT;
+    }
+    /* Those would say that the command line is wrong, which was looked at here. */
+    return error == -WEIR_E_INVALID || error == -WEIR_E_TOO_LARGE || error == -WEIR_E_RANGE
+               ? -WEIR_E_FORBIDDEN
+               : error;
+}
+
 static int load(const struct weir__service_call *call, json_t **ret_json,
                 char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
@@ -195,22 +246,15 @@ static int load(const struct weir__service_call *call, json_t **ret_json,
 
 int weir__index_client_find(struct weir__index_client *client,
                             const struct weir__question *question,
-                            const struct weir__bindings *bindings, json_t **ret_refusal,
+                            const struct weir__bindings *bindings, bool is_traced,
                             struct weir__index_found *ret_found,
                             char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
     char path[WEIR__SERVICE_PATH_MAX];
     struct weir__index_found found = {.json = NULL};
-    json_error_t ignored;
-    struct weir__service_call call = {.method = WEIR__HTTP_GET,
-                                      .path = path,
-                                      .bytes = client->room,
-                                      .room = WEIR__INDEX_ROOM,
-                                      .keeps_error = ret_refusal != NULL};
-    print_path(question, "/resolve/", ret_refusal != NULL, path);
-    int error = weir__service_client_do(client->service, &call, NULL, problem);
-    if (error && ret_refusal)
-        *ret_refusal = json_loadb(call.bytes, call.length, 0, &ignored);
+    struct weir__service_call call = {.method = WEIR__HTTP_GET, .path = path};
+    print_path(question, "/resolve/", is_traced, path);
+    int error = request(client, &call, problem);
     if (!error)
         error = load(&call, &found.json, problem);
     if (!error)
@@ -231,7 +275,7 @@ int weir__index_client_bring(struct weir__index_client *client, const struct wei
                              const struct weir__record_bytes *bytes, bool has_previous,
                              uint64_t previous, char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
-    char path[WEIR__SERVICE_PATH_MAX], text[WEIR__RECORD_TEXT], body[BODY_MAX], said[1024];
+    char path[WEIR__SERVICE_PATH_MAX], text[WEIR__RECORD_TEXT], body[BODY_MAX];
     bool is_name = record->kind == WEIR__RECORD_NAME;
     struct weir__question question = {.kind = is_name ? WEIR__ASK_NAME : WEIR__ASK_PROVIDERS,
                                       .name = record->name,
@@ -248,13 +292,42 @@ int weir__index_client_bring(struct weir__index_client *client, const struct wei
         .path = path,
         .body = body,
         .body_length = (size_t)length,
-        .bytes = said,
-        .room = sizeof(said),
     };
-    int error = weir__service_client_do(client->service, &call, NULL, problem);
+    int error = request(client, &call, problem);
     if (!error && call.status != 200 && call.status != 201)
         error = weir__service_client_refuse(&call, problem);
     return error && call.status == 409 ? -WEIR_E_CONFLICT : error;
+}
+
+bool weir__index_client_there(const struct weir__index_client *client, uint64_t *ret_sequence)
+{
+    static const char said[] = "the sequence there is ";
+    const char *message = json_string_value(json_object_get(client->refusal, "message"));
+    const char *at = message ? strstr(message, said) : NULL;
+    if (!at || at[sizeof(said) - 1] < '0' || at[sizeof(said) - 1] > '9')
+        return false;
+    unsigned long long sequence = strtoull(at + sizeof(said) - 1, NULL, 10);
+    if (sequence > INT64_MAX)
+        return false;
+    *ret_sequence = sequence;
+    return true;
+}
+
+bool weir__index_client_cannot_know(const struct weir__index_client *client, int error)
+{
+    return client->refusal && (error == -WEIR_E_TRANSIENT || error == -WEIR_E_TIMEOUT);
+}
+
+int weir__index_client_no_higher(struct weir__index_client *client,
+                                 char problem[WEIR__SERVICE_PROBLEM_MAX])
+{
+    json_decref(client->refusal); /* it says less */
+    client->refusal = NULL;
+    snprintf(problem, WEIR__SERVICE_PROBLEM_MAX,
+             "the sequence there is %" PRId64
+             ", and there is no higher one: use another name, or another key",
+             INT64_MAX);
+    return -WEIR_E_CONFLICT;
 }
 
 int weir__index_client_list(struct weir__index_client *client, const char *prefix,
@@ -262,10 +335,9 @@ int weir__index_client_list(struct weir__index_client *client, const char *prefi
                             char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
     char path[WEIR__SERVICE_PATH_MAX];
-    struct weir__service_call call = {
-        .method = WEIR__HTTP_GET, .path = path, .bytes = client->room, .room = WEIR__INDEX_ROOM};
+    struct weir__service_call call = {.method = WEIR__HTTP_GET, .path = path};
     snprintf(path, sizeof(path), "/names?limit=1000&prefix=%s%s%s", prefix,
              after[0] ? "&after=" : "", after);
-    int error = weir__service_client_do(client->service, &call, NULL, problem);
+    int error = request(client, &call, problem);
     return error ? error : load(&call, ret_json, problem);
 }

@@ -136,6 +136,24 @@ static int print_keys(const struct weir__call *call, const struct weir__plan *pl
     return 0;
 }
 
+/* By the option that gave it. */
+static void tell_bounds(const char *field)
+{
+    static const struct {
+        const char *field, *option, *bounds;
+    } rows[] = {
+        {"rps", "rps", "above 0, and at most 10000000"},
+        {"hit", "hit", "0 to 1"},
+        {"service_ms", "service-ms", "above 0, and at most 60000"},
+        {"lookup_ms", "dht-ms", "0 to 60000"},
+        {"burst", "burst", "0 to 10000000"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(rows[i].field, field) == 0)
+            weir__log(WEIR__LOG_ERROR, "--%s is out of its bounds: %s", rows[i].option,
+                      rows[i].bounds);
+}
+
 int weir__index_plan(const struct weir__call *call, const struct weir__index_plan_values *values)
 {
     struct weir__plan_input input = {.rps = 0};
@@ -146,7 +164,7 @@ int weir__index_plan(const struct weir__call *call, const struct weir__index_pla
         return error;
     error = weir__plan(&plan, &input, &field);
     if (error) {
-        weir__log(WEIR__LOG_ERROR, "%s is out of its bounds", field);
+        tell_bounds(field);
         return -WEIR_E_USAGE;
     }
     if (plan.workers_are_capped || plan.queue_is_capped)

@@ -186,7 +186,18 @@ int weir__index_print_json(struct weir__out *out, const struct weir__question *q
     return weir__print_json(out, &json, &buffer);
 }
 
-static void print_refusal_json(struct weir__out *out, const json_t *refusal)
+void weir__index_print_announced(struct weir__out *out, const struct weir__record *record)
+{
+    char address[WEIR__ADDRESS_TEXT];
+    weir__address_print(&record->address, address);
+    /* A URL of a provider has no character that JSON escapes: it was checked. */
+    weir__out_printf(out,
+                     "{\"address\":\"%s\",\"url\":\"%s\",\"sequence\":%" PRIu64
+                     ",\"expires\":%" PRId64 "}\n",
+                     address, record->url, record->sequence, record->expires_s);
+}
+
+static void print_refusal(struct weir__out *out, const json_t *refusal)
 {
     static const char *const texts[] = {"error", "message"};
     WEIR_CLEANUP(weir__buffer_fini)
@@ -195,21 +206,22 @@ static void print_refusal_json(struct weir__out *out, const json_t *refusal)
     weir__buffer_init(&buffer, JSON_MAX);
     weir__json_init(&json, &buffer);
     weir__json_object(&json);
-    for (size_t i = 0; i < 2; i++) {
-        const char *text = json_string_value(json_object_get(refusal, texts[i]));
-        put_text(&json, texts[i], text ? text : "");
-    }
-    put_trace(&json, json_object_get(refusal, "trace"));
+    for (size_t i = 0; i < 2; i++)
+        put_text(&json, texts[i], json_string_value(json_object_get(refusal, texts[i])));
+    if (json_object_get(refusal, "trace"))
+        put_trace(&json, json_object_get(refusal, "trace"));
     weir__json_end(&json);
     (void)!weir__print_json(out, &json, &buffer); /* the command fails in any case */
 }
 
-void weir__index_print_refusal(struct weir__out *out, json_t *refusal, bool is_json)
+void weir__index_print_failure(struct weir__out *out, const struct weir__index_client *client,
+                               int error, const char *problem, bool is_json)
 {
-    const json_t *trace = json_object_get(refusal, "trace");
-    if (trace && is_json)
-        print_refusal_json(out, refusal);
+    const json_t *refusal = client ? weir__index_client_refusal(client) : NULL;
+    if (!is_json)
+        print_trace(out, json_object_get(refusal, "trace"));
+    else if (refusal)
+        print_refusal(out, refusal);
     else
-        print_trace(out, trace);
-    json_decref(refusal);
+        weir__print_json_failure(out, error, problem);
 }

@@ -14,8 +14,12 @@ void weir__index_tell(const struct weir__index_found *found, bool is_verbose);
 int weir__index_print(struct weir__out *out, const struct weir__index_found *found);
 int weir__index_print_json(struct weir__out *out, const struct weir__question *question,
                            const struct weir__index_found *found);
-/* Of a lookup that failed: the trace, if there is one; as JSON with error and message. Gives the
- * reference back; accepts NULL. */
-void weir__index_print_refusal(struct weir__out *out, json_t *refusal, bool is_json);
+/* As JSON: what was announced. */
+void weir__index_print_announced(struct weir__out *out, const struct weir__record *record);
+/* Of what failed: its trace, if there is one; as JSON an object with error, message and that, in
+ * the words of the service where it has sent any. client: whose last request it was; may be NULL.
+ * problem: may be empty. */
+void weir__index_print_failure(struct weir__out *out, const struct weir__index_client *client,
+                               int error, const char *problem, bool is_json);
 
 #endif

@@ -24,6 +24,9 @@
 #define UNIX_URL     "http://localhost"
 #define SAID_MAX     4096u
 #define PAUSE_NS     (500 * WEIR_NS_PER_MS)
+#define BRIEF_TRIES  3u
+#define BRIEF_NS     (2 * WEIR_NS_PER_S)
+#define BRIEF_LINK   (100 * WEIR_NS_PER_MS) /* to the next try when nobody has answered */
 #define RETRY_MOST_S 3600u
 
 static const struct weir_lock_class client_class = {"service-client", 645};
@@ -179,6 +182,7 @@ struct answer {
     bool keeps_error;
     char said[SAID_MAX]; /* of a bad one that is not */
     size_t said_length;
+    char error[32]; /* what it calls that, of a bad one; empty: nothing */
 };
 
 static int on_head(void *arg, const struct weir__http_head *head)
@@ -208,17 +212,19 @@ static int on_body(void *arg, const char *bytes, size_t length)
 }
 
 /* In the words of the service, if it has sent any. */
-static void explain_status(const struct answer *answer, char problem[WEIR__SERVICE_PROBLEM_MAX])
+static void explain_status(struct answer *answer, char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
     json_error_t ignored;
     json_t *root = answer->keeps_error ? json_loadb(answer->bytes, answer->length, 0, &ignored)
                                        : json_loadb(answer->said, answer->said_length, 0, &ignored);
     const char *message = json_string_value(json_object_get(root, "message"));
+    const char *error = json_string_value(json_object_get(root, "error"));
     if (message && *message)
         snprintf(problem, WEIR__SERVICE_PROBLEM_MAX, "%.400s (status %u)", message, answer->status);
     else
         snprintf(problem, WEIR__SERVICE_PROBLEM_MAX, "the server answers with status %u",
                  answer->status);
+    snprintf(answer->error, sizeof(answer->error), "%.31s", error ? error : "");
     json_decref(root);
 }
 
@@ -241,7 +247,7 @@ static bool is_passing(int error)
 }
 
 /* Keeps what said more than that a host is left alone for now. */
-static void note_problem(int result, const struct answer *answer,
+static void note_problem(int result, struct answer *answer,
                          const struct weir__http_outcome *outcome,
                          char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
@@ -252,34 +258,60 @@ static void note_problem(int result, const struct answer *answer,
                  outcome->problem[0] ? outcome->problem : weir_error_text(result));
 }
 
+/* How long to wait for the next try; 0: there is none. */
+static uint64_t next_pause(const struct weir__service_call *call, const struct answer *answer,
+                           int result, int error, bool was_reached)
+{
+    uint64_t pause_ns = answer->retry_ns > PAUSE_NS ? answer->retry_ns : PAUSE_NS;
+    if (call->is_brief && result < 0)
+        return is_passing(error) ? BRIEF_LINK : 0;
+    if (call->is_brief && answer->error[0])
+        return strcmp(answer->error, "Busy") == 0 || strcmp(answer->error, "Draining") == 0
+                   ? pause_ns
+                   : 0;
+    bool may_pass = is_passing(error) || (result == 0 && error == -WEIR_E_TIMEOUT);
+    return was_reached && may_pass ? pause_ns : 0;
+}
+
+static int try_once(struct weir__service_client *client, struct weir__http_request *request,
+                    struct answer *answer, const struct weir_deadline *deadline,
+                    char problem[WEIR__SERVICE_PROBLEM_MAX], int *ret_result)
+{
+    const struct weir__http_hooks hooks = {.head = on_head, .body = on_body, .arg = answer};
+    struct weir__http_outcome outcome;
+    answer->status = 0;
+    answer->length = answer->said_length = 0;
+    answer->retry_ns = 0;
+    answer->error[0] = '\0';
+    *ret_result = weir__http_do(client->http, request, &hooks, &outcome, deadline);
+    int error = *ret_result < 0 ? *ret_result : weir__http_status_error(answer->status);
+    if (error)
+        note_problem(*ret_result, answer, &outcome, problem);
+    return error;
+}
+
 /* 0: an answer below 400. */
-static int ask(struct weir__service_client *client, struct weir__http_request *request,
-               struct answer *answer, struct weir_cancel *cancel,
-               char problem[WEIR__SERVICE_PROBLEM_MAX])
+static int ask(struct weir__service_client *client, const struct weir__service_call *call,
+               struct weir__http_request *request, struct answer *answer,
+               struct weir_cancel *cancel, char problem[WEIR__SERVICE_PROBLEM_MAX])
 {
     const struct weir__http_header bearer = {"Authorization", client->bearer};
-    const struct weir__http_hooks hooks = {.head = on_head, .body = on_body, .arg = answer};
     const struct weir_deadline deadline = weir_deadline_in(client->timeout_ns, cancel);
-    struct weir__http_outcome outcome;
+    const struct weir_deadline brief = weir_deadline_in(BRIEF_NS, cancel);
+    uint64_t last_ns =
+        call->is_brief && brief.at_ns < deadline.at_ns ? brief.at_ns : deadline.at_ns;
     request->headers = &bearer;
     request->headers_count = client->bearer[0] ? 1 : 0;
+    request->tries_max = call->is_brief ? 1 : 0; /* what is tried again is not handed out */
     problem[0] = '\0';
-    for (;;) {
-        answer->status = 0;
-        answer->length = answer->said_length = 0;
-        answer->retry_ns = 0;
-        int result = weir__http_do(client->http, request, &hooks, &outcome, &deadline);
-        int error = result < 0 ? result : weir__http_status_error(answer->status);
+    for (uint32_t tries = 1;; tries++) {
+        int result, error = try_once(client, request, answer, &deadline, problem, &result);
         bool was_reached = note_and_ask(client, result == 0);
         if (error == 0)
             return 0;
-        note_problem(result, answer, &outcome, problem);
-        if (!was_reached ||
-            (result == 0 ? error != -WEIR_E_TIMEOUT && !is_passing(error) : !is_passing(error)))
-            return error;
-        uint64_t pause_ns = answer->retry_ns > PAUSE_NS ? answer->retry_ns : PAUSE_NS;
+        uint64_t pause_ns = next_pause(call, answer, result, error, was_reached);
         struct weir_deadline until = weir_deadline_in(pause_ns, cancel);
-        if (until.at_ns >= deadline.at_ns)
+        if (pause_ns == 0 || until.at_ns >= last_ns || (call->is_brief && tries >= BRIEF_TRIES))
             return error;
         if (weir_deadline_sleep(&until) == -WEIR_E_CANCELED)
             return -WEIR_E_CANCELED;
@@ -310,7 +342,7 @@ int weir__service_client_do(struct weir__service_client *client, struct weir__se
         .is_repeatable = call->is_repeatable,
     };
     snprintf(url, sizeof(url), "%s%s", client->base, call->path);
-    int result = ask(client, &request, &answer, cancel, problem);
+    int result = ask(client, call, &request, &answer, cancel, problem);
     call->status = answer.status;
     call->length = answer.length;
     return result;

@@ -5,6 +5,9 @@
  *   anything at all, again and again while it is busy, drains, restarts or cannot be reached: until
  *   timeout_ns have passed since the call began. A service that was never reached is not waited
  *   for. Retry-After is respected.
+ * - A call that is brief is one to a service that has a time of its own for it, and has used that
+ *   before it says that it failed: it is tried three times at most, the last within 2 s of the
+ *   first, and only when nobody has answered, or the service says that it is Busy or Draining.
  * - What went wrong is told in one line, with the service's own words where it has sent any.
  * - The token is in no message.
  *
@@ -48,7 +51,8 @@ struct weir__service_call {
     const char *body;
     size_t body_length;
     bool is_repeatable; /* of POST */
-    void *bytes;        /* room for the answer; NULL with room 0: nobody wants it */
+    bool is_brief;
+    void *bytes; /* room for the answer; NULL with room 0: nobody wants it */
     size_t room;
     bool keeps_error; /* what comes with a status from 400 on goes there as well, as much as fits */
     size_t length;    /* of it; is set */

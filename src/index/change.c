@@ -71,7 +71,8 @@ static int read_given(struct weir__index_job *job, struct weir__worker *worker,
 
 /* --- a resolver: judging --- */
 
-static int error_of(enum weir__record_verdict verdict, const char **ret_message)
+static int error_of(enum weir__record_verdict verdict, const struct weir__records_write *write,
+                    const char **ret_message)
 {
     switch (verdict) {
     case WEIR__RECORD_GOOD:
@@ -84,7 +85,7 @@ static int error_of(enum weir__record_verdict verdict, const char **ret_message)
                        "label@keyid, and not in names.prefixes";
         return -WEIR_E_FORBIDDEN;
     case WEIR__RECORD_EXPIRED:
-        *ret_message = "the record has expired, was issued in the future, or lives for too long";
+        *ret_message = weir__record_time_problem(&write->record, write->now_s);
         return -WEIR_E_INVALID;
     default:
         *ret_message = "that is no record";
@@ -123,7 +124,7 @@ static int judge(struct weir__index *index, struct weir__index_job *job,
     enum weir__record_verdict verdict = weir__record_judge(
         &write->record, write->bytes.bytes, write->bytes.length, index->bindings, write->now_s);
     weir_counter_add(&index->counts.refused[verdict], 1);
-    int error = error_of(verdict, ret_message);
+    int error = error_of(verdict, write, ret_message);
     return error ? error : check_fit(job, &write->record, life_max_s, ret_message);
 }
 

@@ -23,6 +23,8 @@ static const char base32[] = "abcdefghijklmnopqrstuvwxyz234567";
 static const char base36[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 static const char base58[] = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 static const char base16[] = "0123456789abcdef";
+static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char base64url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 struct bytes {
     unsigned char at[BYTES_MAX];
@@ -104,6 +106,10 @@ static int decode(struct bytes *bytes, const char *text, size_t length)
         return decode_bits(bytes, text + 1, length - 1, base16, 4, false);
     case 'F':
         return decode_bits(bytes, text + 1, length - 1, base16, 4, true);
+    case 'm':
+        return decode_bits(bytes, text + 1, length - 1, base64, 6, false);
+    case 'u':
+        return decode_bits(bytes, text + 1, length - 1, base64url, 6, false);
     case 'k':
         return decode_number(bytes, text + 1, length - 1, base36, false);
     case 'K':

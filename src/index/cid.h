@@ -8,8 +8,9 @@
  * nobody here can know anything.
  *
  * Promises: nothing allocates or waits; there is one text that is printed for each address. Read
- * are base32 and base16 in either case, base36, base58, and CIDs of version 0. Numbers in a CID are
- * in their shortest form, and nothing stands behind the hash.
+ * are base32 and base16 in either case, base36, base58, base64 and base64url without padding, and
+ * CIDs of version 0. Numbers in a CID are in their shortest form, and nothing stands behind the
+ * hash.
  *
  * Ownership: texts are written to the caller's memory.
  */

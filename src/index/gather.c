@@ -10,6 +10,7 @@
 
 #include "alloc.h"
 #include "client.h"
+#include "cover.h"
 #include "index_part.h"
 #include "log.h"
 #include "source_dht.h"
@@ -75,15 +76,24 @@ static int read_token(const char *path, char token[WEIR__TOKEN_SIZE],
     int saved = errno;
     if (fd >= 0)
         weir__sys_close(fd);
-    if (got < 0)
-        return weir__daemon_fail(why, weir_error_from_errno(saved),
-                                 "cannot read the token of siblings.token_file: %s",
-                                 weir__log_reason(saved));
+    int error = got < 0 ? weir_error_from_errno(saved) : 0;
+    if (error) {
+        bool is_ours = error == -WEIR_E_NO_MEMORY || error == -WEIR_E_NO_DESCRIPTORS;
+        return weir__daemon_fail(
+            why, is_ours ? error : -WEIR_E_INVALID,
+            "siblings.token_file: cannot read '%s': %s: name the file that has "
+            "the token, or leave the key out",
+            WEIR__TYPED(path), weir__log_reason(saved));
+    }
     size_t length = (size_t)got;
     while (length > 0 && strchr(" \t\r\n", token[length - 1]))
         length--;
     if (length == 0 || length >= WEIR__TOKEN_SIZE)
-        return weir__daemon_fail(why, -WEIR_E_INVALID, "siblings.token_file holds no token");
+        return weir__daemon_fail(
+            why, -WEIR_E_INVALID,
+            "siblings.token_file: there is no token in '%s': write what 'weir token mint' "
+            "prints into it, or leave the key out",
+            WEIR__TYPED(path));
     token[length] = '\0';
     return 0;
 }

@@ -3,12 +3,15 @@
 
 #include <string.h>
 
+#include <weir/error.h>
+
 #include "address.h"
 #include "address_text.h"
 #include "name.h"
 #include "plan.h"
 #include "record.h"
 #include "source_etcd.h"
+#include "source_http.h"
 
 #include "banned.h"
 
@@ -152,7 +155,7 @@ static const struct weir__config_key keys[] = {
      .check = check_warmup, .help = "names and addresses that are looked up at the start"},
 
     {WEIR__CONFIG_LIST(S, names.prefixes), .name = "names.prefixes", .preset = "",
-     .check = weir__binding_check, .help = "whose keys may speak for names without one",
+     .check = weir__binding_form_check, .help = "whose keys may speak for names without one",
      .detail = "Each is 'PREFIX=KEYID', or several ids with '+' between them. The longest prefix "
                "decides. Without it only names of the form label@keyid mean anything."},
 
@@ -201,11 +204,46 @@ static void warn_of_idle(const struct weir__index_config *config, struct weir__c
     }
 }
 
+/* One that is there twice would be asked twice and counted as two for the quorum. */
+static void check_repeated(struct weir__config_judge *judge, const char *key,
+                           const struct weir__config_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (weir__source_is_same(list->items[j], list->items[i])) {
+                weir__config_object(judge, key, "'%s' and '%s' are the same: name it once",
+                                    list->items[j], list->items[i]);
+                return;
+            }
+}
+
+/* Of an entry its prefix is told: the ids behind it look like secrets, and would be covered. */
+static void check_prefixes(struct weir__config_judge *judge, const struct weir__config_list *list)
+{
+    struct weir__bindings *bindings = NULL;
+    const char *why = NULL;
+    for (size_t i = 0; i < list->count && !why; i++) {
+        why = weir__binding_check(list->items[i]);
+        if (why)
+            weir__config_object(judge, "names.prefixes", "'%.*s': %s",
+                                (int)strcspn(list->items[i], "="), list->items[i], why);
+    }
+    if (why)
+        return;
+    if (weir__bindings_new(&bindings, list->items, list->count, &why) == -WEIR_E_INVALID)
+        weir__config_object(judge, "names.prefixes", "%s", why);
+    weir__bindings_free(bindings);
+}
+
 static void check_together(const void *values, struct weir__config_judge *judge)
 {
     const struct weir__index_config *config = values;
     size_t sources = 1 + config->dht.proxies.count + config->siblings.nodes.count +
                      (config->etcd.endpoints.count > 0);
+    check_repeated(judge, "siblings.nodes", &config->siblings.nodes);
+    check_repeated(judge, "dht.proxies", &config->dht.proxies);
+    check_repeated(judge, "etcd.endpoints", &config->etcd.endpoints);
+    check_prefixes(judge, &config->names.prefixes);
     if (config->dht.quorum > sources)
         weir__config_object(judge, "dht.quorum", "there are %zu sources", sources);
     if (sources > 16)

@@ -62,8 +62,10 @@ WEIR_MUST_USE int weir__bindings_new(struct weir__bindings **ret_bindings, const
                                      size_t count, const char **ret_why);
 /* Accepts NULL. */
 void weir__bindings_free(struct weir__bindings *bindings);
-/* For a check of one text of the configuration: NULL, or what it should be. */
+/* One text: NULL, or what is wrong with it, or what it should be. */
 const char *weir__binding_check(const char *text);
+/* The form alone, for the check of a key of the configuration: NULL, or what it should be. */
+const char *weir__binding_form_check(const char *text);
 
 /* Whether that key may speak for the name. bindings may be NULL: only names with a key have one. */
 bool weir__name_is_bound(const struct weir__name *name, const struct weir__bindings *bindings,

@@ -81,6 +81,11 @@ const char *weir__binding_check(const char *text)
     return read_text(text, &binding);
 }
 
+const char *weir__binding_form_check(const char *text)
+{
+    return weir__binding_check(text) == form ? form : NULL;
+}
+
 /* --- the table --- */
 
 static int compare(const void *a, const void *b)

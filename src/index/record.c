@@ -269,6 +269,16 @@ enum weir__record_verdict weir__record_judge(struct weir__record *ret_record, co
                                                                             : WEIR__RECORD_GOOD;
 }
 
+const char *weir__record_time_problem(const struct weir__record *record, int64_t now_s)
+{
+    if (record->issued_s - WEIR__RECORD_SKEW_S > now_s)
+        return "the record was issued in the future: a clock is wrong, here or where it was signed";
+    if (record->expires_s <= now_s)
+        return "the record has expired; if it is new, a clock is wrong, here or where it was "
+               "signed";
+    return "the record lives for longer than 400 days";
+}
+
 const char *weir__record_verdict_name(enum weir__record_verdict verdict)
 {
     static const char *const names[WEIR__RECORD_VERDICTS] = {

@@ -83,12 +83,16 @@ enum weir__record_verdict weir__record_judge(struct weir__record *ret_record, co
                                              size_t length, const struct weir__bindings *bindings,
                                              int64_t now_s);
 
+/* Which of its three causes EXPIRED has, as a sentence. */
+const char *weir__record_time_problem(const struct weir__record *record, int64_t now_s);
+
 /* The form alone, for bytes that were judged before; Invalid. */
 WEIR_MUST_USE int weir__record_unpack(struct weir__record *ret_record, const void *bytes,
                                       size_t length);
 
-/* Whether the URL of a provider is one that we would ever connect to: http or https, a host, no
- * user, no fragment, no control characters. NULL, or what is wrong with it. */
+/* Whether the URL of a provider is one that we would ever connect to: http or https, a host that is
+ * a name of the DNS or an address, no user, no fragment, no control characters. NULL, or what is
+ * wrong with it. */
 const char *weir__provider_url_check(const char *url);
 
 /* Which of two records of one name or provider counts: the higher sequence, then the later

@@ -1,4 +1,5 @@
 /* record_text.c - records as text, and the URLs that providers may name. */
+#include <arpa/inet.h>
 #include <string.h>
 
 #include <weir/error.h>
@@ -67,6 +68,9 @@ int weir__record_parse(const char *text, size_t length, struct weir__record_byte
 
 /* --- URLs --- */
 
+#define HOST_MAX  253u
+#define LABEL_MAX 63u
+
 /* What may stand in a URL as it is; the rest has to be percent-encoded. */
 static bool is_plain(char c)
 {
@@ -88,18 +92,52 @@ static bool is_literal_char(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == ':' || c == '.';
 }
 
-/* Where the host ends, or NULL. An address of IPv6 has brackets around it. */
+static bool is_address(int family, const char *text, size_t length)
+{
+    char copy[INET6_ADDRSTRLEN];
+    unsigned char bytes[sizeof(struct in6_addr)];
+    if (length >= sizeof(copy))
+        return false;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return inet_pton(family, copy, bytes) == 1;
+}
+
+/* Labels as the DNS has them, and a dot behind the last one if somebody likes. A name whose last
+ * label is a number would be read as an address, so it has to be one. */
+static bool is_name(const char *text, size_t length)
+{
+    size_t label = length > 1 && text[length - 1] == '.' ? length - 1 : length, end = label;
+    if (end == 0 || end > HOST_MAX)
+        return false;
+    while (label > 0 && text[label - 1] != '.')
+        label--;
+    if (strspn(text + label, "0123456789") >= end - label)
+        return is_address(AF_INET, text, length);
+    for (size_t at = 0, from = 0; at <= end; at++) {
+        if (at < end && text[at] != '.')
+            continue;
+        if (at == from || at - from > LABEL_MAX || text[from] == '-' || text[at - 1] == '-')
+            return false;
+        from = at + 1;
+    }
+    return true;
+}
+
+/* Where the host ends, or NULL: there is none, or it is neither an address nor a name. One of IPv6
+ * has brackets around it. */
 static const char *skip_host(const char *at, const char *end)
 {
     const char *from = at;
     if (at < end && *at == '[') {
         for (at++; at < end && is_literal_char(*at); at++)
             ;
-        return at < end && *at == ']' && at - from > 2 ? at + 1 : NULL;
+        bool is_whole = at < end && *at == ']';
+        return is_whole && is_address(AF_INET6, from + 1, (size_t)(at - from - 1)) ? at + 1 : NULL;
     }
     while (at < end && is_host_char(*at))
         at++;
-    return at > from && *from != '.' && *from != '-' ? at : NULL;
+    return is_name(from, (size_t)(at - from)) ? at : NULL;
 }
 
 static bool is_port(const char *at, const char *end)

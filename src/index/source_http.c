@@ -1,6 +1,7 @@
 /* source_http.c - requests of sources, by the HTTP client. */
 #include "source_http.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,15 +43,74 @@ int weir__source_base(const char *url, char *room, size_t size)
     return 0;
 }
 
+/* --- what a source is called --- */
+
+#define NAME_SIZE 32u
+#define MARK_SIZE 9 /* '~' and 8 digits */
+
+/* The path without '/' at its end. */
+static size_t path_length(const struct weir__url *url)
+{
+    size_t length = url->target_length;
+    while (length > 0 && url->target[length - 1] == '/')
+        length--;
+    return length;
+}
+
+bool weir__source_is_same(const char *a, const char *b)
+{
+    struct weir__url one, other;
+    const char *why;
+    if (weir__url_parse(&one, a, &why) < 0 || weir__url_parse(&other, b, &why) < 0)
+        return false;
+    size_t length = path_length(&one);
+    return one.port == other.port && strcmp(one.host, other.host) == 0 &&
+           length == path_length(&other) && memcmp(one.target, other.target, length) == 0;
+}
+
+/* FNV-1a: what tells two of at most 16 sources apart need not resist anybody. */
+static uint32_t mix(uint32_t hash, const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * UINT32_C(16777619);
+    return hash;
+}
+
+/* What people know a host by, in so much room: the end of its first label, since hosts are
+ * numbered there ("index-node-02.example"), or of an address. */
+static const char *show_host(const char *host, size_t room, size_t *ret_length)
+{
+    size_t length = strlen(host);
+    bool is_address = host[0] == '[' || strspn(host, "0123456789.") == length;
+    if (length > room && !is_address)
+        length = strcspn(host, ".");
+    size_t skipped = length > room ? length - room : 0;
+    *ret_length = length - skipped;
+    return host + skipped;
+}
+
 void weir__source_name(char name[32], const char *kind, const char *base)
 {
     struct weir__url url;
     const char *why;
-    if (weir__url_parse(&url, base, &why) < 0)
-        snprintf(name, 32, "%s", kind);
-    else
-        snprintf(name, 32, "%s %.16s:%u", kind, url.host, url.port);
+    char port[8];
+    if (weir__url_parse(&url, base, &why) < 0) {
+        snprintf(name, NAME_SIZE, "%s", kind);
+        return;
+    }
+    size_t room = NAME_SIZE - 2 - strlen(kind), path = path_length(&url), length;
+    room -= (size_t)snprintf(port, sizeof(port), ":%u", url.port);
+    if (path == 0 && strlen(url.host) <= room) {
+        snprintf(name, NAME_SIZE, "%s %.*s%s", kind, (int)room, url.host, port);
+        return;
+    }
+    uint32_t hash = mix(UINT32_C(2166136261), url.host, strlen(url.host));
+    hash = mix(hash, url.target, path);
+    const char *host = show_host(url.host, room - MARK_SIZE, &length);
+    snprintf(name, NAME_SIZE, "%s %.*s~%08" PRIx32 "%s", kind, (int)length, host, hash, port);
 }
+
+/* --- one request --- */
 
 static int take(void *arg, const char *bytes, size_t length)
 {

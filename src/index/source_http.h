@@ -21,8 +21,13 @@ WEIR_MUST_USE int weir__source_client_new(struct weir__http_client **ret_client,
 /* The beginning of a URL, as the configuration has it, without a '/' at its end; with its NUL into
  * room bytes. Invalid: it is no URL of http or https, or has a query; TooLarge. */
 WEIR_MUST_USE int weir__source_base(const char *url, char *room, size_t size);
-/* The host and port in it, for the name of a source: "dht 127.0.0.1:8000", cut where it must be. */
+/* The host and port in it, for the name of a source: "dht 127.0.0.1:8000". A host that is too long
+ * is cut, and digits that only this host has stand behind it, as behind one with a path: "sibling
+ * x-node-01~57b0c1d2:8471". kind: up to 8 bytes. */
 void weir__source_name(char name[32], const char *kind, const char *base);
+/* Whether two URLs lead to the same host, port and path, be it by http or https: there can be one
+ * source there. */
+bool weir__source_is_same(const char *a, const char *b);
 
 struct weir__fetch {
     struct weir__http_client *client;

@@ -167,11 +167,28 @@ run "$WEIR" config check --service index other.toml
 expect 'what only a storage has is not known there' 2 '' '*server.get_workers*'
 run "$WEIR" config check --service storage other.toml
 expect 'and is here' 0 'other.toml: no problems' ''
-for words in 'dht.quorum=2' 'dht.hedge_ratio=1.5' 'siblings.nodes=ftp://x' 'names.prefixes=team' \
+for words in 'dht.quorum=2' 'dht.hedge_ratio=1.5' 'siblings.nodes=ftp://x' 'siblings.nodes=http://a..b' 'dht.proxies=http://[:::]' 'names.prefixes=team' \
     'providers.networks=10.0.0.0/99' 'cache.warmup_keys=Team' 'etcd.prefix='; do
     run "$WEIR" config show --service index --set "$words"
     expect "refused: $words" 2 '' "*${words%%=*}*"
 done
+for key in siblings.nodes dht.proxies etcd.endpoints; do
+    for pair in http://h:8471,http://h:8471/ http://h:8471,https://h:8471 http://h/a,http://h:80/a/; do
+        run "$WEIR" config show --service index --set "$key=$pair"
+        expect "the same twice is refused: $key=$pair" 2 '' "*$key: '*' and '*' are the same: name it once"
+    done
+done
+printf '[siblings]\nnodes = ["http://h:1", "http://i:1", "https://h:1"]\n' >twice.toml
+run "$WEIR" config check --service index twice.toml
+expect 'in a file, too' 2 '' "*twice.toml*siblings.nodes: 'http://h:1' and 'https://h:1' are the same: name it once*"
+keys=mfrggzdfmztwq2lknnwg23tpobyxe43u
+printf '[names]\nprefixes = ["team=%s+%s"]\n' $keys $keys >twice.toml
+run "$WEIR" config check --service index twice.toml
+expect 'a key that stands twice in an entry is told with the prefix' 2 '' \
+    "weir config: twice.toml:2: names.prefixes: 'team': the same key stands there twice: name it once*"
+printf '[names]\nprefixes = ["team=%s", "team/=%s"]\n' $keys nzxw4zjaonxw2zjanfzsayjam52wk43t >twice.toml
+run "$WEIR" config check --service index twice.toml
+expect 'and so is a prefix' 2 '' '*names.prefixes: a prefix stands there twice: *'
 cat >idle.toml <<'EOF'
 [dht]
 proxies = ["http://127.0.0.1:8000"]

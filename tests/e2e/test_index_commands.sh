@@ -28,7 +28,7 @@ other=b3:$(printf '%064d' 7)
 # --- names ---
 
 run "$WEIR" name put photos "$address"
-expect 'without a key nothing is put' 3 '' "weir name: *make one with 'weir key make'"
+expect 'without a key nothing is put' 3 '' "weir name: cannot put 'photos': *: make a key by 'weir key make'"
 "$WEIR" key make >"$dir/key" 2>"$dir/key.err"
 id=$(sed -n 's/^id *//p' "$dir/key")
 run "$WEIR" name put photos "$address"
@@ -88,7 +88,7 @@ run "$WEIR" providers --trace "$other"
 expect 'and of who provides it' 3 '*asked at*local*providers*NotFound*' '*nobody is known to provide it (status 404)'
 run "$WEIR" resolve -v "photos@$id"
 expect 'more is told when asked' 0 '*' "*signed by $id, until 20*known by 'local'"
-for words in 'x' "--announce ftp://x $address" "--region eu $address"; do
+for words in 'x' "--announce ftp://x $address" "--announce http://a..b $address" "--announce http://[:::] $address" "--region eu $address"; do
     # shellcheck disable=SC2086 # words
     run "$WEIR" providers $words
     expect "refused: $words" 2 '' 'weir providers: *'
@@ -130,5 +130,37 @@ for words in 'plan' 'plan --rps x' 'plan --rps 1 --hit 2' 'plan --rps 1 --amnesi
     expect "refused: $words" 2 '' 'weir index: *'
 done
 
+run "$WEIR" index plan --rps 0
+expect 'the bounds are told' 2 '' 'weir index: --rps is out of its bounds: above 0, and at most 10000000'
+run "$WEIR" index plan --rps 1 --dht-ms 60001
+expect 'by the option' 2 '' 'weir index: --dht-ms is out of its bounds: 0 to 60000'
+
 stop_index
+for file in "$dir/nothing" /dev/null; do
+    run "$WEIR" index --amnesia --listen 127.0.0.1:0 --set siblings.nodes=http://h:1 --set "siblings.token_file=$file"
+    expect "no token: ${file##*/}" 2 '' "weir index: siblings.token_file: *'$file'*leave the key out"
+done
+
+# --- nodes whose names begin alike ---
+
+start_index() { # words of weir index; sets WEIR_INDEX
+    : >"$dir/listens"
+    "$WEIR" index --amnesia --listen 127.0.0.1:0 "$@" >"$dir/listens" 2>"$dir/index.err" </dev/null &
+    index=$!
+    until WEIR_INDEX=$(sed -n 's/^listening on \(http.*\)/\1/p' "$dir/listens") && [[ -n $WEIR_INDEX ]]; do
+        kill -0 "$index" 2>/dev/null || return 1
+        sleep 0.05
+    done
+}
+nodes=http://weir-index-node-01.internal:8471,http://weir-index-node-02.internal:8471,http://h:1/a,http://h:1/b
+if start_index --set "siblings.nodes=$nodes"; then
+    run curl -s "$WEIR_INDEX/metrics"
+    is 'nodes whose names begin alike are told apart' \
+        "$(grep -o '^breaker_open_total{target="sibling [^"]*' <<<"$out" | sort -u | wc -l)" 4
+else
+    fail 'nodes whose names begin alike are told apart' "$(cat "$dir/index.err")"
+fi
+stop_index
+run "$WEIR" index --amnesia --listen 127.0.0.1:0 --set siblings.nodes=http://h:1,https://h:1/
+expect 'the same node twice is refused' 2 '' "*siblings.nodes: 'http://h:1' and 'https://h:1/' are the same: name it once"
 finish

@@ -34,6 +34,9 @@ same("as lines it is nothing", (answer.status, answer["Content-Type"], answer.bo
 same("a CID of another hash is empty, too",
      index.get(place + "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku").json, {"Providers": []})
 same("of version 0 as well", index.get(place + "QmdfTbBqBPQ7VNxZEYEj14VmRuZBkqFbiwReogJgS1zR1n").json, {"Providers": []})
+sharp = bytes([1, 0x55, 0x1e, 0x20]) + b"\0\0" + b"\x03\xf3\xe0" * 10  # with '/', or '_'
+in_64 = ["m" + base64.b64encode(sharp).decode().rstrip("="), "u" + base64.urlsafe_b64encode(sharp).decode().rstrip("=")]
+same("in base64 and base64url as well", [index.get(place + text).status for text in in_64], [200] * 2)
 same("what is no CID is refused", [index.get(place + text).status for text in ("x", "b", cid + "a", chunk)], [422] * 4)
 
 for seed in range(105):

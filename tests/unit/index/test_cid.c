@@ -46,6 +46,8 @@ TEST(one_cid_in_all_bases)
         "k2cx9ipmbsbm045wi8f5rhopkx44thaj64dvv2hf7tmnt2eq6zgbpnhb",
         "K2CX9IPMBSBM045WI8F5RHOPKX44THAJ64DVV2HF7TMNT2EQ6ZGBPNHB",
         "zb38S5yJeg8caWexjF6HxWgni1J52bdqY3LygbWdjhuutNPmQ",
+        "mAVUeIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f",
+        "uAVUeIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct weir__address address;
@@ -54,6 +56,19 @@ TEST(one_cid_in_all_bases)
         for (unsigned k = 0; k < WEIR__ADDRESS_SIZE; k++)
             CHECK_EQ(address.bytes[k], k);
     }
+}
+
+/* Bytes in which the two alphabets differ. */
+TEST(the_two_kinds_of_base64)
+{
+    struct weir__address plain, url, other = {{7}};
+    CHECK_EQ(parse("mAVUeIPv//vv//vv//vv//vv//vv//vv//vv//vv//vv//vv/", &plain), 0);
+    CHECK_EQ(parse("uAVUeIPv__vv__vv__vv__vv__vv__vv__vv__vv__vv__vv_", &url), 0);
+    CHECK(weir__address_is_equal(&plain, &url));
+    CHECK_EQ(plain.bytes[0], 0xfb);
+    CHECK_EQ(parse("uAVUeIPv//vv//vv//vv//vv//vv//vv//vv//vv//vv//vv/", &other), -WEIR_E_INVALID);
+    CHECK_EQ(parse("mAVUeIPv__vv__vv__vv__vv__vv__vv__vv__vv__vv__vv_", &other), -WEIR_E_INVALID);
+    CHECK_EQ(other.bytes[0], 7);
 }
 
 TEST(the_codec_does_not_matter)
@@ -102,6 +117,11 @@ TEST(what_is_no_cid)
         "bafkr4iaaaebagbafaydqqcikbmga2dqpcaireeyuculbogazdinryhi6d4a", /* a digit too many */
         "bAFKR4IAAAEBAGBAFAYDQQCIKBMGA2DQPCAIREEYUCULBOGAZDINRYHI6D4",  /* the wrong case */
         "f01ffffffffffffffffff01",
+        "m",
+        "u",
+        "mAVUeIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f=", /* padding is another base */
+        "mAVUeIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4fA", /* a digit too many */
+        "uAVUeIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4",   /* one too few */
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct weir__address address = {{7}};

@@ -401,38 +401,58 @@ TEST(urls_of_providers)
                                        "http://a:65535",
                                        "http://a/@b",
                                        "http://a?b"};
-    static const char *const bad[] = {"",
-                                      "ftp://a",
-                                      "http:/a",
-                                      "http://",
-                                      "HTTP://a",
-                                      "http://A",
-                                      "//a",
-                                      "http://u@a",
-                                      "http://u:p@a",
-                                      "http://a#b",
-                                      "http://a b",
-                                      "http://a\n",
-                                      "http://a\\b",
-                                      "http://a:0",
-                                      "http://a:",
-                                      "http://a:65536",
-                                      "http://a:080",
-                                      "http://a:x",
-                                      "http://[::1",
-                                      "http://[]",
-                                      "http://[g]",
-                                      "http://-a",
-                                      "http://.a",
-                                      "http://a/%2",
-                                      "http://a/%zz",
-                                      "http://\xc3\xa4",
-                                      "http:///x",
-                                      "http://?x",
-                                      "http://:80",
-                                      "http://a/\"",
-                                      "http://a/<",
-                                      "http://a/{"};
+    static const char *const bad[] = {
+        "",
+        "ftp://a",
+        "http:/a",
+        "http://",
+        "HTTP://a",
+        "http://A",
+        "//a",
+        "http://u@a",
+        "http://u:p@a",
+        "http://a#b",
+        "http://a b",
+        "http://a\n",
+        "http://a\\b",
+        "http://a:0",
+        "http://a:",
+        "http://a:65536",
+        "http://a:080",
+        "http://a:x",
+        "http://[::1",
+        "http://[]",
+        "http://[g]",
+        "http://-a",
+        "http://.a",
+        "http://a..b",
+        "http://a..",
+        "http://..",
+        "http://.",
+        "http://a.-b",
+        "http://a-.b",
+        "http://a-",
+        "http://[:::]",
+        "http://[::1::2]",
+        "http://[1:2:3:4:5:6:7]",
+        "http://[1:2:3:4:5:6:7:8:9]",
+        "http://[12345::]",
+        "http://[1.2.3.4]",
+        "http://[::1.2.3]",
+        "http://1.2.3",
+        "http://1.2.3.4.5",
+        "http://256.1.1.1",
+        "http://a.1",
+        "http://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.b",
+        "http://a/%2",
+        "http://a/%zz",
+        "http://\xc3\xa4",
+        "http:///x",
+        "http://?x",
+        "http://:80",
+        "http://a/\"",
+        "http://a/<",
+        "http://a/{"};
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
         if (weir__provider_url_check(good[i]))
             tap_fail(__FILE__, __LINE__, "'%s' is refused: %s", good[i],
@@ -441,12 +461,21 @@ TEST(urls_of_providers)
         if (!weir__provider_url_check(bad[i]))
             tap_fail(__FILE__, __LINE__, "'%s' is taken", bad[i]);
     CHECK_HAS(weir__provider_url_check("http://u:p@a"), "password");
-    char text[WEIR__PROVIDER_URL_MAX + 2] = "http://";
-    memset(text + 7, 'a', sizeof(text) - 8);
+    char text[WEIR__PROVIDER_URL_MAX + 2] = "http://a/";
+    memset(text + 9, 'a', sizeof(text) - 10);
     text[WEIR__PROVIDER_URL_MAX + 1] = '\0';
     CHECK_HAS(weir__provider_url_check(text), "255");
     text[WEIR__PROVIDER_URL_MAX] = '\0';
     CHECK(!weir__provider_url_check(text));
+}
+
+TEST(what_is_wrong_with_its_time)
+{
+    struct weir__record record = {.issued_s = 1000, .expires_s = 2000};
+    CHECK_HAS(weir__record_time_problem(&record, 1000 - WEIR__RECORD_SKEW_S - 1), "in the future");
+    CHECK_HAS(weir__record_time_problem(&record, 2000), "has expired");
+    record.expires_s = record.issued_s + WEIR__RECORD_LIFE_MAX_S + 1;
+    CHECK_HAS(weir__record_time_problem(&record, 1000), "longer than 400 days");
 }
 
 TAP_MAIN()

@@ -69,7 +69,8 @@ TEST(sources_that_cannot_be)
         .url = "https://user:pw@a-very-long-name.example.org:8443/path/", .token = "t"};
     const char *why = NULL;
     CHECK_EQ(weir__source_sibling_new(&source, &options, &why), 0);
-    CHECK_STR(source->name, "sibling a-very-long-name:8443");
+    CHECK_HAS(source->name, "sibling long-name~");
+    CHECK_HAS(source->name, ":8443");
     CHECK_STR(source->ops->kind, "sibling");
     weir__source_free(source);
     weir__source_free(NULL);
