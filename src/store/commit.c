@@ -36,10 +36,7 @@
 
 #include "banned.h"
 
-/* Content of this size and more begins with a page, so that it is sent in whole pages. */
-#define PAGE      4096u
-#define PAGED_MIN (32u << 10)
-#define TEXT_MAX  160u
+#define TEXT_MAX 160u
 /* Between two tries to cut off what failed, where nobody writes. */
 #define SETTLE_NS WEIR_NS_PER_S
 
@@ -62,7 +59,7 @@ struct weir__store_run {
     struct iovec parts[4 * WEIR__STORE_BATCH];
 };
 
-static const unsigned char zeros[PAGE];
+static const unsigned char zeros[WEIR__RECORD_PAGE];
 
 struct weir__store_run *weir__store_run_new(void)
 {
@@ -144,13 +141,6 @@ static int judge(struct weir__store *store, const struct weir__store_write *writ
     return is_there || may_come ? 0 : -WEIR_E_NOT_FOUND;
 }
 
-/* What is left free before a record that would begin there. */
-static uint32_t gap_before(uint32_t at, uint32_t length)
-{
-    uint32_t content = at + WEIR__RECORD_HEAD;
-    return length < PAGED_MIN ? 0 : ((content + PAGE - 1) & ~(PAGE - 1)) - content;
-}
-
 static void plan(struct weir__store *store, struct weir__store_run *run,
                  struct weir__store_write *write, const struct weir__entry *known)
 {
@@ -159,7 +149,7 @@ static void plan(struct weir__store *store, struct weir__store_run *run,
     bool is_move = write->_kind == WEIR__WRITE_MOVE;
     bool is_touch = type_of(write) == WEIR__RECORD_TOUCHED;
     planned->write = write;
-    planned->gap = gap_before(run->end, write->length);
+    planned->gap = weir__record_gap(run->end, write->length);
     run->end += planned->gap;
     planned->record = (struct weir__entry){
         .address = write->address,
@@ -452,7 +442,8 @@ static bool has_memory(struct weir__store *store, const struct weir__store_write
 
 static bool has_room(struct weir__store *store, const struct weir__store_run *run, uint32_t size)
 {
-    return (uint64_t)run->end + PAGE + weir__record_span(size) <= store->options.segment_bytes &&
+    return (uint64_t)run->end + WEIR__RECORD_PAGE + weir__record_span(size) <=
+               store->options.segment_bytes &&
            store->active->count + run->count < WEIR__SEGMENT_COUNT;
 }
 
@@ -508,7 +499,10 @@ static void look_for_room(struct weir__store *store)
     store->is_full = store->is_full && !has;
     store->is_short =
         store->is_full && is_on_disk && store->writer.reserve_held <= store->writer.reserve_moves;
+    bool is_stuck = store->is_short && store->nothing_fits;
     weir_lock_release(&store->lock);
+    if (is_stuck)
+        weir__store_reserve_yield(store);
 }
 
 static void take_write(struct weir__store *store, struct weir_crew_self *self,

@@ -599,6 +599,9 @@ int weir__store_compact(struct weir__store *store, uint32_t percent,
     /* Another one may fit. */
     if (error == -WEIR_E_NO_SPACE && !is_full)
         error = compact_one(store, percent, true, deadline);
+    weir_lock_acquire(&store->lock);
+    store->nothing_fits = error == -WEIR_E_NO_SPACE;
+    weir_lock_release(&store->lock);
     /* What was made free is kept, before somebody else has it. */
     if (!error || error == -WEIR_E_NO_SPACE)
         weir__store_look_for_room(store, deadline);

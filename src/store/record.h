@@ -39,6 +39,9 @@
 #define WEIR__RECORD_ALIGN  16u
 #define WEIR__CHUNK_MAX     (1u << 20)
 #define WEIR__SEGMENT_COUNT 65536u /* records of a segment */
+/* Content of this size and more begins with a page, so that it is sent in whole pages. */
+#define WEIR__RECORD_PAGE      4096u
+#define WEIR__RECORD_PAGED_MIN (32u << 10)
 
 enum weir__record_type {
     WEIR__RECORD_CHUNK = 1, /* bytes under their address */
@@ -73,6 +76,13 @@ struct weir__record_key {
 static inline uint32_t weir__record_span(uint32_t size)
 {
     return (size + WEIR__RECORD_ALIGN - 1) & ~(WEIR__RECORD_ALIGN - 1);
+}
+
+/* What is left free, as zeros, before content of this length that would have its head there. */
+static inline uint32_t weir__record_gap(uint32_t at, uint32_t length)
+{
+    uint32_t page = WEIR__RECORD_PAGE, content = at + WEIR__RECORD_HEAD;
+    return length < WEIR__RECORD_PAGED_MIN ? 0 : ((content + page - 1) & ~(page - 1)) - content;
 }
 
 void weir__record_encode(const struct weir__record *record, const struct weir__record_key *key,

@@ -353,8 +353,12 @@ static void note_content(struct found *found, uint32_t id,
     struct weir__writer *writer = &found->store->writer;
     /* Whoever closed the store left nothing unfinished: it is damage then. */
     bool is_damage = content->torn_bytes > 0 && found->report->was_clean;
-    found->report->bad_records += content->bad_records + is_damage;
-    weir_counter_add(&found->store->counts.damaged, content->bad_records + is_damage);
+    /* What was never finished is nobody's. */
+    uint64_t left =
+        content->left_records < content->bad_records ? content->left_records : content->bad_records;
+    uint64_t damaged = content->bad_records - left + is_damage;
+    found->report->bad_records += damaged;
+    weir_counter_add(&found->store->counts.damaged, damaged);
     if (is_damage && found->store->is_read_only)
         note_tail_left(found, content, -WEIR_E_READ_ONLY);
     if (content->sequence_max >= writer->next_sequence)
@@ -366,9 +370,26 @@ static void note_content(struct found *found, uint32_t id,
     note_lost_inside(found, id, content);
 }
 
+/* What a crash has left between the records of the newest would be taken for damage, or damage for
+ * it, as long as that has no list of its records: it gets one, and another segment is begun. Where
+ * there is no room for that it is written further. */
+static bool is_ended(struct found *found, uint32_t id, struct weir__disk_file *file,
+                     struct weir__segment_content *content)
+{
+    struct weir__store *store = found->store;
+    if (content->left_records == 0 || store->is_read_only || content->is_frail ||
+        content->is_sealed)
+        return false;
+    content->is_sealed = weir__segment_seal(file, id, &store->identity.key, content->records,
+                                            content->count, content->end, 0) == 0;
+    if (!content->is_sealed)
+        (void)!weir__disk_cut(file, content->end);
+    return content->is_sealed;
+}
+
 /* A segment whose records are whole: into the index, or as the active one. */
 static int take_in(struct found *found, uint32_t id, struct weir__disk_file *file,
-                   const struct weir__segment_content *content)
+                   struct weir__segment_content *content)
 {
     struct weir__store *store = found->store;
     bool is_newest = id == found->ids[found->count - 1], is_clear = true;
@@ -382,12 +403,14 @@ static int take_in(struct found *found, uint32_t id, struct weir__disk_file *fil
         return error;
     /* What the index cannot take in, since nobody may write it, is found without it. */
     bool is_beside = store->is_read_only && !found->is_in_memory;
+    if (is_clear && is_ended(found, id, file, content))
+        is_clear = false;
     if (is_newest && ((is_clear && has_room(store, content)) || is_beside)) {
         error = end_bulk(found);
         return error ? error : weir__store_resume(store, id, file, content);
     }
     /* One that is written further gets a list of its records, and what is none is gone for good. */
-    if (content->bad_records > 0)
+    if (content->bad_records > content->left_records)
         store->keeps_deletions = true;
     struct weir__segment_facts facts = {
         .id = id, .size = content->end, .is_sealed = content->is_sealed};

@@ -8,12 +8,16 @@
  *     0                               _moves                    _held
  *
  * For deletions: a thousandth of what the store has, 1 MiB at least and 256 at most; each takes 64
- * bytes, and 56 in a footer. For moves: half of what the store has, at most a segment and an eighth
- * (its footer), so that any segment can be moved. Who may write:
+ * bytes, and 56 in a footer. For moves: half of what the store has and somewhat more, at most a
+ * segment and an eighth (its footer), so that any segment can be moved. Who may write:
  *
  *     puts, touches   while all of it is kept
  *     deletions       while the part for moves is; the other is given to them
  *     moves           always; all of it is given to them
+ *
+ * Where deletions have used up theirs, and what counts of each segment is more than all that is
+ * kept, neither could go on: a MiB of the part for moves is the deletions' then, each time. They
+ * need a tenth of what they make free, or less, so that some segment fits in the end.
  *
  * What is made free goes to the reserve first. When a move is over and there is less than there
  * was, what can be had is kept, and of that the deletions have their part first: without them there
@@ -30,6 +34,7 @@
  * Ownership: of the thread that writes.
  */
 #include <errno.h>
+#include <linux/magic.h>
 #include <sys/statfs.h>
 
 #include <weir/error.h>
@@ -66,13 +71,25 @@ static int write_zeros(int fd, uint64_t from, uint64_t to)
     return 0;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Blocks that ext4 counts as free and gives to nobody, root neither: a fiftieth, up to so many. */
+#define EXT4_KEEPS_PART 50u
+#define EXT4_KEEPS_MAX  4096u
+
 /* Bytes that this user could write. UINT64_MAX: nobody knows. */
 static uint64_t free_bytes(struct weir__store *store)
 {
     struct statfs fs;
     if (weir__sys_fstatfs(store->folder, &fs) < 0 || fs.f_blocks == 0)
         return UINT64_MAX;
-    return (uint64_t)(geteuid() == 0 ? fs.f_bfree : fs.f_bavail) * (uint64_t)fs.f_bsize;
+    uint64_t blocks = geteuid() == 0 ? fs.f_bfree : fs.f_bavail, kept = 0;
+    if (fs.f_type == EXT4_SUPER_MAGIC && geteuid() == 0)
+        kept = least((uint64_t)fs.f_blocks / EXT4_KEEPS_PART, EXT4_KEEPS_MAX);
+    return (blocks > kept ? blocks - kept : 0) * (uint64_t)fs.f_bsize;
 }
 
 /* Makes the file so large, and after that as large as kept; or leaves it as it was. */
@@ -99,18 +116,16 @@ static int resize(struct weir__store *store, uint64_t size, uint64_t kept)
 
 /* --- how much --- */
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* In whole MiB, so that it seldom grows. */
 static uint64_t wanted(const struct weir__store *store, uint64_t *ret_moves)
 {
     uint64_t bytes = store->writer.stored + store->writer.end;
     uint64_t deletions = least(bytes / 1024, DELETIONS_MAX) / MIB * MIB;
     uint64_t segment = store->options.segment_bytes;
-    *ret_moves = least(bytes / 2, segment + segment / 8) / MIB * MIB;
+    /* Half of it, with footers and what is left free before large content (compact.c). */
+    uint64_t half = bytes / 2 + bytes / 32 + least(bytes / 8, MIB / 4);
+    uint64_t most = (segment + segment / 8) / MIB * MIB;
+    *ret_moves = bytes < MIB / 2 ? 0 : least((half + MIB - 1) / MIB * MIB, most);
     return *ret_moves + (deletions > MIB ? deletions : MIB);
 }
 
@@ -253,6 +268,13 @@ bool weir__store_has_room(struct weir__store *store)
     uint64_t moves, all = wanted(store, &moves);
     return is_concerned(store) && weir__store_reserve_settle(store) == 0 &&
            resize(store, all + MIB, all) == 0;
+}
+
+void weir__store_reserve_yield(struct weir__store *store)
+{
+    struct weir__writer *writer = &store->writer;
+    if (is_concerned(store))
+        writer->reserve_moves -= least(writer->reserve_moves, MIB);
 }
 
 uint64_t weir__store_room_for_moves(struct weir__store *store)

@@ -183,7 +183,7 @@ static bool is_zero(const unsigned char *bytes, size_t length)
     return true;
 }
 
-/* Files grow zeros when the power fails: these are nobody's record. */
+/* Files grow zeros when the power fails: where nothing had lasted these are nobody's record. */
 static int stretch_is_zero(struct scan *scan, uint64_t from, uint64_t to, bool *ret_is)
 {
     const unsigned char *bytes;
@@ -210,6 +210,56 @@ static bool note_blind(struct scan *scan, uint64_t from, uint64_t to)
     return true;
 }
 
+/* Whether these zeros are what is left free before large content, whose head stands behind them. */
+static int is_gap(struct scan *scan, uint64_t from, uint64_t to, bool *ret_is)
+{
+    const unsigned char *head;
+    struct weir__record record;
+    struct weir__place place = {scan->id, (uint32_t)to};
+    *ret_is = false;
+    if (to - from >= WEIR__RECORD_PAGE || to >= scan->window.file_size)
+        return 0;
+    int error = weir__window_look(&scan->window, to, WEIR__RECORD_HEAD, &head);
+    if (error)
+        return error == -WEIR_E_RANGE ? 0 : error;
+    *ret_is = weir__record_decode(&record, head, scan->key, place) == 0 &&
+              weir__record_gap((uint32_t)from, record.size - WEIR__RECORD_HEAD) == to - from;
+    return 0;
+}
+
+/* Zeros between records. Before finished_to there was something else once. */
+static void note_hollow(struct scan *scan, uint64_t from, uint64_t to)
+{
+    scan->content.hollow_bytes += to - from;
+    if (from < scan->finished_to)
+        count_bad(scan, from, to, false);
+    else
+        scan->doubtful_left++;
+    tell_lost(scan, from, to);
+}
+
+/* What is no record, from there to the next one. */
+static int scan_stretch(struct scan *scan, uint64_t from, uint64_t to)
+{
+    bool is_empty, is_free = false;
+    if (note_blind(scan, from, to)) {
+        count_bad(scan, from, to, true);
+        return 0;
+    }
+    int error = stretch_is_zero(scan, from, to, &is_empty);
+    if (!error && is_empty)
+        error = is_gap(scan, from, to, &is_free);
+    if (error || is_free)
+        return error;
+    if (is_empty) {
+        note_hollow(scan, from, to);
+        return 0;
+    }
+    count_bad(scan, from, to, false);
+    tell_lost(scan, from, to);
+    return 0;
+}
+
 static int scan_from(struct scan *scan, uint64_t at)
 {
     int error = 0;
@@ -217,7 +267,6 @@ static int scan_from(struct scan *scan, uint64_t at)
         const unsigned char *head;
         struct weir__record record;
         uint64_t next;
-        bool is_empty;
         error = weir__window_look(&scan->window, at, WEIR__RECORD_HEAD, &head);
         if (!error && weir__record_decode(&record, head, scan->key,
                                           (struct weir__place){scan->id, (uint32_t)at}) == 0) {
@@ -229,13 +278,8 @@ static int scan_from(struct scan *scan, uint64_t at)
         if (error && error != -WEIR_E_RANGE)
             break;
         error = find_next(scan, at + WEIR__RECORD_ALIGN, &next);
-        bool is_blind = !error && note_blind(scan, at, next);
-        if (!error && !is_blind)
-            error = stretch_is_zero(scan, at, next, &is_empty);
-        if (!error && (is_blind || !is_empty))
-            count_bad(scan, at, next, is_blind);
-        if (!error && !is_blind && !is_empty)
-            tell_lost(scan, at, next);
+        if (!error)
+            error = scan_stretch(scan, at, next);
         at = next;
     }
     return error;
@@ -427,7 +471,7 @@ static int scan_twice(const struct scan *wanted, struct weir__segment_content *r
     struct scan scan = *wanted;
     int error = run_scan(&scan, &content, fd);
     if (!error && wanted->finished_to == 0 && content.synced > 0 &&
-        content.bad_records + content.torn_bytes > 0) {
+        content.bad_records + content.torn_bytes + content.hollow_bytes > 0) {
         scan = *wanted;
         scan.finished_to = scan.told_to = content.synced;
         weir__segment_forget(&content);

@@ -38,7 +38,8 @@ struct weir__segment_content {
     uint64_t bad_bytes;
     uint64_t torn_bytes;   /* the same behind the last record: what a crash leaves */
     uint64_t lost_bytes;   /* of what lasted once, and nobody knows what was there */
-    uint64_t left_records; /* of the bad ones: that a crash may have left */
+    uint64_t left_records; /* what a crash may have left between the others; bad ones, and zeros */
+    uint64_t hollow_bytes; /* zeros where a record could be */
     uint32_t synced;       /* all that lies before this has lasted; 0: not known */
     uint64_t sequence_max;
     uint64_t sequence_begin;   /* of its first record, which none before it has; 0: not known */

@@ -218,6 +218,8 @@ static void tell_lost(struct check *check, const struct weir__segment_content *s
     uint64_t end = is_all ? UINT64_MAX : scan->end;
     for (size_t i = 0; i < check->lost_count && check->lost[i].from < end; i++) {
         const struct weir__hole *lost = &check->lost[i];
+        if (lost->from >= check->torn_from)
+            continue;
         tell_segment(check, "these bytes are no record", lost->from,
                      (lost->to < end ? lost->to : end) - lost->from, false);
     }
@@ -261,10 +263,16 @@ static void take_contents(struct check *check, int fd, bool is_newest)
                      0, 0, error != -WEIR_E_CORRUPT);
         return;
     }
+    struct weir__identity identity;
+    if (footer.end > 0 && weir__segment_identity(&identity, fd, check->id) == -WEIR_E_CORRUPT)
+        tell_segment(check, "its first record, a copy of the key of the store, is damaged", 0,
+                     WEIR__RECORD_HEAD + WEIR__IDENTITY_SIZE, false);
     check->holes_count = check->lost_count = 0;
     check->bad_at = 0;
-    check->torn_from =
-        !footer.is_sealed && is_newest && !check->was_clean ? footer.end : UINT64_MAX;
+    /* What no later record vouches for may be what a crash has left. */
+    check->torn_from = footer.is_sealed || !is_newest || check->was_clean ? UINT64_MAX
+                       : footer.synced > 0                                ? footer.synced
+                                                                          : footer.end;
     check->report.sealed += footer.is_sealed;
     check->report.segments += footer.end > 0;
     check->report.file_bytes += footer.file_size;

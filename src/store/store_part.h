@@ -164,6 +164,7 @@ struct weir__store {
     bool is_unsettled;    /* what failed is not cut off yet: it may count after the next start */
     uint64_t at_disk_ns;  /* since when the thread that writes waits for the disk; 0: it does not */
     bool is_short;        /* not even deletions have room */
+    bool nothing_fits;    /* no segment could be compacted, for want of room */
     int index_error;      /* of the last that was to be applied; 0: none */
     bool index_is_stale;  /* it is to be made anew */
     bool index_is_broken; /* and is not asked before that, since it fails or has told nonsense */
@@ -293,6 +294,8 @@ bool weir__store_reserve_give(struct weir__store *store, bool to_move);
 WEIR_MUST_USE int weir__store_reserve_settle(struct weir__store *store);
 /* Whether the disk has room for more than that. */
 bool weir__store_has_room(struct weir__store *store);
+/* Nothing can be moved with what is kept for that: deletions have some of it. */
+void weir__store_reserve_yield(struct weir__store *store);
 /* What a move could write, by any thread: an estimate. UINT64_MAX: nobody knows. */
 uint64_t weir__store_room_for_moves(struct weir__store *store);
 

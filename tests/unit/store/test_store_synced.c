@@ -176,16 +176,85 @@ TEST(what_a_crash_left_stays_what_it_was)
     free(bytes);
     for (int round = 0; round < 2; round++) {
         struct weir__store *store = help_open(folder, &report);
-        CHECK_EQ(report.gaps.lost_bytes + report.torn_bytes, 0);
-        CHECK_EQ(report.bad_records, 1);
+        CHECK_EQ(report.gaps.lost_bytes + report.torn_bytes + report.bad_records, 0);
         CHECK(is_whole(store));
         CHECK_EQ(help_look(store, numbers[CHUNKS - 2]), -WEIR_E_NOT_FOUND);
         others_are_right(store, CHUNKS - 2);
         CHECK_EQ(help_put(store, 100 + (unsigned)round), 0);
+        CHECK_EQ(store->writer.id, 2); /* the first one is ended, and has a list of its records */
         weir__store_close(store);
         end_suddenly();
     }
     help_remove(folder);
+}
+
+static void empty(uint64_t from, uint64_t to)
+{
+    size_t length = 0;
+    unsigned char *bytes = help_read(path, &length);
+    CHECK(bytes && from < to && to <= length);
+    memset(bytes + from, 0, to - from);
+    help_write(path, bytes, length);
+    free(bytes);
+}
+
+/* A file that loses a page has zeros there: they may have been anything, if it lasted once. */
+TEST(what_became_zeros_is_lost)
+{
+    for (int i = 0; i < 4; i++) {
+        struct weir__store_report report;
+        bool is_sudden = i < 2;
+        unsigned n = i == 3 ? CHUNKS - 1 : 2;
+        make();
+        if (is_sudden)
+            end_suddenly();
+        empty(places[n], i == 1 ? places[n + 2] : places[n + 1]);
+        struct weir__store *store = help_open(folder, &report);
+        CHECK(report.gaps.lost_bytes > 0);
+        CHECK_EQ(report.missing_first, 1);
+        CHECK(!is_whole(store));
+        CHECK(weir__store_keeps_deletions(store));
+        CHECK_EQ(help_look(store, numbers[n]), -WEIR_E_NOT_FOUND);
+        CHECK_EQ(help_look(store, numbers[n == 2 ? 4 : 1]), 0);
+        weir__store_close(store);
+        help_remove(folder);
+    }
+    /* At the end, after a sudden end, they are what files grow. */
+    struct weir__store_report report;
+    make();
+    end_suddenly();
+    empty(places[CHUNKS - 1], places[CHUNKS]);
+    struct weir__store *store = help_open(folder, &report);
+    CHECK_EQ(report.gaps.lost_bytes + report.bad_records, 0);
+    CHECK(is_whole(store));
+    weir__store_close(store);
+    help_remove(folder);
+}
+
+/* Zeros before content that begins with a page are nobody's. */
+TEST(what_is_left_free_is_not_lost)
+{
+    static unsigned char large[3][40000];
+    struct weir__store_report report;
+    struct weir_deadline deadline = help_soon();
+    for (int is_sudden = 0; is_sudden < 2; is_sudden++) {
+        make();
+        struct weir__store *store = help_open(folder, NULL);
+        for (int i = 0; i < 3; i++) {
+            struct weir__address address;
+            memset(large[i], 'a' + i, sizeof(large[i]));
+            weir__address_of(large[i], sizeof(large[i]), &address);
+            CHECK_EQ(weir__store_put(store, &address, large[i], sizeof(large[i]), &deadline), 0);
+        }
+        weir__store_close(store);
+        if (is_sudden)
+            end_suddenly();
+        store = help_open(folder, &report);
+        CHECK_EQ(report.gaps.lost_bytes + report.bad_records + report.torn_bytes, 0);
+        CHECK(is_whole(store));
+        weir__store_close(store);
+        help_remove(folder);
+    }
 }
 
 /* The footer says it of the last ones, too, also if it is damaged itself. */
