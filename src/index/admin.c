@@ -3,6 +3,7 @@
  * With an Idempotency-Key a request that comes again is answered as before, and nothing is done
  * (repeats.h). A pin is in the records, so that it outlives the process, and in the cache.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -232,15 +233,28 @@ void weir__admin_resume(struct weir__exchange *exchange, struct weir__index_ask 
 
 /* --- at the start --- */
 
+struct loading {
+    struct weir__index *index;
+    uint64_t beyond; /* pins that are one too many */
+};
+
 static int load_one(void *arg, const struct weir__question *question)
 {
-    struct weir__index *index = arg;
+    struct loading *loading = arg;
     struct weir__question_key key;
     weir__question_key_of(question, &key);
-    return weir__cache_pin(index->cache, &key, true);
+    int error = weir__cache_load_pin(loading->index->cache, &key);
+    loading->beyond += error == -WEIR_E_OVERFLOW;
+    return error == -WEIR_E_OVERFLOW ? 0 : error;
 }
 
 int weir__admin_load_pins(struct weir__index *index)
 {
-    return weir__records_list_pins(index->records, load_one, index);
+    struct loading loading = {.index = index};
+    int error = weir__records_list_pins(index->records, load_one, &loading);
+    if (!error && loading.beyond > 0)
+        weir__daemon_find(&index->daemon,
+                          "%" PRIu64 " pinned keys beyond the first %u are not kept in the cache",
+                          loading.beyond, WEIR__CACHE_PINS);
+    return error;
 }

@@ -86,6 +86,11 @@ WEIR_MUST_USE int weir__cache_clear(struct weir__cache *cache);
 WEIR_MUST_USE int weir__cache_pin(struct weir__cache *cache, const struct weir__question_key *key,
                                   bool is_pinned);
 
+/* The same at once, before the janitor has begun: the line has not room for all that may be pinned.
+ * Overflow: as above; NoMemory. */
+WEIR_MUST_USE int weir__cache_load_pin(struct weir__cache *cache,
+                                       const struct weir__question_key *key);
+
 /* The janitor: a member of the crew, of low priority; arg is the cache. */
 int weir__cache_main(struct weir_crew_self *self, void *arg);
 /* One turn of it, for tests: what is in line, and what is too old by now. */

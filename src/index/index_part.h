@@ -298,7 +298,8 @@ void weir__list_resume(struct weir__exchange *exchange, struct weir__index_ask *
 void weir__admin_begin(struct weir__exchange *exchange, struct weir__index_ask *ask);
 void weir__admin_whole(struct weir__exchange *exchange, struct weir__index_ask *ask);
 void weir__admin_resume(struct weir__exchange *exchange, struct weir__index_ask *ask);
-/* Brings the pins of the records into the cache, at the start. */
+/* Brings the pins of the records into the cache, before its janitor has begun. Those that are too
+ * many are told of and left out: they are no reason not to start. */
 WEIR_MUST_USE int weir__admin_load_pins(struct weir__index *index);
 
 /* --- prefetch.c, probe.c --- */
