@@ -302,8 +302,7 @@ static int pin(struct weir__cache *cache, const struct weir__question_key *key)
 /* Nobody else is there yet, so it is as good as the janitor's own turn. */
 int weir__cache_load_pin(struct weir__cache *cache, const struct weir__question_key *key)
 {
-    bool is_full = weir_gauge_value(&cache->pinned) >= (int64_t)WEIR__CACHE_PINS;
-    return is_full ? -WEIR_E_OVERFLOW : pin(cache, key);
+    return pin(cache, key);
 }
 
 static void unpin(struct weir__cache *cache, const struct weir__question_key *key)

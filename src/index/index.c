@@ -24,17 +24,14 @@
  * core's registry of metrics: counters need none here. */
 const struct weir_lock_class weir__index_jobs_class = {"index_jobs", 345};
 static const struct weir_lock_class *const locks[] = {
-    &weir__daemon_config_class,  &weir__quota_class,
-    &weir__index_jobs_class,     &weir__turns_class,
-    &weir__cache_meta_class,     &weir__cache_rules_class,
-    &weir__lookup_line_class,    &weir__inquiry_class,
-    &weir__flights_class,        &weir__latency_class,
-    &weir__seen_class,           &weir__lookup_rooms_class,
-    &weir__repeats_class,        &weir__source_dht_class,
-    &weir__source_etcd_class,    &weir__etcd_ends_class,
-    &weir__etcd_watch_class,     &weir__publish_class,
-    &weir__records_memory_class, &weir__records_readers_class,
-    &weir__records_lost_class,   &weir__mapped_class,
+    &weir__daemon_config_class, &weir__quota_class,          &weir__index_jobs_class,
+    &weir__turns_class,         &weir__cache_meta_class,     &weir__cache_rules_class,
+    &weir__pins_class,          &weir__lookup_line_class,    &weir__inquiry_class,
+    &weir__flights_class,       &weir__latency_class,        &weir__seen_class,
+    &weir__lookup_rooms_class,  &weir__repeats_class,        &weir__source_dht_class,
+    &weir__source_etcd_class,   &weir__etcd_ends_class,      &weir__etcd_watch_class,
+    &weir__publish_class,       &weir__records_memory_class, &weir__records_readers_class,
+    &weir__records_lost_class,  &weir__mapped_class,
 };
 
 static struct weir__index *of(struct weir__daemon *daemon)
@@ -128,6 +125,8 @@ static int make(struct weir__daemon *daemon, const struct weir__daemon_rules *ru
         error = weir_budget_init(&index->traces, "traces", WEIR__INDEX_TRACES);
     if (!error)
         error = weir__repeats_new(&index->repeats);
+    if (!error)
+        error = weir__pins_new(&index->pins);
     if (!error)
         error = weir__latency_new(&index->latency);
     if (!error)
@@ -250,6 +249,7 @@ static int close_parts(struct weir__daemon *daemon)
     weir__flights_free(index->flights);
     weir__latency_free(index->latency);
     weir__repeats_free(index->repeats);
+    weir__pins_free(index->pins);
     weir__bindings_free(index->bindings);
     weir_budget_fini(&index->traces);
     weir_queue_drain(&index->probes, NULL, NULL);

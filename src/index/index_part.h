@@ -37,6 +37,7 @@
 #include "index_service.h"
 #include "latency.h"
 #include "lookup.h"
+#include "pins.h"
 #include "publish.h"
 #include "quota.h"
 #include "records.h"
@@ -163,6 +164,7 @@ struct weir__index {
     struct weir__seen *seen;
     struct weir__latency *latency;
     struct weir__repeats *repeats;
+    struct weir__pins *pins;
     struct weir__quota *quota;
     struct weir_gauge *epochs;  /* changes, by a part of the key */
     struct weir_queue prefetch; /* struct weir__question */

@@ -126,6 +126,7 @@ const struct weir__daemon_said weir__index_lock_texts[] = {
     {"lock", "turns", {"which addresses have resolvers, and what waits for one"}, 0},
     {"lock", "cache_meta", {"one shard of the cache: chains, answers, marks of readers"}, 0},
     {"lock", "cache_rules", {"limits that the cache janitor takes over"}, 0},
+    {"lock", "pins", {"which keys are pinned, or are being pinned"}, 0},
     {"lock", "breaker_table", {"attempts in line and under way"}, 0},
     {"lock", "inquiry", {"the steps and results of one lookup"}, 0},
     {"lock", "flights", {"which questions are being looked up, and who waits"}, 0},

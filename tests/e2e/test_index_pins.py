@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pins: as many as are acknowledged are there after a restart. Prints TAP."""
+"""Pins: as many as are acknowledged are there after a restart, and none that was refused. Prints TAP."""
 import collections
 import json
 import sys
@@ -54,6 +54,14 @@ data = make_folder("pins")
 index = Index(data=data)
 token = mint(data, "--scope", "admin")
 same("4096 keys can be pinned", ask_many(index, token, "pin", range(PINS)), {200: PINS})
+until(lambda: count(index) == (PINS, PINS), "the pins")
+
+# --- and not one more, however many ask at once ---
+same("one more is refused", ask_many(index, token, "pin", range(PINS, PINS + 40)), {(429, "Overflow"): 40})
+same("and not stored", count(index), (PINS, PINS))
+same("one that is there is not one more", ask_many(index, token, "pin", range(40)), {200: 40})
+same("two places", ask_many(index, token, "unpin", [0, 1]), {200: 2})
+same("are for two", ask_many(index, token, "pin", range(PINS, PINS + 40)), {200: 2, (429, "Overflow"): 38})
 until(lambda: count(index) == (PINS, PINS), "the pins")
 same("it ends", index.stop(), 0)
 
