@@ -214,11 +214,18 @@ static int update(struct weir__daemon *daemon, const struct weir__daemon_rules *
     return error;
 }
 
-static void stop(struct weir__daemon *daemon)
+/* Sources are hung up on; what they would have said is of no use to anybody any more. */
+static void cancel(struct weir__daemon *daemon)
 {
     struct weir__index *index = of(daemon);
     weir__lookup_stop(index->lookup);
     weir__lookup_stop(index->local);
+}
+
+static void stop(struct weir__daemon *daemon)
+{
+    struct weir__index *index = of(daemon);
+    cancel(daemon);
     weir__records_stop(index->records);
     if (index->publisher)
         weir__publisher_close(index->publisher);
@@ -357,6 +364,7 @@ const struct weir__daemon_service weir__index_service = {
     .add_metrics = weir__index_add_metrics,
     .start = start,
     .update = update,
+    .cancel = cancel,
     .stop = stop,
     .stopped = stopped,
     .close = close_parts,

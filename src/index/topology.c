@@ -151,8 +151,8 @@ const struct weir__daemon_said weir__index_lock_texts[] = {
 const struct weir__daemon_said weir__index_key_texts[] = {
     {"key",
      "drain_deadline",
-     {"from the signal, or `dht.deadline_ms` where that is less: what is "
-      "at work is cut, then aborted"},
+     {"from the signal, or `dht.deadline_ms` where that is less: lookups "
+      "are canceled, and who waits is told 503"},
      0},
     {"key", "read_timeout", {NULL}, 0},
     {"key", "write_timeout", {NULL}, 0},
@@ -172,6 +172,8 @@ const struct weir__daemon_time weir__index_times[] = {
      "more is refused: 400"},
     {"an attempt that ignores its token", WEIR__LOOKUP_GRACE_NS,
      "it counts as a failure of its source, and keeps its thread"},
+    {"the last word", WEIR__DAEMON_LAST_WORD_NS,
+     "lookups were canceled at the end of a drain: who was not told by then is cut"},
     {"an Idempotency-Key", WEIR__REPEATS_NS, "it may be used for something else"},
     WEIR__DAEMON_TIMES,
     {NULL, 0, NULL},
