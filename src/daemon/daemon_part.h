@@ -118,6 +118,8 @@ uint64_t weir__errands_end(struct weir__daemon *daemon);
 /* By a worker that ends in the middle of it: the request is answered, or its answer cut, and the
  * job freed with all that it has. */
 void weir__errand_give_up(struct weir__errand *job);
+/* By the loop, while a job has the request: its client sends no more, or is gone. */
+void weir__errand_left(struct weir__exchange *exchange, bool is_gone);
 /* The request has ended. */
 void weir__errand_leave(struct weir__errand *job);
 /* Answers what is too late. */

@@ -304,6 +304,7 @@ const struct weir__handler weir__daemon_handler = {
     .more = more,
     .warm = warm,
     .broke = broke,
+    .left = weir__errand_left,
     .gone = gone,
     .refused = weir__daemon_log_refused,
 };
