@@ -78,6 +78,10 @@ WEIR_MUST_USE int weir__daemon_load_keys(struct weir__daemon *daemon,
                                          struct weir__daemon_rules *rules, bool is_start,
                                          char why[WEIR__DAEMON_WHY_MAX]);
 
+/* Whether a start would find those that the rules name. */
+WEIR_MUST_USE int weir__daemon_check_keys(const struct weir__daemon_rules *rules,
+                                          char why[WEIR__DAEMON_WHY_MAX]);
+
 /* --- reload.c --- */
 WEIR_MUST_USE int weir__daemon_rules_new(struct weir__daemon_rules **ret_rules,
                                          const struct weir__daemon_service *service,
@@ -140,8 +144,11 @@ struct weir__daemon_roll {
 void weir__daemon_call_roll(struct weir__daemon *daemon, struct weir__daemon_roll *ret_roll);
 
 /* --- audit.c --- */
-/* Whether the file of the audit log can be written. */
+/* Whether the file of the audit log can be written; it is there then. */
 WEIR_MUST_USE int weir__daemon_check_audit(const struct weir__daemon_rules *rules,
+                                           char why[WEIR__DAEMON_WHY_MAX]);
+/* Whether a start could write it, as far as can be told without making it. */
+WEIR_MUST_USE int weir__daemon_probe_audit(const struct weir__daemon_rules *rules,
                                            char why[WEIR__DAEMON_WHY_MAX]);
 
 /* --- log.c --- */

@@ -173,6 +173,10 @@ const char *weir__server_address(const struct weir__server *server, unsigned lis
 WEIR_MUST_USE int weir__server_tls(struct weir__server *server, const char *cert_file,
                                    const char *key_file, const char **ret_why);
 
+/* Whether the two could be used, without using them. */
+WEIR_MUST_USE int weir__server_check_tls(const char *cert_file, const char *key_file,
+                                         const char **ret_why);
+
 /* Starts the loops. Invalid: a listener for TLS without a certificate. When it fails, some may
  * run: drain and free. */
 WEIR_MUST_USE int weir__server_start(struct weir__server *server);

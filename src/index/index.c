@@ -159,24 +159,33 @@ static int open_records(struct weir__index *index, const struct weir__daemon_rul
     return 0;
 }
 
-static int open_bindings(struct weir__index *index, const struct weir__daemon_rules *rules,
-                         char why[WEIR__DAEMON_WHY_MAX])
+static int make_bindings(struct weir__bindings **ret_bindings,
+                         const struct weir__daemon_rules *rules, char why[WEIR__DAEMON_WHY_MAX])
 {
     const struct weir__config_list *texts = &weir__index_own(rules)->names.prefixes;
     const char *reason = weir__key_load_library();
     if (reason)
         return weir__daemon_fail(why, -WEIR_E_UNSUPPORTED, "%s", reason);
-    int error = weir__bindings_new(&index->bindings, texts->items, texts->count, &reason);
+    int error = weir__bindings_new(ret_bindings, texts->items, texts->count, &reason);
     return error ? weir__daemon_fail(why, error, "names.prefixes: %s",
                                      error == -WEIR_E_INVALID ? reason : weir_error_text(error))
                  : 0;
+}
+
+/* What the start would find wanting. */
+static int check_named(const struct weir__daemon_rules *rules, char why[WEIR__DAEMON_WHY_MAX])
+{
+    struct weir__bindings *bindings = NULL;
+    int error = make_bindings(&bindings, rules, why);
+    weir__bindings_free(bindings);
+    return error ? error : weir__gather_check(rules, why);
 }
 
 static int open_parts(struct weir__daemon *daemon, const struct weir__daemon_rules *rules,
                       char why[WEIR__DAEMON_WHY_MAX])
 {
     struct weir__index *index = of(daemon);
-    int error = open_bindings(index, rules, why);
+    int error = make_bindings(&index->bindings, rules, why);
     if (!error)
         error = open_records(index, rules, why);
     if (!error && (error = weir__seen_new(&index->seen, index->records)))
@@ -359,7 +368,7 @@ const struct weir__daemon_service weir__index_service = {
     .judge = judge,
     .is_read_only = is_read_only,
     .make = make,
-    .check = weir__gather_check,
+    .check = check_named,
     .open = open_parts,
     .add_metrics = weir__index_add_metrics,
     .start = start,
