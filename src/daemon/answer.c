@@ -46,7 +46,7 @@ bool weir__daemon_tell_failure(const struct weir__exchange *exchange, int error,
         weir__http_method_name(weir__exchange_method(exchange)), weir__exchange_path(exchange),
         about ? " at " : "", about ? about : "", reason ? reason : reason_of(daemon, error),
         weir__exchange_corr_id(exchange), (unsigned long long)untold);
-    weir__log_courtesy(text, length);
+    (void)weir__log_courtesy(text, length);
     return true;
 }
 

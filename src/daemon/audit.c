@@ -121,8 +121,7 @@ static bool put_line(struct audit *audit, const struct weir__daemon_event *event
     }
     if (audit->fd >= 0)
         return !weir__whole_write(audit->fd, weir__buffer_text(line), weir__buffer_length(line));
-    weir__log_courtesy(weir__buffer_text(line), weir__buffer_length(line));
-    return true;
+    return weir__log_courtesy(weir__buffer_text(line), weir__buffer_length(line));
 }
 
 static void add_gap(struct audit *audit, uint64_t count, int error)
