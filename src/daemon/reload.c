@@ -193,8 +193,10 @@ void weir__daemon_reload_begin(struct weir__exchange *exchange)
         weir__daemon_refuse(exchange, -WEIR_E_UNSUPPORTED, "nobody can reload this service");
         return;
     }
-    if (weir__exchange_body_length(exchange) > 0) {
-        weir__daemon_refuse(exchange, -WEIR_E_INVALID, "this request has no body");
+    bool has_body = weir__exchange_body_length(exchange) > 0;
+    if (has_body || weir__exchange_query(exchange)[0]) {
+        weir__daemon_refuse(exchange, -WEIR_E_INVALID,
+                            has_body ? "this request has no body" : "this request has no query");
         return;
     }
     /* It waits for a disk, where other requests would have given up. */

@@ -43,6 +43,7 @@ static bool is_first(struct weir__index *index, struct weir__index_job *job,
     case WEIR__REPEATS_FULL:
         job->head.result = -WEIR_E_BUSY;
         job->head.message = "too many Idempotency-Keys are remembered";
+        change->retry_ns = weir__repeats_left_ns(index->repeats, weir_now_ns());
         return false;
     }
     return false;
@@ -238,7 +239,11 @@ void weir__admin_resume(struct weir__exchange *exchange, struct weir__index_ask 
         weir__daemon_answer_begin(exchange, job->status);
         weir__reply_error_as(exchange, job->status, job->head.result, job->head.message, 0);
     } else if (job->head.result)
-        weir__daemon_refuse(exchange, job->head.result, job->head.message);
+        weir__daemon_refuse_with(exchange, job->head.result,
+                                 &(struct weir__daemon_refusal){
+                                     .message = job->head.message,
+                                     .retry_ns = job->change->retry_ns,
+                                 });
     else
         weir__tell_json(exchange, again->status, again->text, strlen(again->text));
 }

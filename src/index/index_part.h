@@ -111,6 +111,7 @@ struct weir__index_change {
     struct weir__quota_hold hold;
     struct weir__repeats_turn turn;
     struct weir__repeats_answer again; /* what is answered, and remembered for a repeat */
+    uint64_t retry_ns;                 /* of a refusal, where that is known */
 };
 
 struct weir__index_job {
