@@ -332,6 +332,11 @@ static size_t count_changed(const struct weir__config *before, const struct weir
     return changed;
 }
 
+struct weir__config *weir__config_as_read(struct weir__config *config)
+{
+    return config->as_read ? config->as_read : config;
+}
+
 int weir__config_reload(struct weir__config **ret_config, const struct weir__config *old,
                         const struct weir__config_sources *sources,
                         const struct weir__config_sink *sink, size_t *ret_changed)
@@ -351,8 +356,11 @@ int weir__config_reload(struct weir__config **ret_config, const struct weir__con
         result = end_load(&judge, keep_old(&judge, old));
     if (result == 0)
         result = put_changes(&texts, old, read);
-    if (result == 0 && sink && sink->apply)
+    if (result == 0 && sink && sink->apply) {
+        fresh->as_read = read;
         result = sink->apply(sink->arg, fresh);
+        fresh->as_read = NULL;
+    }
     if (result < 0)
         return result;
     tell_changes(&texts, old, read, sink);

@@ -211,6 +211,10 @@ WEIR_MUST_USE int weir__config_reload(struct weir__config **ret_config,
                                       const struct weir__config_sources *sources,
                                       const struct weir__config_sink *sink, size_t *ret_changed);
 
+/* In apply(): the same with the new values of what needs a restart, too, which is what the next
+ * start will find. Otherwise the configuration itself. Borrowed. */
+struct weir__config *weir__config_as_read(struct weir__config *config);
+
 /* In a check: the values of another table of the schema. */
 const void *weir__config_judged(const struct weir__config_judge *judge,
                                 const struct weir__config_table *table);

@@ -25,6 +25,7 @@ struct weir__config {
     struct weir__config_block *blocks;
     void *values[WEIR__CONFIG_TABLES_MAX];
     struct weir__config_origin origins[WEIR__CONFIG_KEYS_MAX];
+    struct weir__config *as_read; /* while a reload puts it into force; or NULL */
 };
 
 /* A load under way. */

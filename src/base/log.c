@@ -97,12 +97,15 @@ static void write_line(const char *text, size_t length)
     }
 }
 
-void weir__log_courtesy(const char *text, size_t length)
+bool weir__log_courtesy(const char *text, size_t length)
 {
     ssize_t written;
     do
         written = weir__now_write(&state.now, text, length);
     while (written < 0 && errno == EINTR);
+    if (written >= 0 && (size_t)written < length)
+        errno = EAGAIN; /* there was room for a part of it */
+    return written >= 0 && (size_t)written == length;
 }
 
 void weir__log_over_progress(bool progress)

@@ -39,8 +39,8 @@ void weir__log_filter(void (*filter)(char *message));
 void weir__log_hurry(int (*is_wanted)(void));
 
 /* To standard error as it is, for what may be lost as well: after weir__log_hurry() it does not
- * wait for room. */
-void weir__log_courtesy(const char *text, size_t length);
+ * wait for room. False: not all of it was written, and errno says why. */
+bool weir__log_courtesy(const char *text, size_t length);
 
 /* From here on a progress line may stand on the terminal: lines wipe it before they are shown. */
 void weir__log_over_progress(bool progress);

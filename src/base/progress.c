@@ -213,7 +213,7 @@ static void say(int fd, const char *before, const char *line, const char *after)
     int length = snprintf(text, sizeof(text), "%s%s%s", before, line, after);
     weir_lock_assert_none("held while progress is shown");
     if (fd == STDERR_FILENO) {
-        weir__log_courtesy(text, (size_t)length);
+        (void)weir__log_courtesy(text, (size_t)length);
         return;
     }
     ssize_t written;

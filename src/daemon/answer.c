@@ -46,19 +46,31 @@ bool weir__daemon_tell_failure(const struct weir__exchange *exchange, int error,
         weir__http_method_name(weir__exchange_method(exchange)), weir__exchange_path(exchange),
         about ? " at " : "", about ? about : "", reason ? reason : reason_of(daemon, error),
         weir__exchange_corr_id(exchange), (unsigned long long)untold);
-    weir__log_courtesy(text, length);
+    (void)weir__log_courtesy(text, length);
     return true;
 }
 
 void weir__daemon_refuse(struct weir__exchange *exchange, int error, const char *message)
 {
-    weir__daemon_refuse_with(exchange, error, message, NULL, 0);
+    weir__daemon_refuse_with(exchange, error, &(struct weir__daemon_refusal){.message = message});
 }
 
-void weir__daemon_refuse_with(struct weir__exchange *exchange, int error, const char *message,
-                              const char *members, size_t members_length)
+/* Whole seconds, so that who comes then is not too early; a second at least. */
+static unsigned retry_s(int error, uint64_t ns)
 {
-    unsigned retry_s = weir_error_is_retryable(error) ? 1 : 0;
+    uint64_t seconds = ns / WEIR_NS_PER_S + (ns % WEIR_NS_PER_S > 0);
+    if (!weir_error_is_retryable(error))
+        return 0;
+    return seconds < 1
+               ? 1
+               : (unsigned)(seconds < WEIR__DAEMON_RETRY_MOST_S ? seconds
+                                                                : WEIR__DAEMON_RETRY_MOST_S);
+}
+
+void weir__daemon_refuse_with(struct weir__exchange *exchange, int error,
+                              const struct weir__daemon_refusal *refusal)
+{
+    const char *message = refusal->message;
     (void)weir__daemon_tell_failure(exchange, error, NULL, NULL);
     if (!message)
         message = reason_of(weir__exchange_arg(exchange), error);
@@ -71,6 +83,7 @@ void weir__daemon_refuse_with(struct weir__exchange *exchange, int error, const 
         return;
     }
     weir__daemon_answer_begin(exchange, (unsigned)weir_error_http(error));
-    weir__reply_error_with(exchange, (unsigned)weir_error_http(error), error, message, retry_s,
-                           members, members_length);
+    weir__reply_error_with(exchange, (unsigned)weir_error_http(error), error, message,
+                           retry_s(error, refusal->retry_ns), refusal->members,
+                           refusal->members_length);
 }

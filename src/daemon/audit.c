@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <weir/error.h>
 
@@ -21,8 +22,9 @@
 
 #include "banned.h"
 
-#define WARNING_NS (5 * WEIR_NS_PER_S)
-#define LINE_MAX   2048u
+#define WARNING_NS  (5 * WEIR_NS_PER_S)
+#define AUDIT_LINE  2048u
+#define FOLDER_SIZE 4096u
 
 /* The thread's own. */
 struct audit {
@@ -119,8 +121,7 @@ static bool put_line(struct audit *audit, const struct weir__daemon_event *event
     }
     if (audit->fd >= 0)
         return !weir__whole_write(audit->fd, weir__buffer_text(line), weir__buffer_length(line));
-    weir__log_courtesy(weir__buffer_text(line), weir__buffer_length(line));
-    return true;
+    return weir__log_courtesy(weir__buffer_text(line), weir__buffer_length(line));
 }
 
 static void add_gap(struct audit *audit, uint64_t count, int error)
@@ -187,31 +188,59 @@ static void end_log(struct audit *audit)
 }
 
 /* -1: none is named, or it cannot be opened, which errno tells. */
-static int open_file(const struct weir__daemon_rules *rules)
+static int open_file(const struct weir__daemon_rules *rules, int flags)
 {
     const char *name = rules->service->audit.file;
     errno = 0;
     /* A pipe that nobody reads is not waited for. */
     return name && name[0]
-               ? weir__sys_openat(AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0640)
+               ? weir__sys_openat(AT_FDCWD, name, O_WRONLY | O_APPEND | O_NONBLOCK | flags, 0640)
                : -1;
+}
+
+static int fail_open(const struct weir__daemon_rules *rules, int number,
+                     char why[WEIR__DAEMON_WHY_MAX])
+{
+    /* Another start would not help. */
+    bool is_misplaced = number == ENOENT || number == ENOTDIR || number == EISDIR;
+    snprintf(why, WEIR__DAEMON_WHY_MAX, "audit.file: cannot open '%s': %s",
+             rules->service->audit.file, weir__log_reason(number));
+    return is_misplaced ? -WEIR_E_INVALID : weir_error_from_errno(number);
 }
 
 int weir__daemon_check_audit(const struct weir__daemon_rules *rules, char why[WEIR__DAEMON_WHY_MAX])
 {
     if (!rules->service->audit.is_enabled)
         return 0;
-    int fd = open_file(rules);
-    if (fd < 0 && errno != 0) {
-        /* Another start would not help. */
-        bool is_misplaced = errno == ENOENT || errno == ENOTDIR || errno == EISDIR;
-        int error = is_misplaced ? -WEIR_E_INVALID : weir_error_from_errno(errno);
-        snprintf(why, WEIR__DAEMON_WHY_MAX, "audit.file: cannot open '%s': %s",
-                 rules->service->audit.file, weir__log_reason(errno));
-        return error;
-    }
+    int fd = open_file(rules, O_CREAT);
+    if (fd < 0 && errno != 0)
+        return fail_open(rules, errno, why);
     weir__sys_close(fd);
     return 0;
+}
+
+/* errno, or 0: whether a file could be made under this name. */
+static int probe_folder(const char *name)
+{
+    char folder[FOLDER_SIZE];
+    const char *slash = strrchr(name, '/');
+    size_t length = !slash ? 0 : slash == name ? 1 : (size_t)(slash - name);
+    if (length >= sizeof(folder))
+        return ENAMETOOLONG;
+    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)length : 1, slash ? name : ".");
+    return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) < 0 ? errno : 0;
+}
+
+int weir__daemon_probe_audit(const struct weir__daemon_rules *rules, char why[WEIR__DAEMON_WHY_MAX])
+{
+    if (!rules->service->audit.is_enabled)
+        return 0;
+    int fd = open_file(rules, 0);
+    int number = fd < 0 ? errno : 0;
+    weir__sys_close(fd);
+    if (number == ENOENT)
+        number = probe_folder(rules->service->audit.file);
+    return number ? fail_open(rules, number, why) : 0;
 }
 
 /* By its name of now: who rotates logs has moved the old one, and then asks for a reload. One that
@@ -219,7 +248,7 @@ int weir__daemon_check_audit(const struct weir__daemon_rules *rules, char why[WE
 static void open_log(struct audit *audit)
 {
     struct weir__daemon_rules *rules = weir__daemon_rules(audit->daemon);
-    int fresh = open_file(rules);
+    int fresh = open_file(rules, O_CREAT);
     if (fresh < 0 && errno != 0) {
         weir__log(WEIR__LOG_ERROR, "audit.file: cannot open '%s': %s", rules->service->audit.file,
                   weir__log_reason(errno));
@@ -241,7 +270,7 @@ int weir__daemon_audit_main(struct weir_crew_self *self, void *arg)
     struct audit audit = {.daemon = daemon, .fd = -1};
     struct weir__daemon_event event;
     struct weir_deadline until_abort = weir_deadline_until(self->abort);
-    weir__buffer_init(&audit.line, LINE_MAX);
+    weir__buffer_init(&audit.line, AUDIT_LINE);
     open_log(&audit);
     for (;;) {
         int result = weir_bus_recv(&daemon->audit, &event, &until_abort);

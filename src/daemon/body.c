@@ -41,6 +41,17 @@ int weir__daemon_body_take(struct weir__exchange *exchange, uint64_t max)
     return error;
 }
 
+/* Which of the two limits it was. */
+static const char *too_large(size_t length, size_t max)
+{
+    if (length < max / WEIR__CODING_RATIO)
+        return "the body unpacks to more than ten times its size";
+    return max == 8u << 10   ? "the body unpacks to more than 8 KiB"
+           : max == 1u << 20 ? "the body unpacks to more than 1 MiB"
+           : max == 4u << 20 ? "the body unpacks to more than 4 MiB"
+                             : "the body unpacks to more than is taken here";
+}
+
 int weir__daemon_body_unpack(const struct weir__exchange *exchange, struct weir__decoder *decoder,
                              struct weir__buffer *bytes, const char **ret_message)
 {
@@ -56,6 +67,6 @@ int weir__daemon_body_unpack(const struct weir__exchange *exchange, struct weir_
     if (error == -WEIR_E_INVALID)
         *ret_message = "the body cannot be unpacked";
     if (error == -WEIR_E_TOO_LARGE)
-        *ret_message = "the body unpacks to more than 1 MiB, or to more than ten times its size";
+        *ret_message = too_large(length, weir__buffer_max(bytes));
     return error;
 }

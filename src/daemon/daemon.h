@@ -237,9 +237,17 @@ struct weir_queue *weir__daemon_line(struct weir__daemon *daemon, unsigned numbe
 void weir__daemon_answer_begin(struct weir__exchange *exchange, unsigned status);
 /* The answer of an error, with Retry-After where that helps. message NULL: the error's text. */
 void weir__daemon_refuse(struct weir__exchange *exchange, int error, const char *message);
-/* The same with members of JSON behind those of the envelope (weir__reply_error_with). */
-void weir__daemon_refuse_with(struct weir__exchange *exchange, int error, const char *message,
-                              const char *members, size_t members_length);
+/* More of an answer of an error; all may be zero. */
+struct weir__daemon_refusal {
+    const char *message; /* NULL: the error's text */
+    uint64_t retry_ns;   /* when it is worth another try, if that is known */
+    const char *members; /* of JSON, behind those of the envelope (weir__reply_error_with) */
+    size_t members_length;
+};
+/* The most that Retry-After says. */
+#define WEIR__DAEMON_RETRY_MOST_S 600u
+void weir__daemon_refuse_with(struct weir__exchange *exchange, int error,
+                              const struct weir__daemon_refusal *refusal);
 /* A line of the log about what failed here, if it is no fault of the client's. about: of what,
  * where the path does not say it, and then whatever the error is; or NULL. reason NULL: the text of
  * the error. False: too many were told. */

@@ -78,6 +78,10 @@ WEIR_MUST_USE int weir__daemon_load_keys(struct weir__daemon *daemon,
                                          struct weir__daemon_rules *rules, bool is_start,
                                          char why[WEIR__DAEMON_WHY_MAX]);
 
+/* Whether a start would find those that the rules name. */
+WEIR_MUST_USE int weir__daemon_check_keys(const struct weir__daemon_rules *rules,
+                                          char why[WEIR__DAEMON_WHY_MAX]);
+
 /* --- reload.c --- */
 WEIR_MUST_USE int weir__daemon_rules_new(struct weir__daemon_rules **ret_rules,
                                          const struct weir__daemon_service *service,
@@ -118,6 +122,8 @@ uint64_t weir__errands_end(struct weir__daemon *daemon);
 /* By a worker that ends in the middle of it: the request is answered, or its answer cut, and the
  * job freed with all that it has. */
 void weir__errand_give_up(struct weir__errand *job);
+/* By the loop, while a job has the request: its client sends no more, or is gone. */
+void weir__errand_left(struct weir__exchange *exchange, bool is_gone);
 /* The request has ended. */
 void weir__errand_leave(struct weir__errand *job);
 /* Answers what is too late. */
@@ -138,8 +144,11 @@ struct weir__daemon_roll {
 void weir__daemon_call_roll(struct weir__daemon *daemon, struct weir__daemon_roll *ret_roll);
 
 /* --- audit.c --- */
-/* Whether the file of the audit log can be written. */
+/* Whether the file of the audit log can be written; it is there then. */
 WEIR_MUST_USE int weir__daemon_check_audit(const struct weir__daemon_rules *rules,
+                                           char why[WEIR__DAEMON_WHY_MAX]);
+/* Whether a start could write it, as far as can be told without making it. */
+WEIR_MUST_USE int weir__daemon_probe_audit(const struct weir__daemon_rules *rules,
                                            char why[WEIR__DAEMON_WHY_MAX]);
 
 /* --- log.c --- */

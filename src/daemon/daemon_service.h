@@ -33,6 +33,9 @@
 #define WEIR__DAEMON_THREADS_NS (1 * WEIR_NS_PER_S)
 #define WEIR__DAEMON_GRACE_NS   (1 * WEIR_NS_PER_S)
 
+/* For those whose jobs were canceled at the end of a drain: until they are told. */
+#define WEIR__DAEMON_LAST_WORD_NS (250 * WEIR_NS_PER_MS)
+
 struct weir__daemon;
 struct weir__daemon_ask;
 struct weir__daemon_parts;
@@ -246,6 +249,9 @@ struct weir__daemon_service {
     int (*start)(struct weir__daemon *daemon);
     /* Takes over what can change; also the old again, when the rest could not be had. Or NULL. */
     int (*update)(struct weir__daemon *daemon, const struct weir__daemon_rules *rules);
+    /* The time of a drain is up: jobs that are under way are to end soon, with Canceled, so that
+     * who waits is told. It does not wait. NULL: they are not to be ended, and who waits is cut. */
+    void (*cancel)(struct weir__daemon *daemon);
     /* Requests have ended and the lines are closed: its own threads are to end. Or NULL. */
     void (*stop)(struct weir__daemon *daemon);
     /* All threads have ended, or were left behind. How much it leaves undone that the next start

@@ -69,6 +69,19 @@ static int quiesce(struct weir__daemon *daemon, const struct weir_deadline *dead
     return error;
 }
 
+/* The time is up, and nothing more is begun. Where the service can end what is under way, those who
+ * wait for it are told so, and have a moment to hear it. True: something was ended like that. */
+static bool cut_short(struct weir__daemon *daemon, struct weir__daemon_end *end)
+{
+    end->stopped = weir__errands_end(daemon);
+    if (!daemon->service->cancel)
+        return false;
+    daemon->service->cancel(daemon);
+    struct weir_deadline moment = weir_deadline_in(WEIR__DAEMON_LAST_WORD_NS, NULL);
+    (void)!weir__server_quiesce(daemon->server, &moment);
+    return end->stopped > 0;
+}
+
 int weir__daemon_drain(struct weir__daemon *daemon, struct weir__daemon_end *ret_end)
 {
     struct weir__daemon_rules *rules = weir__daemon_rules(daemon);
@@ -77,14 +90,14 @@ int weir__daemon_drain(struct weir__daemon *daemon, struct weir__daemon_end *ret
     struct weir_deadline deadline = weir_deadline_in(drain_ns, NULL);
     struct weir__daemon_event event = {.name = "stop"};
     struct weir__daemon_end end = {.cut = 0};
-    bool is_draining = true;
+    bool is_draining = true, is_short = false;
     weir__daemon_rules_give(rules);
     (void)!weir_watch_set(&daemon->shutdown, &is_draining);
     weir__daemon_event(daemon, &event);
     /* Who still waits is about to be cut: nothing more is begun for him. Otherwise what is in line
      * is of clients who went by themselves, and is done. */
     if (daemon->is_started && quiesce(daemon, &deadline))
-        end.stopped = weir__errands_end(daemon);
+        is_short = cut_short(daemon, &end);
     int served = daemon->is_started ? weir__server_end(daemon->server) : 0;
     close_lines(daemon);
     weir_cancel_fire(&daemon->clock_stop);
@@ -98,5 +111,5 @@ int weir__daemon_drain(struct weir__daemon *daemon, struct weir__daemon_end *ret
     daemon->is_stuck = served == -WEIR_E_BUSY || end.abandoned > 0;
     if (ret_end)
         *ret_end = end;
-    return served || ended || end.dropped > 0 ? -WEIR_E_TIMEOUT : 0;
+    return served || ended || is_short || end.dropped > 0 ? -WEIR_E_TIMEOUT : 0;
 }

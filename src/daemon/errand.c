@@ -57,6 +57,8 @@ new_job(struct weir__exchange *exchange,
     job->exchange = exchange;
     job->way = ask->way;
     job->deadline_ns = deadline_ns;
+    enum weir__http_method method = weir__exchange_method(exchange);
+    job->needs_client = method == WEIR__HTTP_GET || method == WEIR__HTTP_HEAD;
     weir__buffer_init(&job->bytes, BYTES_MAX);
     if (daemon->service->init_job)
         daemon->service->init_job(job, ask);
@@ -96,6 +98,7 @@ struct weir__errand *weir__errand_new_step(struct weir__exchange *exchange,
     if (!job)
         return NULL;
     job->is_step = true;
+    job->needs_client = false; /* the answer is to be ended, one way or the other */
     if (daemon->service->lend)
         daemon->service->lend(job, ask);
     return job;
@@ -111,11 +114,41 @@ void weir__errand_take_back(struct weir__daemon_ask *ask)
     job->is_step = false;
 }
 
+void weir__errand_left(struct weir__exchange *exchange, bool is_gone)
+{
+    struct weir__daemon *daemon = weir__exchange_arg(exchange);
+    struct weir__daemon_ask *ask = weir__exchange_private(exchange);
+    weir_lock_acquire(&daemon->jobs_lock);
+    ask->has_ended = true;
+    ask->is_gone = ask->is_gone || is_gone;
+    weir_lock_release(&daemon->jobs_lock);
+}
+
+/* Under the lock, while which no request ends that a job has. Who has closed his sending side may
+ * be gone as well, and nothing tells that until an answer is sent. He is believed to wait, but not
+ * for what has stood behind others of his address (has_waited): those are the many that somebody
+ * asks for who then hangs up. */
+static bool is_wanted(const struct weir__errand *job, struct weir__exchange *exchange,
+                      bool has_waited)
+{
+    if (exchange && job->needs_client) {
+        const struct weir__daemon_ask *ask = weir__exchange_private(exchange);
+        if (ask->is_gone || (has_waited && ask->has_ended))
+            return false;
+    }
+    return !job->is_late && !job->daemon->is_ending;
+}
+
 bool weir__errand_begin(struct weir__errand *job)
 {
     struct weir__daemon *daemon = job->daemon;
     weir_lock_acquire(&daemon->jobs_lock);
-    bool begins = !job->is_late && !daemon->is_ending;
+    struct weir__exchange *exchange = job->exchange;
+    if (WEIR__ERRAND_MUTANT(ERRAND_LEFT_LETS_GO)) {
+        weir_lock_release(&daemon->jobs_lock);
+        weir_lock_acquire(&daemon->jobs_lock);
+    }
+    bool begins = is_wanted(job, exchange, false);
     if (begins)
         job->state = WEIR__ERRAND_WORKS;
     weir_lock_release(&daemon->jobs_lock);
@@ -154,9 +187,9 @@ int weir__errand_try_send(struct weir__errand *job, struct weir_queue *line)
 {
     struct weir__daemon *daemon = job->daemon;
     weir_lock_acquire(&daemon->jobs_lock);
-    bool is_wanted = !job->is_late && !daemon->is_ending;
+    bool begins = is_wanted(job, job->exchange, true);
     weir_lock_release(&daemon->jobs_lock);
-    return is_wanted ? weir_queue_try_send(line, &job) : -WEIR_E_CANCELED;
+    return begins ? weir_queue_try_send(line, &job) : -WEIR_E_CANCELED;
 }
 
 void weir__errand_refuse(struct weir__errand *job, struct weir__exchange *exchange, int error)

@@ -9,6 +9,7 @@
  *   by the worker that ends in the middle of it.
  * - A job is freed once, also when it was never begun, and keeps what it has until then.
  * - Sending never waits; a line that is full refuses the request.
+ * - What only reads, GET and HEAD, is not begun any more when its client is gone. A change is made.
  *
  * Ownership: a job belongs to the thread that works on it, and to its request while that waits.
  * What they share is guarded by the lock of jobs.
@@ -40,6 +41,8 @@ struct weir__daemon_ask {
     struct weir_admit_ticket ticket;
     struct weir__token_grant grant; /* id "": none was shown that was made here */
     struct weir__errand *job;
+    /* Under the lock of jobs, while a job has the request: the client sends no more, or is gone. */
+    bool has_ended, is_gone;
 };
 
 enum weir__errand_state {
@@ -59,8 +62,9 @@ struct weir__errand {
     struct weir__errand *_prev, *_next; /* of those that have a request */
     struct weir__exchange *exchange;    /* NULL: nobody waits any more */
     enum weir__errand_state state;
-    bool is_late; /* the clock has answered */
-    bool is_step; /* of an answer: what is being sent is lent by the request */
+    bool is_late;      /* the clock has answered */
+    bool is_step;      /* of an answer: what is being sent is lent by the request */
+    bool needs_client; /* nothing comes of it but an answer: not begun for one who is gone */
 
     const struct weir__daemon_route *way;
     int result;
@@ -96,7 +100,8 @@ void weir__errand_take_back(struct weir__daemon_ask *ask);
 /* Into the line. When that is full the job is freed and the request refused, or its answer cut. */
 void weir__errand_send(struct weir__errand *job, struct weir_queue *line);
 /* For what a service has kept in a line of its own. By any thread that has the job: into the line.
- * Canceled: nobody waits for it any more, or it is too late for all. Otherwise as
+ * Canceled: nobody waits for it any more, or it is too late for all; for what only reads it is
+ * enough that the client has closed its sending side. Otherwise as
  * weir_queue_try_send(). The job is still the caller's then, to be finished or dropped. */
 WEIR_MUST_USE int weir__errand_try_send(struct weir__errand *job, struct weir_queue *line);
 /* It was sent to nobody: the job is freed and its request refused, or the answer cut. On the loop's

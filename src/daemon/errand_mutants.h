@@ -21,7 +21,8 @@
     X(ERRAND_UNSENT_STAYS, "storage_line_full")                                                    \
     X(ERRAND_UNSENT_LISTED, "storage_line_full")                                                   \
     X(ERRAND_CLOSED_IS_BUSY, "storage_shutdown")                                                   \
-    X(ERRAND_GIVEN_UP_SHARED, "storage_worker_ends")
+    X(ERRAND_GIVEN_UP_SHARED, "storage_worker_ends")                                               \
+    X(ERRAND_LEFT_LETS_GO, "storage_client_leaves")
 
 enum weir__errand_mutant {
     WEIR__ERRAND_NO_MUTANT = 4000,

@@ -91,7 +91,7 @@ static int load(struct weir__daemon *daemon, struct weir__daemon_rules *rules, b
 }
 
 /* Whether what is asked for can be checked. */
-static int check_keys(const struct weir__daemon_rules *rules, char why[WEIR__DAEMON_WHY_MAX])
+static int check_wanted(const struct weir__daemon_rules *rules, char why[WEIR__DAEMON_WHY_MAX])
 {
     if (rules->ring || !weir__service_wants_tokens(rules->service))
         return 0;
@@ -100,9 +100,27 @@ static int check_keys(const struct weir__daemon_rules *rules, char why[WEIR__DAE
         "tokens are asked for and there are no keys: name their folder with tokens.keys");
 }
 
+/* A folder that is not named is made by the start. */
+int weir__daemon_check_keys(const struct weir__daemon_rules *rules, char why[WEIR__DAEMON_WHY_MAX])
+{
+    struct weir__keyring *ring = NULL;
+    char problem[WEIR__KEY_WHY];
+    const char *missing;
+    if (!is_named(rules))
+        return 0;
+    if ((missing = weir__token_load()))
+        return weir__daemon_fail(why, -WEIR_E_UNSUPPORTED, "%s", missing);
+    int error = weir__keyring_load(&ring, rules->service->tokens.keys, problem);
+    weir__keyring_free(ring);
+    return error ? weir__daemon_fail(why, error, "tokens.keys: %s%s", problem,
+                                     error == -WEIR_E_NOT_FOUND ? ": the keys of before are kept"
+                                                                : "")
+                 : 0;
+}
+
 int weir__daemon_load_keys(struct weir__daemon *daemon, struct weir__daemon_rules *rules,
                            bool is_start, char why[WEIR__DAEMON_WHY_MAX])
 {
     int error = load(daemon, rules, is_start, why);
-    return error ? error : check_keys(rules, why);
+    return error ? error : check_wanted(rules, why);
 }

@@ -30,7 +30,7 @@ static void write_line(struct weir__exchange *exchange, const struct weir__daemo
     weir__address_text(weir__exchange_client(exchange), client);
     weir__buffer_init(&line, WEIR__ACCESS_LINE);
     if (weir__access_put(&line, &access, form) == 0)
-        weir__log_courtesy(weir__buffer_text(&line), weir__buffer_length(&line));
+        (void)weir__log_courtesy(weir__buffer_text(&line), weir__buffer_length(&line));
     weir__buffer_fini(&line);
 }
 

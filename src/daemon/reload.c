@@ -78,13 +78,39 @@ static int update_all(struct weir__daemon *daemon, const struct weir__daemon_rul
     return error;
 }
 
+/* What needs a restart is not taken over now, but whoever reloads is to learn now that the next
+ * start would fail, and not then. Looks at files and changes nothing. */
+static int check_start(const struct weir__daemon *daemon, struct weir__config *config,
+                       char why[WEIR__DAEMON_WHY_MAX])
+{
+    const struct weir__daemon_service *service = daemon->service;
+    struct weir__daemon_rules *rules = NULL;
+    const char *reason = "";
+    int error = weir__daemon_rules_new(&rules, service, config, why);
+    if (error)
+        return error;
+    const char *cert = rules->service->tls.cert, *key = rules->service->tls.key;
+    if (cert && cert[0] && (error = weir__server_check_tls(cert, key, &reason)))
+        weir__daemon_fail(why, error, "%s", reason);
+    if (!error)
+        error = weir__daemon_check_keys(rules, why);
+    if (!error && service->check)
+        error = service->check(rules, why);
+    if (!error)
+        error = weir__daemon_probe_audit(rules, why);
+    weir__daemon_rules_give(rules);
+    return error;
+}
+
 int weir__daemon_reload(struct weir__daemon *daemon, struct weir__config *config,
                         char why[WEIR__DAEMON_WHY_MAX])
 {
     const struct weir__daemon_service *service = daemon->service;
     struct weir__daemon_event event = {.name = "reload"};
     struct weir__daemon_rules *rules = NULL;
-    int error = weir__daemon_rules_new(&rules, service, config, why);
+    int error = check_start(daemon, weir__config_as_read(config), why);
+    if (!error)
+        error = weir__daemon_rules_new(&rules, service, config, why);
     if (!error && ((service->check && (error = service->check(rules, why))) ||
                    (error = weir__daemon_load_keys(daemon, rules, false, why)) ||
                    (error = weir__daemon_check_audit(rules, why)) ||
@@ -167,8 +193,10 @@ void weir__daemon_reload_begin(struct weir__exchange *exchange)
         weir__daemon_refuse(exchange, -WEIR_E_UNSUPPORTED, "nobody can reload this service");
         return;
     }
-    if (weir__exchange_body_length(exchange) > 0) {
-        weir__daemon_refuse(exchange, -WEIR_E_INVALID, "this request has no body");
+    bool has_body = weir__exchange_body_length(exchange) > 0;
+    if (has_body || weir__exchange_query(exchange)[0]) {
+        weir__daemon_refuse(exchange, -WEIR_E_INVALID,
+                            has_body ? "this request has no body" : "this request has no query");
         return;
     }
     /* It waits for a disk, where other requests would have given up. */

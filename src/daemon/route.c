@@ -126,8 +126,8 @@ static void answer_options(struct weir__exchange *exchange, const struct weir__d
 /* What may come once, and would mean one thing to us and another to who passed it on. */
 static const char *find_twice(const struct weir__exchange *exchange)
 {
-    static const char *const names[] = {"Authorization", "If-Range", "Origin", "Range",
-                                        "X-Deadline-Ms"};
+    static const char *const names[] = {"Authorization", "Idempotency-Key", "If-Range",
+                                        "Origin",        "Range",           "X-Deadline-Ms"};
     unsigned seen = 0;
     struct weir__http_header header;
     for (size_t i = 0; weir__exchange_header_at(exchange, i, &header); i++)
@@ -304,6 +304,7 @@ const struct weir__handler weir__daemon_handler = {
     .more = more,
     .warm = warm,
     .broke = broke,
+    .left = weir__errand_left,
     .gone = gone,
     .refused = weir__daemon_log_refused,
 };

@@ -5,6 +5,7 @@
  * slow.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "alloc.h"
@@ -78,11 +79,21 @@ static int make_room(struct weir__exchange *x, uint64_t size)
     return 0;
 }
 
+/* Limits come from the server, the handler and the client's token: the one that applied is named.
+ */
+static void refuse_large(struct weir__exchange *x)
+{
+    char message[96];
+    snprintf(message, sizeof(message), "the body is larger than the %llu bytes that are taken here",
+             (unsigned long long)x->body_max);
+    weir__reply_refusal(x, 413, -WEIR_E_TOO_LARGE, message, 0);
+}
+
 static int refuse(struct weir__exchange *x, int error)
 {
     struct weir__server_loop *loop = x->conn->loop;
     if (error == -WEIR_E_TOO_LARGE) {
-        weir__reply_refusal(x, 413, error, "the body is larger than is taken here", 0);
+        refuse_large(x);
         return error;
     }
     loop->stats.refused[WEIR__REFUSED_BODIES]++;
@@ -133,8 +144,11 @@ static bool grow(struct weir__conn *conn, uint64_t most)
 static enum weir__step append(struct weir__conn *conn, const char *run, size_t length)
 {
     struct weir__exchange *x = conn->exchange;
-    if (length > x->body_max - x->body_length)
-        return stop(conn, 413, -WEIR_E_TOO_LARGE, "the body is larger than is taken here");
+    if (length > x->body_max - x->body_length) {
+        x->takes_body = false; /* what is left of it is not read */
+        refuse_large(x);
+        return WEIR__STEP_ON;
+    }
     while (x->body_length + length > x->body_size)
         if (!grow(conn, x->body_max))
             return WEIR__STEP_ON;

@@ -79,11 +79,15 @@ static void free_conn(struct weir__conn *conn)
     weir__base_free(conn);
 }
 
-static void fire(struct weir__exchange *x)
+/* While the handler has it. is_gone: nobody will read an answer. */
+static void fire(struct weir__exchange *x, bool is_gone)
 {
+    const struct weir__handler *handler = x->server->options.handler;
     x->is_gone = true;
     if (x->has_token)
         weir_cancel_fire(&x->token);
+    if (handler->left)
+        handler->left(x, is_gone);
 }
 
 void weir__conn_cut(struct weir__conn *conn)
@@ -104,7 +108,7 @@ void weir__conn_cut(struct weir__conn *conn)
     weir__server_leave(loop->server, conn);
     conn->state = WEIR__CONN_DEAD;
     if (x && x->is_held)
-        fire(x); /* it is freed when the handler gives it back */
+        fire(x, true); /* it is freed when the handler gives it back */
     else
         free_conn(conn);
 }
@@ -218,6 +222,8 @@ static enum weir__step go_on(struct weir__conn *conn)
         return WEIR__STEP_ON;
     }
     x->is_held = true;
+    if (conn->has_ended && !x->is_gone)
+        fire(x, false); /* that came together with the request */
     return WEIR__STEP_WAIT;
 }
 
@@ -540,7 +546,7 @@ void weir__conn_event(struct weir__conn *conn, uint32_t events)
     if (events & EPOLLRDHUP) {
         conn->has_ended = true;
         if (x && x->is_held && !x->is_gone)
-            fire(x);
+            fire(x, false);
     }
     /* TLS may have to read in order to write, and the other way round. */
     conn->can_read = conn->can_read || conn->tls || (events & (EPOLLIN | EPOLLRDHUP));

@@ -120,6 +120,10 @@ struct weir__handler {
      * read (fd and offset say where) or is too short (Corrupt), or nothing can be sent (fd is -1).
      * The connection is cut and gone() follows. Must not wait. May be NULL. */
     void (*broke)(struct weir__exchange *exchange, int error, int fd, uint64_t offset);
+    /* While the handler keeps it: the client has closed its sending side, and may still read; or is
+     * gone, and nobody will hear an answer. Each is told once at most. Must not wait; it still is
+     * to be posted or answered. May be NULL. */
+    void (*left)(struct weir__exchange *exchange, bool is_gone);
     /* The end. Nothing of the exchange may be touched after this has returned. May be NULL. */
     void (*gone)(struct weir__exchange *exchange, const struct weir__exchange_end *end);
     /* The server itself has answered a request that was not begun, which it did not understand or
@@ -168,6 +172,10 @@ const char *weir__server_address(const struct weir__server *server, unsigned lis
  * one. On failure the old one stays. Loads OpenSSL the first time. */
 WEIR_MUST_USE int weir__server_tls(struct weir__server *server, const char *cert_file,
                                    const char *key_file, const char **ret_why);
+
+/* Whether the two could be used, without using them. */
+WEIR_MUST_USE int weir__server_check_tls(const char *cert_file, const char *key_file,
+                                         const char **ret_why);
 
 /* Starts the loops. Invalid: a listener for TLS without a certificate. When it fails, some may
  * run: drain and free. */

@@ -240,6 +240,14 @@ int weir__server_tls(struct weir__server *server, const char *cert_file, const c
     return 0;
 }
 
+int weir__server_check_tls(const char *cert_file, const char *key_file, const char **ret_why)
+{
+    struct weir__tls *tls = NULL;
+    int result = make(&tls, cert_file, key_file, ret_why);
+    weir__tls_free(tls);
+    return result;
+}
+
 /* --- connections --- */
 
 /* Loaded before any connection is there. */

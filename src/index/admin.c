@@ -1,8 +1,10 @@
 /* admin.c - POST /admin/reindex, /admin/pin, /admin/unpin.
  *
  * With an Idempotency-Key a request that comes again is answered as before, and nothing is done
- * (repeats.h). A pin is in the records, so that it outlives the process, and in the cache.
+ * (repeats.h). A pin is in the records, so that it outlives the process, and in the cache; a place
+ * for it is claimed before it is written (pins.h).
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +43,7 @@ static bool is_first(struct weir__index *index, struct weir__index_job *job,
     case WEIR__REPEATS_FULL:
         job->head.result = -WEIR_E_BUSY;
         job->head.message = "too many Idempotency-Keys are remembered";
+        change->retry_ns = weir__repeats_left_ns(index->repeats, weir_now_ns());
         return false;
     }
     return false;
@@ -74,12 +77,16 @@ static void pinned(struct weir__records_write *write)
     int error = write->result;
     if (error == -WEIR_E_NOT_FOUND && !is_pin)
         error = 0; /* nothing was pinned, and nothing is */
+    if (is_pin)
+        weir__pins_settle(index->pins, &job->key, !error);
+    else if (!error)
+        weir__pins_remove(index->pins, &job->key);
     if (!error)
         error = weir__cache_pin(index->cache, &job->key, is_pin);
-    end(index, job, error,
-        error == -WEIR_E_OVERFLOW ? "too many keys are pinned: take another one off first" : NULL);
+    end(index, job, error, NULL);
 }
 
+/* There may be too many, which is found before anything is written. */
 static int submit_pin(struct weir__index *index, struct weir__index_job *job)
 {
     struct weir__records_write *write = &job->change->write;
@@ -96,7 +103,13 @@ static int submit_pin(struct weir__index *index, struct weir__index_job *job)
         .done = pinned,
         .arg = job,
     };
-    int error = weir__records_submit(index->records, write);
+    int error = is_pin ? weir__pins_claim(index->pins, &job->key) : 0;
+    if (error)
+        return error;
+    struct weir__question_key key = job->key;
+    error = weir__records_submit(index->records, write);
+    if (error && is_pin)
+        weir__pins_settle(index->pins, &key, false);
     return error == -WEIR_E_CLOSED ? -WEIR_E_DRAINING : error;
 }
 
@@ -169,7 +182,8 @@ static void work(struct weir__errand *errand, struct weir__worker *worker)
     weir__question_key_of(&job->question, &job->key);
     error = submit_pin(index, job);
     if (error)
-        end(index, job, error, NULL);
+        end(index, job, error,
+            error == -WEIR_E_OVERFLOW ? "4096 keys are pinned: unpin another one first" : NULL);
 }
 
 /* --- the loop --- */
@@ -225,22 +239,42 @@ void weir__admin_resume(struct weir__exchange *exchange, struct weir__index_ask 
         weir__daemon_answer_begin(exchange, job->status);
         weir__reply_error_as(exchange, job->status, job->head.result, job->head.message, 0);
     } else if (job->head.result)
-        weir__daemon_refuse(exchange, job->head.result, job->head.message);
+        weir__daemon_refuse_with(exchange, job->head.result,
+                                 &(struct weir__daemon_refusal){
+                                     .message = job->head.message,
+                                     .retry_ns = job->change->retry_ns,
+                                 });
     else
         weir__tell_json(exchange, again->status, again->text, strlen(again->text));
 }
 
 /* --- at the start --- */
 
+struct loading {
+    struct weir__index *index;
+    uint64_t beyond; /* pins that are one too many */
+};
+
 static int load_one(void *arg, const struct weir__question *question)
 {
-    struct weir__index *index = arg;
+    struct loading *loading = arg;
     struct weir__question_key key;
     weir__question_key_of(question, &key);
-    return weir__cache_pin(index->cache, &key, true);
+    int error = weir__pins_load(loading->index->pins, &key);
+    if (error == -WEIR_E_OVERFLOW) {
+        loading->beyond++;
+        return 0;
+    }
+    return error ? error : weir__cache_load_pin(loading->index->cache, &key);
 }
 
 int weir__admin_load_pins(struct weir__index *index)
 {
-    return weir__records_list_pins(index->records, load_one, index);
+    struct loading loading = {.index = index};
+    int error = weir__records_list_pins(index->records, load_one, &loading);
+    if (!error && loading.beyond > 0)
+        weir__daemon_find(&index->daemon,
+                          "%" PRIu64 " pinned keys beyond the first %u are not kept in the cache",
+                          loading.beyond, WEIR__PINS_MAX);
+    return error;
 }

@@ -310,8 +310,6 @@ int weir__cache_clear(struct weir__cache *cache)
 int weir__cache_pin(struct weir__cache *cache, const struct weir__question_key *key, bool is_pinned)
 {
     struct weir__cache_item item = {.order = WEIR__CACHE_PIN, .is_pinned = is_pinned, .key = *key};
-    if (is_pinned && weir_gauge_value(&cache->pinned) >= (int64_t)WEIR__CACHE_PINS)
-        return -WEIR_E_OVERFLOW;
     return send(cache, &item);
 }
 

@@ -41,9 +41,8 @@
 
 #define WEIR__CACHE_SHARDS  64u
 #define WEIR__CACHE_LINE    1024u
-#define WEIR__CACHE_DROPS   64u   /* of each shard */
-#define WEIR__CACHE_TOUCHES 256u  /* places of each shard for when its keys were last dropped */
-#define WEIR__CACHE_PINS    4096u /* keys pinned at once, whether there is an answer or not */
+#define WEIR__CACHE_DROPS   64u  /* of each shard */
+#define WEIR__CACHE_TOUCHES 256u /* places of each shard for when its keys were last dropped */
 /* The janitor looks at the clock so often when nothing is handed in. */
 #define WEIR__CACHE_TURN_NS (100 * WEIR_NS_PER_MS)
 /* Who was told that an answer is due has so long to bring a new one, then another is told. */
@@ -82,9 +81,14 @@ void weir__cache_offer(struct weir__cache *cache, struct weir__answer *answer);
 WEIR_MUST_USE int weir__cache_drop(struct weir__cache *cache, const struct weir__question_key *key);
 /* Everything, at the janitor's next turn; pins stay. Busy: the line is full. */
 WEIR_MUST_USE int weir__cache_clear(struct weir__cache *cache);
-/* Busy: the line is full. Overflow: WEIR__CACHE_PINS are pinned. */
+/* Busy: the line is full. How many may be pinned is the caller's concern (pins.h). */
 WEIR_MUST_USE int weir__cache_pin(struct weir__cache *cache, const struct weir__question_key *key,
                                   bool is_pinned);
+
+/* The same at once, before the janitor has begun: the line has not room for all that may be pinned.
+ * NoMemory. */
+WEIR_MUST_USE int weir__cache_load_pin(struct weir__cache *cache,
+                                       const struct weir__question_key *key);
 
 /* The janitor: a member of the crew, of low priority; arg is the cache. */
 int weir__cache_main(struct weir_crew_self *self, void *arg);

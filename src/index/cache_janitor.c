@@ -283,19 +283,26 @@ static void drop(struct weir__cache *cache, const struct weir__question_key *key
     weir_counter_add(&cache->dropped, 1);
 }
 
-static void pin(struct weir__cache *cache, const struct weir__question_key *key)
+static int pin(struct weir__cache *cache, const struct weir__question_key *key)
 {
     struct weir__cache_entry *entry = *weir__cache_link(cache, key);
     if (entry && entry->is_pinned)
-        return;
+        return 0;
     if (!entry)
         entry = add_entry(cache, key);
     if (!entry) {
         weir_counter_add(&cache->refused, 1);
-        return;
+        return -WEIR_E_NO_MEMORY;
     }
     entry->is_pinned = true;
     weir_gauge_add(&cache->pinned, 1);
+    return 0;
+}
+
+/* Nobody else is there yet, so it is as good as the janitor's own turn. */
+int weir__cache_load_pin(struct weir__cache *cache, const struct weir__question_key *key)
+{
+    return pin(cache, key);
 }
 
 static void unpin(struct weir__cache *cache, const struct weir__question_key *key)
@@ -329,7 +336,7 @@ void weir__cache_handle(struct weir__cache *cache, struct weir__cache_item *item
         break;
     case WEIR__CACHE_PIN:
         if (item->is_pinned)
-            pin(cache, &item->key);
+            (void)pin(cache, &item->key); /* which has counted it */
         else
             unpin(cache, &item->key);
         break;

@@ -56,17 +56,6 @@ static int check_trusted(const char *file, const char *key, char why[WEIR__DAEMO
     return error ? weir__daemon_fail(why, error, "%s: %s", key, reason) : 0;
 }
 
-/* The client of a source reads them when it first connects, and its errors would be taken for those
- * of the other side. */
-int weir__gather_check(const struct weir__daemon_rules *rules, char why[WEIR__DAEMON_WHY_MAX])
-{
-    const struct weir__index_config *own = weir__index_own(rules);
-    int error = check_trusted(own->siblings.ca_file, "siblings.ca_file", why);
-    return error ? error : check_trusted(own->etcd.ca_file, "etcd.ca_file", why);
-}
-
-/* --- siblings --- */
-
 /* Without what is white at its end. */
 static int read_token(const char *path, char token[WEIR__TOKEN_SIZE],
                       char why[WEIR__DAEMON_WHY_MAX])
@@ -97,6 +86,29 @@ static int read_token(const char *path, char token[WEIR__TOKEN_SIZE],
     token[length] = '\0';
     return 0;
 }
+
+static int check_token(const struct weir__index_config *own, char why[WEIR__DAEMON_WHY_MAX])
+{
+    char token[WEIR__TOKEN_SIZE] = "";
+    if (own->siblings.nodes.count == 0 || !own->siblings.token_file[0])
+        return 0;
+    int error = read_token(own->siblings.token_file, token, why);
+    explicit_bzero(token, sizeof(token));
+    return error;
+}
+
+/* The client of a source reads them when it first connects, and its errors would be taken for those
+ * of the other side. */
+int weir__gather_check(const struct weir__daemon_rules *rules, char why[WEIR__DAEMON_WHY_MAX])
+{
+    const struct weir__index_config *own = weir__index_own(rules);
+    int error = check_trusted(own->siblings.ca_file, "siblings.ca_file", why);
+    if (!error)
+        error = check_trusted(own->etcd.ca_file, "etcd.ca_file", why);
+    return error ? error : check_token(own, why);
+}
+
+/* --- siblings --- */
 
 static int gather_siblings(struct gathered *gathered, const struct weir__index_config *own,
                            char why[WEIR__DAEMON_WHY_MAX])

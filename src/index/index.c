@@ -24,17 +24,14 @@
  * core's registry of metrics: counters need none here. */
 const struct weir_lock_class weir__index_jobs_class = {"index_jobs", 345};
 static const struct weir_lock_class *const locks[] = {
-    &weir__daemon_config_class,  &weir__quota_class,
-    &weir__index_jobs_class,     &weir__turns_class,
-    &weir__cache_meta_class,     &weir__cache_rules_class,
-    &weir__lookup_line_class,    &weir__inquiry_class,
-    &weir__flights_class,        &weir__latency_class,
-    &weir__seen_class,           &weir__lookup_rooms_class,
-    &weir__repeats_class,        &weir__source_dht_class,
-    &weir__source_etcd_class,    &weir__etcd_ends_class,
-    &weir__etcd_watch_class,     &weir__publish_class,
-    &weir__records_memory_class, &weir__records_readers_class,
-    &weir__records_lost_class,   &weir__mapped_class,
+    &weir__daemon_config_class, &weir__quota_class,          &weir__index_jobs_class,
+    &weir__turns_class,         &weir__cache_meta_class,     &weir__cache_rules_class,
+    &weir__pins_class,          &weir__lookup_line_class,    &weir__inquiry_class,
+    &weir__flights_class,       &weir__latency_class,        &weir__seen_class,
+    &weir__lookup_rooms_class,  &weir__repeats_class,        &weir__source_dht_class,
+    &weir__source_etcd_class,   &weir__etcd_ends_class,      &weir__etcd_watch_class,
+    &weir__publish_class,       &weir__records_memory_class, &weir__records_readers_class,
+    &weir__records_lost_class,  &weir__mapped_class,
 };
 
 static struct weir__index *of(struct weir__daemon *daemon)
@@ -130,6 +127,8 @@ static int make(struct weir__daemon *daemon, const struct weir__daemon_rules *ru
     if (!error)
         error = weir__repeats_new(&index->repeats);
     if (!error)
+        error = weir__pins_new(&index->pins);
+    if (!error)
         error = weir__latency_new(&index->latency);
     if (!error)
         error = weir__flights_new(&index->flights, WEIR__INDEX_FLIGHTS);
@@ -162,24 +161,33 @@ static int open_records(struct weir__index *index, const struct weir__daemon_rul
     return 0;
 }
 
-static int open_bindings(struct weir__index *index, const struct weir__daemon_rules *rules,
-                         char why[WEIR__DAEMON_WHY_MAX])
+static int make_bindings(struct weir__bindings **ret_bindings,
+                         const struct weir__daemon_rules *rules, char why[WEIR__DAEMON_WHY_MAX])
 {
     const struct weir__config_list *texts = &weir__index_own(rules)->names.prefixes;
     const char *reason = weir__key_load_library();
     if (reason)
         return weir__daemon_fail(why, -WEIR_E_UNSUPPORTED, "%s", reason);
-    int error = weir__bindings_new(&index->bindings, texts->items, texts->count, &reason);
+    int error = weir__bindings_new(ret_bindings, texts->items, texts->count, &reason);
     return error ? weir__daemon_fail(why, error, "names.prefixes: %s",
                                      error == -WEIR_E_INVALID ? reason : weir_error_text(error))
                  : 0;
+}
+
+/* What the start would find wanting. */
+static int check_named(const struct weir__daemon_rules *rules, char why[WEIR__DAEMON_WHY_MAX])
+{
+    struct weir__bindings *bindings = NULL;
+    int error = make_bindings(&bindings, rules, why);
+    weir__bindings_free(bindings);
+    return error ? error : weir__gather_check(rules, why);
 }
 
 static int open_parts(struct weir__daemon *daemon, const struct weir__daemon_rules *rules,
                       char why[WEIR__DAEMON_WHY_MAX])
 {
     struct weir__index *index = of(daemon);
-    int error = open_bindings(index, rules, why);
+    int error = make_bindings(&index->bindings, rules, why);
     if (!error)
         error = open_records(index, rules, why);
     if (!error && (error = weir__seen_new(&index->seen, index->records)))
@@ -217,11 +225,18 @@ static int update(struct weir__daemon *daemon, const struct weir__daemon_rules *
     return error;
 }
 
-static void stop(struct weir__daemon *daemon)
+/* Sources are hung up on; what they would have said is of no use to anybody any more. */
+static void cancel(struct weir__daemon *daemon)
 {
     struct weir__index *index = of(daemon);
     weir__lookup_stop(index->lookup);
     weir__lookup_stop(index->local);
+}
+
+static void stop(struct weir__daemon *daemon)
+{
+    struct weir__index *index = of(daemon);
+    cancel(daemon);
     weir__records_stop(index->records);
     if (index->publisher)
         weir__publisher_close(index->publisher);
@@ -252,6 +267,7 @@ static int close_parts(struct weir__daemon *daemon)
     weir__flights_free(index->flights);
     weir__latency_free(index->latency);
     weir__repeats_free(index->repeats);
+    weir__pins_free(index->pins);
     weir__bindings_free(index->bindings);
     weir_budget_fini(&index->traces);
     weir_queue_drain(&index->probes, NULL, NULL);
@@ -354,11 +370,12 @@ const struct weir__daemon_service weir__index_service = {
     .judge = judge,
     .is_read_only = is_read_only,
     .make = make,
-    .check = weir__gather_check,
+    .check = check_named,
     .open = open_parts,
     .add_metrics = weir__index_add_metrics,
     .start = start,
     .update = update,
+    .cancel = cancel,
     .stop = stop,
     .stopped = stopped,
     .close = close_parts,

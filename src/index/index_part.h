@@ -38,6 +38,7 @@
 #include "index_service.h"
 #include "latency.h"
 #include "lookup.h"
+#include "pins.h"
 #include "publish.h"
 #include "quota.h"
 #include "records.h"
@@ -114,6 +115,7 @@ struct weir__index_change {
     struct weir__quota_hold hold;
     struct weir__repeats_turn turn;
     struct weir__repeats_answer again; /* what is answered, and remembered for a repeat */
+    uint64_t retry_ns;                 /* of a refusal, where that is known */
 };
 
 struct weir__index_job {
@@ -169,6 +171,7 @@ struct weir__index {
     struct weir__seen *seen;
     struct weir__latency *latency;
     struct weir__repeats *repeats;
+    struct weir__pins *pins;
     struct weir__quota *quota;
     struct weir_gauge *epochs;  /* changes, by a part of the key */
     struct weir_queue prefetch; /* struct weir__question */
@@ -316,7 +319,8 @@ void weir__list_resume(struct weir__exchange *exchange, struct weir__index_ask *
 void weir__admin_begin(struct weir__exchange *exchange, struct weir__index_ask *ask);
 void weir__admin_whole(struct weir__exchange *exchange, struct weir__index_ask *ask);
 void weir__admin_resume(struct weir__exchange *exchange, struct weir__index_ask *ask);
-/* Brings the pins of the records into the cache, at the start. */
+/* Brings the pins of the records into the cache, before its janitor has begun. Those that are too
+ * many are told of and left out: they are no reason not to start. */
 WEIR_MUST_USE int weir__admin_load_pins(struct weir__index *index);
 
 /* --- prefetch.c, probe.c --- */

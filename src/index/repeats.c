@@ -143,6 +143,19 @@ void weir__repeats_end(struct weir__repeats *repeats, struct weir__repeats_turn 
     turn->_place = 0;
 }
 
+uint64_t weir__repeats_left_ns(struct weir__repeats *repeats, uint64_t now_ns)
+{
+    uint64_t first_ns = WEIR_NEVER;
+    weir_lock_acquire(&repeats->lock);
+    for (size_t i = 0; i < WEIR__REPEATS_MAX; i++) {
+        const struct place *place = &repeats->places[i];
+        if (place->state == PLACE_DONE && place->until_ns < first_ns)
+            first_ns = place->until_ns;
+    }
+    weir_lock_release(&repeats->lock);
+    return first_ns == WEIR_NEVER || first_ns <= now_ns ? 0 : first_ns - now_ns;
+}
+
 uint64_t weir__repeats_count(struct weir__repeats *repeats)
 {
     uint64_t count = 0;

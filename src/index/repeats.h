@@ -67,6 +67,8 @@ enum weir__repeats_state weir__repeats_begin(struct weir__repeats *repeats,
 /* answer NULL: it has failed, and is forgotten. An empty turn is left alone. */
 void weir__repeats_end(struct weir__repeats *repeats, struct weir__repeats_turn *turn,
                        const struct weir__repeats_answer *answer);
+/* Until the first of those that are remembered is forgotten; 0: none is. */
+uint64_t weir__repeats_left_ns(struct weir__repeats *repeats, uint64_t now_ns);
 uint64_t weir__repeats_count(struct weir__repeats *repeats);
 
 #endif

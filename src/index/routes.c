@@ -151,6 +151,10 @@ void weir__index_begin(struct weir__exchange *exchange, struct weir__daemon_ask 
                        const struct weir__daemon_rules *rules)
 {
     struct weir__index_ask *ask = of(head);
+    if (is_change(exchange) && weir__exchange_query(exchange)[0]) {
+        weir__daemon_refuse(exchange, -WEIR_E_INVALID, "a change has no query");
+        return;
+    }
     switch ((enum weir__index_route)head->way->number) {
     case WEIR__INDEX_RESOLVE:
     case WEIR__INDEX_PROVIDERS:

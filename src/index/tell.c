@@ -111,12 +111,32 @@ static size_t members_length(const struct weir__buffer *trace)
     return length > 0 ? length - 1 : 0;
 }
 
+/* Until the first of those that are left alone is asked again. */
+static uint64_t cooldown_ns(struct weir__index *index)
+{
+    uint64_t least_ns = WEIR_NEVER;
+    size_t count = weir__lookup_source_count(index->lookup);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t ns = weir_breaker_delay_ns(weir__lookup_breaker(index->lookup, i));
+        if (ns > 0 && ns < least_ns)
+            least_ns = ns;
+    }
+    return least_ns == WEIR_NEVER ? 0 : least_ns;
+}
+
 void weir__tell_failure(struct weir__exchange *exchange, int error,
                         const struct weir__buffer *trace)
 {
     static const char all_open[] = "every source fails too often and is left alone for now";
-    weir__daemon_refuse_with(exchange, error, error == -WEIR_E_BREAKER_OPEN ? all_open : NULL,
-                             trace ? weir__buffer_text(trace) : NULL, members_length(trace));
+    struct weir__daemon_refusal refusal = {
+        .members = trace ? weir__buffer_text(trace) : NULL,
+        .members_length = members_length(trace),
+    };
+    if (error == -WEIR_E_BREAKER_OPEN) {
+        refusal.message = all_open;
+        refusal.retry_ns = cooldown_ns(weir__index_at(exchange));
+    }
+    weir__daemon_refuse_with(exchange, error, &refusal);
 }
 
 void weir__tell_nothing(struct weir__exchange *exchange, const struct weir__index_ask *ask,

@@ -126,6 +126,7 @@ const struct weir__daemon_said weir__index_lock_texts[] = {
     {"lock", "turns", {"which addresses have resolvers, and what waits for one"}, 0},
     {"lock", "cache_meta", {"one shard of the cache: chains, answers, marks of readers"}, 0},
     {"lock", "cache_rules", {"limits that the cache janitor takes over"}, 0},
+    {"lock", "pins", {"which keys are pinned, or are being pinned"}, 0},
     {"lock", "breaker_table", {"attempts in line and under way"}, 0},
     {"lock", "inquiry", {"the steps and results of one lookup"}, 0},
     {"lock", "flights", {"which questions are being looked up, and who waits"}, 0},
@@ -150,8 +151,8 @@ const struct weir__daemon_said weir__index_lock_texts[] = {
 const struct weir__daemon_said weir__index_key_texts[] = {
     {"key",
      "drain_deadline",
-     {"from the signal, or `dht.deadline_ms` where that is less: what is "
-      "at work is cut, then aborted"},
+     {"from the signal, or `dht.deadline_ms` where that is less: lookups "
+      "are canceled, and who waits is told 503"},
      0},
     {"key", "read_timeout", {NULL}, 0},
     {"key", "write_timeout", {NULL}, 0},
@@ -171,6 +172,8 @@ const struct weir__daemon_time weir__index_times[] = {
      "more is refused: 400"},
     {"an attempt that ignores its token", WEIR__LOOKUP_GRACE_NS,
      "it counts as a failure of its source, and keeps its thread"},
+    {"the last word", WEIR__DAEMON_LAST_WORD_NS,
+     "lookups were canceled at the end of a drain: who was not told by then is cut"},
     {"an Idempotency-Key", WEIR__REPEATS_NS, "it may be used for something else"},
     WEIR__DAEMON_TIMES,
     {NULL, 0, NULL},

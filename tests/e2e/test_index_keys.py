@@ -6,6 +6,7 @@ import base64
 import http.server
 import json
 import os
+import shutil
 import socket
 import socketserver
 import sys
@@ -383,6 +384,12 @@ class Plain(Index):
         Storage.__init__(self, "--config", file, listen=(), activated=1)
 
 
+# Files are looked at as a start would, so they are there.
+status, _, err = run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                     "-days", "2", "-subj", "/CN=localhost", "-keyout", path("key"), "-out", path("cert"))
+assert status == 0, err
+shutil.copy(path("cert"), path("ca"))
+make_file("token", weir("token", "mint", "--keys", path("token-keys")))
 plain = f"listen = [\"127.0.0.1:0\"]\ndata = \"{path('plain')}\"\n"
 file = make_file("restart.toml", plain)
 index = Plain(file)

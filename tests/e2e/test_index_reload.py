@@ -47,6 +47,35 @@ for which, url in node.items():
     has("with a certificate in it, it is reloaded", index.reload(), "reloaded: 0 keys")
     same("the end", index.stop(), 0)
 
+# --- what the next start would find wanting, also where only a restart takes it over ---
+make_file("token", "\n")
+for title, text, reason in (
+        ("tls.cert", f'[tls]\ncert = "{path("gone.pem")}"\nkey = "{path("key")}"\n', "cannot use the certificate '.*gone.pem': .*tls.cert"),
+        ("tls.key", f'[tls]\ncert = "{path("ca.pem")}"\nkey = "{path("gone")}"\n', "cannot use the private key '.*gone': .*tls.key"),
+        ("tokens.keys", f'[tokens]\nkeys = "{path("gone")}"\n', "tokens.keys: '.*gone': there is no such folder"),
+        ("siblings.ca_file", f'[siblings]\nnodes = ["http://127.0.0.1:9"]\nca_file = "{path("none.pem")}"\n',
+         "siblings.ca_file: cannot use the certificate"),
+        ("siblings.token_file", f'[siblings]\nnodes = ["http://127.0.0.1:9"]\ntoken_file = "{path("gone")}"\n',
+         "siblings.token_file: cannot read the token in '.*gone': no such file"),
+        ("a token_file without a token", f'[siblings]\nnodes = ["http://127.0.0.1:9"]\ntoken_file = "{path("token")}"\n',
+         "siblings.token_file: there is no token in '.*token'"),
+        ("audit.file", f'[audit]\nenabled = true\nfile = "{path("gone/audit")}"\n', "audit.file: cannot open '.*gone/audit'")):
+    config = make_file("start.toml", "")
+    index = Index(words=["--config", config])
+    make_file("start.toml", '[cache]\nttl = "77s"\n' + text)
+    said = index.reload()
+    has(f"{title}: a reload leaves all as it was", said, "stays as it was: " + reason)
+    same("nothing of it is taken over", "reloaded" in said or "77s" in said, False)
+    index.stop()
+    status, said = refused(words=["--config", config])
+    has("and with it there is no start", f"{status} {said}", "^2 .*(" + reason.replace("tokens.keys: ", "") + ")")
+config = make_file("start.toml", "")
+index = Index(words=["--config", config])
+make_file("start.toml", f'[audit]\nenabled = true\nfile = "{path("audit-then")}"\n')
+has("what a start could make is no reason to refuse", index.reload(), "audit.file stays .* until a restart.*reloaded: ")
+same("and is not made by the reload", os.path.exists(path("audit-then")), False)
+index.stop()
+
 # --- by a request ---
 data, config = path("names"), make_file("index.toml", '[cache]\nttl = "10s"\n')
 index = Index("audit.enabled=true", f"audit.file={path('audit')}", data=data, words=["--config", config])

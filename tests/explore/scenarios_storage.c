@@ -60,7 +60,14 @@ void *weir__exchange_arg(const struct weir__exchange *exchange)
 
 void *weir__exchange_private(struct weir__exchange *exchange)
 {
+    XP_ASSERT(!exchange->is_gone, "the block of a request that has ended is looked at");
     return &exchange->ask;
+}
+
+enum weir__http_method weir__exchange_method(const struct weir__exchange *exchange)
+{
+    (void)exchange;
+    return WEIR__HTTP_GET;
 }
 
 struct weir_deadline weir__exchange_deadline(struct weir__exchange *exchange)
@@ -291,6 +298,19 @@ static void serves_first(void)
     weir_queue_close(&s.storage.daemon.lines[WEIR__LINE_READS]);
 }
 
+/* The client goes as soon as it has asked. */
+static void serves_who_leaves(void)
+{
+    struct weir__exchange *exchange = &s.exchanges[0];
+    begins(exchange);
+    xp_point();
+    weir__errand_left(exchange, true);
+    resumes(exchange);
+    xp_point();
+    ends(exchange);
+    weir_queue_close(&s.storage.daemon.lines[WEIR__LINE_READS]);
+}
+
 static void serves_second(void)
 {
     serves_one(1);
@@ -382,6 +402,16 @@ static void check_late(void)
     check(1);
 }
 
+static void check_left(void)
+{
+    int error = s.exchanges[0].error;
+    XP_ASSERT(error == 0 || error == -WEIR_E_TIMEOUT || error == -WEIR_E_CANCELED,
+              "answered with something else");
+    XP_ASSERT(error == -WEIR_E_CANCELED ? s.worked == 0 : error || s.worked == 1,
+              "worked for nobody, or not at all");
+    check(1);
+}
+
 static void check_step(void)
 {
     s.exchanges[0].answered = 1;
@@ -420,6 +450,11 @@ static void check_shutdown(void)
     XP_ASSERT(s.begun <= s.worked, "what was begun is not done");
     check(REQUESTS);
 }
+
+XP_SCENARIO(storage_client_leaves,
+            .about = "a job whose client goes is begun or dropped, and is never behind its request",
+            XP_STATE(s), .setup = begin_one, .threads = {serves_who_leaves, works, is_late},
+            .check = check_left, .bound = 2)
 
 XP_SCENARIO(storage_done_or_late,
             .about = "a request is answered once, by its worker or by the clock", XP_STATE(s),

@@ -271,6 +271,19 @@ TEST(a_full_line_loses_no_drop)
     end();
 }
 
+/* There are more than the line has room for, and nobody works it off yet. */
+TEST(all_pins_are_loaded_before_the_janitor_begins)
+{
+    begin(100, 1 << 20);
+    for (uint64_t i = 0; i < 4 * WEIR__CACHE_LINE; i++) {
+        struct weir__question_key key = made_key(i);
+        CHECK_EQ(weir__cache_load_pin(cache, &key), 0);
+        CHECK_EQ(weir__cache_load_pin(cache, &key), 0);
+    }
+    CHECK_EQ(stats().pinned, 4 * WEIR__CACHE_LINE);
+    end();
+}
+
 TEST(pinned_answers_stay_when_room_is_needed)
 {
     struct weir__question_key key = made_key(1), second = made_key(2);

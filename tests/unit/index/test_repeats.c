@@ -124,4 +124,25 @@ TEST(what_a_key_may_be)
                                "-bc93-6894a57f9324"));
 }
 
+TEST(it_knows_when_there_is_room_again)
+{
+    struct weir__repeats_turn turn = {0};
+    char key[16];
+    begin_test();
+    CHECK_EQ(weir__repeats_left_ns(repeats, weir_now_ns()), 0);
+    for (unsigned i = 0; i < WEIR__REPEATS_MAX; i++) {
+        snprintf(key, sizeof(key), "k%u", i);
+        CHECK_EQ(ask("t", key, "body", &turn), WEIR__REPEATS_NEW);
+        weir__repeats_end(repeats, &turn, &done);
+        if (i == 0)
+            weir__clock_advance(WEIR_NS_PER_S);
+    }
+    CHECK_EQ(ask("t", "more", "body", &turn), WEIR__REPEATS_FULL);
+    CHECK_EQ(weir__repeats_left_ns(repeats, weir_now_ns()), WEIR__REPEATS_NS - WEIR_NS_PER_S);
+    weir__clock_advance(WEIR__REPEATS_NS - WEIR_NS_PER_S);
+    CHECK_EQ(ask("t", "more", "body", &turn), WEIR__REPEATS_NEW);
+    weir__repeats_end(repeats, &turn, NULL);
+    end_test();
+}
+
 TAP_MAIN()
