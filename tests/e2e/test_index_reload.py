@@ -56,7 +56,7 @@ for title, text, reason in (
         ("siblings.ca_file", f'[siblings]\nnodes = ["http://127.0.0.1:9"]\nca_file = "{path("none.pem")}"\n',
          "siblings.ca_file: cannot use the certificate"),
         ("siblings.token_file", f'[siblings]\nnodes = ["http://127.0.0.1:9"]\ntoken_file = "{path("gone")}"\n',
-         "siblings.token_file: cannot read the token in '.*gone': no such file"),
+         "siblings.token_file: cannot read '.*gone': no such file"),
         ("a token_file without a token", f'[siblings]\nnodes = ["http://127.0.0.1:9"]\ntoken_file = "{path("token")}"\n',
          "siblings.token_file: there is no token in '.*token'"),
         ("audit.file", f'[audit]\nenabled = true\nfile = "{path("gone/audit")}"\n', "audit.file: cannot open '.*gone/audit'")):
