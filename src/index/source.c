@@ -5,16 +5,23 @@
 
 #include "banned.h"
 
+bool weir__reply_has(const struct weir__reply *reply, const void *bytes, size_t length)
+{
+    for (size_t i = 0; i < reply->count; i++)
+        if (reply->records[i].length == length &&
+            memcmp(reply->records[i].bytes, bytes, length) == 0)
+            return true;
+    return false;
+}
+
 bool weir__reply_add(struct weir__reply *reply, const void *bytes, size_t length)
 {
     if (length == 0 || length > WEIR__RECORD_MAX) {
         reply->dropped++;
         return false;
     }
-    for (size_t i = 0; i < reply->count; i++)
-        if (reply->records[i].length == length &&
-            memcmp(reply->records[i].bytes, bytes, length) == 0)
-            return true;
+    if (weir__reply_has(reply, bytes, length))
+        return true;
     if (reply->count == (reply->room ? reply->room : WEIR__REPLY_RECORDS_MAX)) {
         reply->dropped++;
         return false;

@@ -34,6 +34,8 @@ struct weir__reply {
 /* Keeps a copy, once. False: it is empty, too long or one too many, which is counted as dropped. */
 bool weir__reply_add(struct weir__reply *reply, const void *bytes, size_t length);
 
+bool weir__reply_has(const struct weir__reply *reply, const void *bytes, size_t length);
+
 /* The question that a record is an answer to. */
 void weir__record_question(const struct weir__record *record, struct weir__question *ret_question);
 
