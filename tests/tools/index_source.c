@@ -11,7 +11,8 @@
  *     record name LABEL SEED SEQUENCE LIFE            base64 of a signed record of LABEL@ID
  *     record provider ADDRESS SEED SEQUENCE LIFE URL  likewise
  *     record removal|bare LABEL SEED SEQUENCE LIFE    of a name that is removed, or has no key in
- * it tell MS name ... | tell MS provider ...         tells it: the error's name and milliseconds
+ *                                            it; with LIFE "max" it expires with the last second
+ *     tell MS name ... | tell MS provider ...         tells it: the error's name and milliseconds
  *     ask MS WHAT            error, milliseconds, dropped, and of each record verdict:sequence:url
  *     watch                  tells from now on what changes: lines "changed WHAT" or "changed *"
  *     publish COUNT PER_S EVERY_MS                    tells so many providers, again and again
@@ -76,6 +77,19 @@ static void parse_question(struct weir__question *question, const char *text)
         die("that is neither a name nor an address");
 }
 
+/* Nobody signs that it lives so long but by hand. */
+static void make_last(struct weir__record_bytes *bytes, const struct weir__key *key)
+{
+    static const char domain[] = "weir-record-v1";
+    unsigned char message[sizeof(domain) + WEIR__RECORD_MAX];
+    size_t end = bytes->length - WEIR__SIGNATURE_SIZE;
+    memset(bytes->bytes + 52, 0xff, 8);
+    bytes->bytes[52] = 0x7f;
+    memcpy(message, domain, sizeof(domain));
+    memcpy(message + sizeof(domain), bytes->bytes, end);
+    weir__key_sign(key, message, sizeof(domain) + end, bytes->bytes + end);
+}
+
 /* words: name LABEL SEED SEQUENCE LIFE, or provider ADDRESS SEED SEQUENCE LIFE URL. */
 static void make_record(char **words, struct weir__record *record, struct weir__record_bytes *bytes)
 {
@@ -85,7 +99,8 @@ static void make_record(char **words, struct weir__record *record, struct weir__
     make_key(&key, words[2]);
     record->sequence = number(words[3]);
     record->issued_s = weir_wall_s() - 10000;
-    record->expires_s = weir_wall_s() + (int64_t)strtoll(words[4], NULL, 10);
+    bool is_last = strcmp(words[4], "max") == 0;
+    record->expires_s = weir_wall_s() + (is_last ? 60 : (int64_t)strtoll(words[4], NULL, 10));
     if (strcmp(words[0], "provider") != 0) {
         bool is_bare = strcmp(words[0], "bare") == 0;
         record->kind = WEIR__RECORD_NAME;
@@ -104,6 +119,8 @@ static void make_record(char **words, struct weir__record *record, struct weir__
     }
     if (weir__record_sign(bytes, record, &key) < 0)
         die("that is no record");
+    if (is_last)
+        make_last(bytes, &key);
     memcpy(record->public_key, key.public_key, sizeof(record->public_key));
 }
 
