@@ -5,7 +5,10 @@
  *       +-- next member, after a delay if it failed <-----------+
  *
  * next is the revision behind the last event that was told. It is not known at first and after a
- * compaction: then the stream begins at what the member has, and everything may have changed.
+ * compaction: then the stream begins at what the member has, and everything may have changed. A
+ * member that has less than was told may only be late, so the next one is asked; if that has less
+ * as well, the etcd was put back to an earlier state, and its news would not come before it has
+ * caught up: next is not known any more.
  *
  * One lock (rank 383) guards the counts; the rest belongs to the thread.
  */
@@ -23,6 +26,8 @@
 
 #include "banned.h"
 
+#define BEHIND_MOST 2u
+
 const struct weir_lock_class weir__etcd_watch_class = {"index-etcd-watch", 383};
 
 struct weir__etcd_watch {
@@ -33,6 +38,7 @@ struct weir__etcd_watch {
     struct weir__buffer line; /* the one under way */
     uint64_t next;            /* revision; 0: not known */
     bool has_begun;           /* the stream under way was created */
+    unsigned behind;          /* streams, one after the other, of members that had less than next */
     struct weir_lock lock;    /* guards the counts */
     struct weir__etcd_watch_stats stats;
 };
@@ -46,17 +52,29 @@ static void start_over(struct weir__etcd_watch *watch, uint64_t next)
     watch->changed(watch->arg, NULL);
 }
 
+/* Whether the stream that has just begun is of no use, since the member has less than was told. */
+static bool is_behind(struct weir__etcd_watch *watch, uint64_t revision)
+{
+    watch->behind = revision > 0 && revision + 1 < watch->next ? watch->behind + 1 : 0;
+    if (watch->behind < BEHIND_MOST)
+        return watch->behind > 0;
+    watch->behind = 0;
+    watch->next = 0;
+    return true;
+}
+
 static int take_news(struct weir__etcd_watch *watch, const struct weir__etcd_news *news)
 {
-    bool is_over = news->is_canceled || news->compacted > 0;
+    bool is_lost = news->is_canceled || news->compacted > 0, is_over = is_lost;
     if (news->is_created) {
         watch->has_begun = true;
-        if (watch->next == 0)
+        is_over = is_behind(watch, news->revision) || is_lost;
+        if (watch->next == 0 && !is_over)
             start_over(watch, news->revision + 1);
     }
-    if (news->last >= watch->next)
+    if (news->last >= watch->next && !is_over)
         watch->next = news->last + 1;
-    if (is_over)
+    if (is_lost)
         watch->next = 0;
     weir_lock_acquire(&watch->lock);
     watch->stats.streams += news->is_created;

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The source of the index that keeps records in etcd, with three members at its end."""
 import base64
+import shutil
 import signal
 import time
 
 from index_lib import DelayProxy, Etcd, Source, has_etcd, text64
-from storage_lib import address, finish, same, tap, true, until
+from storage_lib import address, finish, path, same, tap, true, until
 
 if not has_etcd():
     tap.skip("all of it", "etcd is not installed")
@@ -146,6 +147,21 @@ got = one.ask(name)
 true("one of three has it, and it is signed", got.error == "Ok" and got.count("good") == 1, got)
 true("such asks are counted", int(one.stats()["local"]) >= 1, one.stats())
 true("nothing can be told", one.tell("name team/site 1 99 3600", ms=1500)[0] in ("Timeout", "Transient"))
+
+# --- everything is put back to an earlier state ---
+before = watcher.changes.count("*")
+for number in list(etcd.processes):
+    etcd.kill(number)
+for number in range(3):
+    shutil.rmtree(path(f"etcd-{etcd.peers[0]}-{number}"))
+    etcd.start(number)
+etcd.wait()
+until(lambda: watcher.changes.count("*") > before, "a watch that starts over")
+watcher.changes.clear()
+until(lambda: one.tell("name team/site 1 1 3600")[0] == "Ok", "a tell to what is there now")
+until(lambda: name in watcher.changes, "news of lower revisions")
+true("who has less than was heard of before is listened to from there", True)
+
 etcd.close()
 got = one.ask(name)
 true("with none it is told at once", got.error == "Transient" and got.ms < 1100, got)
