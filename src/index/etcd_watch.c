@@ -33,7 +33,7 @@ const struct weir_lock_class weir__etcd_watch_class = {"index-etcd-watch", 383};
 struct weir__etcd_watch {
     struct weir__etcd_ends ends;
     char prefix[WEIR__ETCD_PREFIX_MAX + 1];
-    void (*changed)(void *arg, const struct weir__question *question);
+    int (*changed)(void *arg, const struct weir__question *question);
     void *arg;
     struct weir__buffer line; /* the one under way */
     uint64_t next;            /* revision; 0: not known */
@@ -45,11 +45,19 @@ struct weir__etcd_watch {
 
 /* --- a stream --- */
 
-/* What was missed nobody can say. */
-static void start_over(struct weir__etcd_watch *watch, uint64_t next)
+/* What was missed nobody can say. False: who should know could not be told, so that what is heard
+ * from here on is not enough. Then it is told by the next stream, which begins after a delay. */
+static bool start_over(struct weir__etcd_watch *watch, uint64_t next)
 {
-    watch->next = next;
-    watch->changed(watch->arg, NULL);
+    bool is_told = watch->changed(watch->arg, NULL) == 0;
+    watch->next = is_told ? next : 0;
+    return is_told;
+}
+
+static void tell_change(void *arg, const struct weir__question *question)
+{
+    struct weir__etcd_watch *watch = arg;
+    (void)!watch->changed(watch->arg, question);
 }
 
 /* Whether the stream that has just begun is of no use, since the member has less than was told. */
@@ -70,7 +78,7 @@ static int take_news(struct weir__etcd_watch *watch, const struct weir__etcd_new
         watch->has_begun = true;
         is_over = is_behind(watch, news->revision) || is_lost;
         if (watch->next == 0 && !is_over)
-            start_over(watch, news->revision + 1);
+            is_over = !start_over(watch, news->revision + 1);
     }
     if (news->last >= watch->next && !is_over)
         watch->next = news->last + 1;
@@ -92,7 +100,7 @@ static int take_line(struct weir__etcd_watch *watch)
     struct weir__etcd_news news;
     int result =
         weir__etcd_read_watch(weir__buffer_text(&watch->line), weir__buffer_length(&watch->line),
-                              watch->prefix, &news, watch->changed, watch->arg);
+                              watch->prefix, &news, tell_change, watch);
     weir__buffer_truncate(&watch->line, 0);
     return result < 0 ? result : take_news(watch, &news);
 }
@@ -179,7 +187,7 @@ int weir__etcd_watch_main(struct weir_crew_self *self, void *arg)
 
 int weir__etcd_watch_new(struct weir__etcd_watch **ret_watch,
                          const struct weir__source_etcd_options *options,
-                         void (*changed)(void *arg, const struct weir__question *question),
+                         int (*changed)(void *arg, const struct weir__question *question),
                          void *arg, const char **ret_why)
 {
     *ret_why = weir__etcd_prefix_check(options->prefix);

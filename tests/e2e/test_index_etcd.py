@@ -83,6 +83,15 @@ etcd.set(1, "elsewhere/n/a", b"x")
 until(lambda: other.stats()["others"] == "1", "a key that is none of ours")
 true("what is not ours is counted, what is not below us not even seen", True)
 
+# --- who is told has no room for it ---
+full = Source("etcd", "weir/", *etcd.urls)
+full.say("watch 2")
+until(lambda: "*" in full.changes, "a watch that tells again what was not taken")
+same("that anything may have changed is told until it is taken", full.changes, ["refused", "refused", "*"])
+one.tell("name team/site 1 8 3600")
+until(lambda: name in full.changes, "news behind that")
+same("and then what changes", full.close(), 0)
+
 # --- the watch in bad company ---
 proxy = DelayProxy([url[len("http://"):] for url in etcd.urls])
 watcher = Source("etcd", "weir/", *[f"http://127.0.0.1:{port}" for port in proxy.ports])
@@ -90,25 +99,25 @@ watcher.say("watch")
 until(lambda: watcher.changes == ["*"], "the watch by way of the proxy")
 for number in range(3):
     proxy.cut(number)
-one.tell("name team/site 1 8 3600")
+one.tell("name team/site 1 9 3600")
 until(lambda: name in watcher.changes, "news after a cut")
 same("nothing was missed", watcher.changes, ["*", name])
 for number in range(3):
     proxy.refuse(number)
-one.tell("name team/site 1 9 3600")
+one.tell("name team/site 1 10 3600")
 for number in range(3):
     proxy.heal(number)
 until(lambda: watcher.changes == ["*", name, name], "news of what came while nobody listened")
 for number in range(3):
     proxy.refuse(number)
-one.tell("name team/site 1 10 3600")
 one.tell("name team/site 1 11 3600")
+one.tell("name team/site 1 12 3600")
 revision = etcd.call(0, "kv/range", key=text64("weir/n/" + name))["header"]["revision"]
 etcd.call(0, "kv/compaction", revision=revision, physical=True)
 for number in range(3):
     proxy.heal(number)
 until(lambda: watcher.changes.count("*") == 2, "a compaction")
-one.tell("name team/site 1 12 3600")
+one.tell("name team/site 1 13 3600")
 until(lambda: watcher.changes[-1] == name, "news after a compaction")
 same("after a compaction anything may have changed, once", watcher.stats()["compacted"], "1")
 
@@ -117,7 +126,7 @@ hanging = int(etcd.leader() is not None and (etcd.leader() + 1) % 3)
 etcd.signal(hanging, signal.SIGSTOP)
 got = [source.ask(name) for source in (one, other) for _ in range(3)]
 same("one of three hangs: all is answered", [g.error for g in got if g.error != "Ok"], [])
-same("and told", one.tell("name team/site 1 13 3600")[0], "Ok")
+same("and told", one.tell("name team/site 1 14 3600")[0], "Ok")
 etcd.signal(hanging, signal.SIGCONT)
 
 # --- the leader is killed ---
@@ -126,7 +135,7 @@ leader = etcd.leader()
 began = time.monotonic()
 etcd.kill(leader)
 asked = [one.ask(name) for _ in range(3)]
-sequence = 14
+sequence = 15
 while one.tell(f"name team/site 1 {sequence} 3600", ms=1000)[0] not in ("Ok", "Conflict"):
     assert time.monotonic() - began < 60
 back = time.monotonic() - began

@@ -14,7 +14,8 @@
  *                                            it; with LIFE "max" it expires with the last second
  *     tell MS name ... | tell MS provider ...         tells it: the error's name and milliseconds
  *     ask MS WHAT            error, milliseconds, dropped, and of each record verdict:sequence:url
- *     watch                  tells from now on what changes: lines "changed WHAT" or "changed *"
+ *     watch [COUNT]          tells from now on what changes: lines "changed WHAT" or "changed *";
+ *                            so often the latter is refused, by a line "changed refused"
  *     publish COUNT PER_S EVERY_MS                    tells so many providers, again and again
  *     offer ADDRESS SEED SEQUENCE LIFE URL            and one that is new
  *     tend MS                upkeep: the error's name and milliseconds
@@ -190,15 +191,22 @@ static void do_ask(char **words)
     free(reply.records);
 }
 
-static void on_change(void *arg, const struct weir__question *question)
+static int on_change(void *arg, const struct weir__question *question)
 {
+    static uint64_t refused;
+    uint64_t *refuses = arg;
     char address[WEIR__ADDRESS_TEXT];
-    (void)arg;
+    if (!question && refused < *refuses) {
+        refused++;
+        printf("changed refused\n");
+        return -WEIR_E_BUSY;
+    }
     if (question && question->kind == WEIR__ASK_PROVIDERS)
         weir__address_print(&question->address, address);
     printf("changed %s\n", !question                               ? "*"
                            : question->kind == WEIR__ASK_PROVIDERS ? address
                                                                    : question->name.text);
+    return 0;
 }
 
 static void start_crew(void)
@@ -208,12 +216,14 @@ static void start_crew(void)
         die("no crew");
 }
 
-static void do_watch(void)
+static void do_watch(const char *refusals)
 {
+    static uint64_t refuses;
+    refuses = refusals ? number(refusals) : 0;
     const char *why = "it is no etcd";
     struct weir__source_etcd_options options = {
         .urls = etcd_urls, .urls_count = etcd_count, .prefix = etcd_prefix};
-    if (!etcd_urls || weir__etcd_watch_new(&watch, &options, on_change, NULL, &why) < 0)
+    if (!etcd_urls || weir__etcd_watch_new(&watch, &options, on_change, &refuses, &why) < 0)
         die(why);
     start_crew();
     if (weir_crew_start(crew, "watch", weir__etcd_watch_main, watch) < 0)
@@ -333,7 +343,7 @@ static void obey(char **words, int count)
     } else if (strcmp(words[0], "ask") == 0 && count == 3) {
         do_ask(words);
     } else if (strcmp(words[0], "watch") == 0) {
-        do_watch();
+        do_watch(words[1]);
     } else if (strcmp(words[0], "publish") == 0 && count == 4) {
         do_publish(words);
     } else if (strcmp(words[0], "offer") == 0 && count == 6) {
