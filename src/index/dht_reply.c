@@ -9,12 +9,46 @@
 
 #include "banned.h"
 
-void weir__dht_reader_init(struct weir__dht_reader *reader, struct weir__reply *reply)
+void weir__dht_reader_init(struct weir__dht_reader *reader, struct weir__reply *reply,
+                           const struct weir__question *question, size_t records_max)
 {
     reader->reply = reply;
+    reader->question = question;
+    reader->records_max = records_max;
+    reader->records = 0;
     reader->values = 0;
+    reader->has_long = reader->is_over = false;
     reader->_length = 0;
     reader->_is_long = false;
+}
+
+/* Whether it could be an answer, by what costs next to nothing. */
+static bool could_be(const struct weir__question *question, const unsigned char *bytes,
+                     size_t length)
+{
+    struct weir__record record;
+    struct weir__key_id id;
+    if (weir__record_unpack(&record, bytes, length) < 0 || !weir__question_fits(question, &record))
+        return false;
+    if (record.kind != WEIR__RECORD_NAME || !record.name.has_key)
+        return true;
+    weir__key_id_of(record.public_key, &id);
+    return memcmp(&id, &record.name.key, sizeof(id)) == 0;
+}
+
+/* The same bytes count once, so that nobody uses up the room with copies of what is true. */
+static void take_bytes(struct weir__dht_reader *reader, const unsigned char *bytes, size_t length)
+{
+    if (weir__reply_has(reader->reply, bytes, length))
+        return;
+    if (!could_be(reader->question, bytes, length)) {
+        weir__reply_drop(reader->reply, -WEIR_E_INVALID);
+    } else if (reader->records == reader->records_max) {
+        weir__reply_drop(reader->reply, -WEIR_E_INVALID);
+        reader->is_over = true;
+    } else {
+        reader->records += weir__reply_add(reader->reply, bytes, length);
+    }
 }
 
 static int take_line(struct weir__dht_reader *reader)
@@ -32,7 +66,7 @@ static int take_line(struct weir__dht_reader *reader)
                                            sizeof(bytes), &length)
                  : -WEIR_E_INVALID;
     if (result == 0)
-        weir__reply_add(reader->reply, bytes, length);
+        take_bytes(reader, bytes, length);
     else
         weir__reply_drop(reader->reply, result);
     return 0;
@@ -46,6 +80,7 @@ static int end_line(struct weir__dht_reader *reader)
     else if (reader->_length > 0)
         result = take_line(reader);
     reader->values += reader->_is_long || reader->_length > 0;
+    reader->has_long = reader->has_long || reader->_is_long;
     reader->_length = 0;
     reader->_is_long = false;
     return result;
@@ -78,6 +113,7 @@ void weir__dht_reader_end(struct weir__dht_reader *reader)
     if (reader->_length > 0 || reader->_is_long) {
         reader->values++;
         reader->reply->dropped++;
+        reader->has_long = reader->has_long || reader->_is_long;
     }
     reader->_length = 0;
     reader->_is_long = false;

@@ -5,7 +5,10 @@
  *       +-- next member, after a delay if it failed <-----------+
  *
  * next is the revision behind the last event that was told. It is not known at first and after a
- * compaction: then the stream begins at what the member has, and everything may have changed.
+ * compaction: then the stream begins at what the member has, and everything may have changed. A
+ * member that has less than was told may only be late, so the next one is asked; if that has less
+ * as well, the etcd was put back to an earlier state, and its news would not come before it has
+ * caught up: next is not known any more.
  *
  * One lock (rank 383) guards the counts; the rest belongs to the thread.
  */
@@ -23,40 +26,63 @@
 
 #include "banned.h"
 
+#define BEHIND_MOST 2u
+
 const struct weir_lock_class weir__etcd_watch_class = {"index-etcd-watch", 383};
 
 struct weir__etcd_watch {
     struct weir__etcd_ends ends;
     char prefix[WEIR__ETCD_PREFIX_MAX + 1];
-    void (*changed)(void *arg, const struct weir__question *question);
+    int (*changed)(void *arg, const struct weir__question *question);
     void *arg;
     struct weir__buffer line; /* the one under way */
     uint64_t next;            /* revision; 0: not known */
     bool has_begun;           /* the stream under way was created */
+    unsigned behind;          /* streams, one after the other, of members that had less than next */
     struct weir_lock lock;    /* guards the counts */
     struct weir__etcd_watch_stats stats;
 };
 
 /* --- a stream --- */
 
-/* What was missed nobody can say. */
-static void start_over(struct weir__etcd_watch *watch, uint64_t next)
+/* What was missed nobody can say. False: who should know could not be told, so that what is heard
+ * from here on is not enough. Then it is told by the next stream, which begins after a delay. */
+static bool start_over(struct weir__etcd_watch *watch, uint64_t next)
 {
-    watch->next = next;
-    watch->changed(watch->arg, NULL);
+    bool is_told = watch->changed(watch->arg, NULL) == 0;
+    watch->next = is_told ? next : 0;
+    return is_told;
+}
+
+static void tell_change(void *arg, const struct weir__question *question)
+{
+    struct weir__etcd_watch *watch = arg;
+    (void)!watch->changed(watch->arg, question);
+}
+
+/* Whether the stream that has just begun is of no use, since the member has less than was told. */
+static bool is_behind(struct weir__etcd_watch *watch, uint64_t revision)
+{
+    watch->behind = revision > 0 && revision + 1 < watch->next ? watch->behind + 1 : 0;
+    if (watch->behind < BEHIND_MOST)
+        return watch->behind > 0;
+    watch->behind = 0;
+    watch->next = 0;
+    return true;
 }
 
 static int take_news(struct weir__etcd_watch *watch, const struct weir__etcd_news *news)
 {
-    bool is_over = news->is_canceled || news->compacted > 0;
+    bool is_lost = news->is_canceled || news->compacted > 0, is_over = is_lost;
     if (news->is_created) {
         watch->has_begun = true;
-        if (watch->next == 0)
-            start_over(watch, news->revision + 1);
+        is_over = is_behind(watch, news->revision) || is_lost;
+        if (watch->next == 0 && !is_over)
+            is_over = !start_over(watch, news->revision + 1);
     }
-    if (news->last >= watch->next)
+    if (news->last >= watch->next && !is_over)
         watch->next = news->last + 1;
-    if (is_over)
+    if (is_lost)
         watch->next = 0;
     weir_lock_acquire(&watch->lock);
     watch->stats.streams += news->is_created;
@@ -74,7 +100,7 @@ static int take_line(struct weir__etcd_watch *watch)
     struct weir__etcd_news news;
     int result =
         weir__etcd_read_watch(weir__buffer_text(&watch->line), weir__buffer_length(&watch->line),
-                              watch->prefix, &news, watch->changed, watch->arg);
+                              watch->prefix, &news, tell_change, watch);
     weir__buffer_truncate(&watch->line, 0);
     return result < 0 ? result : take_news(watch, &news);
 }
@@ -161,7 +187,7 @@ int weir__etcd_watch_main(struct weir_crew_self *self, void *arg)
 
 int weir__etcd_watch_new(struct weir__etcd_watch **ret_watch,
                          const struct weir__source_etcd_options *options,
-                         void (*changed)(void *arg, const struct weir__question *question),
+                         int (*changed)(void *arg, const struct weir__question *question),
                          void *arg, const char **ret_why)
 {
     *ret_why = weir__etcd_prefix_check(options->prefix);

@@ -146,17 +146,17 @@ static struct weir__source_etcd_options etcd_options(const struct weir__index *i
     };
 }
 
-/* Somebody has changed it there. NULL: anything may have changed. */
-static void changed(void *arg, const struct weir__question *question)
+/* Somebody has changed it there. NULL: anything may have changed; a line of the cache that is full
+ * takes that later. */
+static int changed(void *arg, const struct weir__question *question)
 {
     struct weir__index *index = arg;
     struct weir__question_key key;
-    if (!question) {
-        (void)!weir__cache_clear(index->cache);
-        return;
-    }
+    if (!question)
+        return weir__cache_clear(index->cache);
     weir__question_key_of(question, &key);
     weir__resolve_forget(index, &key);
+    return 0;
 }
 
 static int gather_etcd(struct weir__index *index, struct gathered *gathered,

@@ -152,9 +152,13 @@ struct weir__index_counts {
 
 /* Writes that the keeper has under way; 0 or 1 each. */
 struct weir__index_keeping {
-    struct weir__records_write purge, forget;
     struct weir_gauge purges, forgets;
 };
+
+/* By the keeper alone: a purge, or everything is to be forgotten. True: it was handed in; false:
+ * one is under way, the line is full, or there is no memory. */
+bool weir__keeping_submit(struct weir__index_keeping *keeping, struct weir__records *records,
+                          enum weir__records_action action);
 
 struct weir__index {
     struct weir__daemon daemon; /* first */

@@ -189,8 +189,8 @@ static enum weir_breaker_outcome outcome_of(const struct weir__ask *ask, int res
     uint64_t now_ns = weir_now_ns();
     bool is_late = now_ns >= ask->attempt->deadline.at_ns;
     /* It has answered somebody else meanwhile: this question is slow, and not the source. */
-    bool is_well = (uint64_t)weir_gauge_value(
-                       &ask->inquiry->lookup->counts[ask->source].well_ns) > now_ns - took_ns;
+    bool is_well = (uint64_t)weir_gauge_value(&ask->inquiry->lookup->counts[ask->source].well_ns) >
+                   now_ns - took_ns;
     if (result == 0 || result == -WEIR_E_NOT_FOUND)
         return WEIR_BREAKER_SUCCESS;
     if (result == -WEIR_E_NO_MEMORY || result == -WEIR_E_NO_DESCRIPTORS)

@@ -9,6 +9,7 @@
  */
 #include <weir/error.h>
 
+#include "alloc.h"
 #include "index_part.h"
 #include "resources.h"
 
@@ -58,24 +59,35 @@ static int breaker_main(struct weir_crew_self *self, void *arg)
 
 /* --- the keeper: what has expired, what is to be forgotten, and who has used how much --- */
 
-static void purged(struct weir__records_write *write)
+static struct weir_gauge *gauge_of(struct weir__index_keeping *keeping,
+                                   enum weir__records_action action)
 {
-    struct weir__index_keeping *keeping = write->arg;
-    weir_gauge_set(write == &keeping->purge ? &keeping->purges : &keeping->forgets, 0);
+    return action == WEIR__RECORDS_PURGE ? &keeping->purges : &keeping->forgets;
 }
 
-/* One of each is under way at most. True: it was handed in. */
-static bool submit(struct weir__index *index, struct weir__records_write *write,
-                   struct weir_gauge *is_busy, enum weir__records_action action)
+static void purged(struct weir__records_write *write)
 {
-    if (weir_gauge_value(is_busy) != 0)
+    struct weir_gauge *under_way = gauge_of(write->arg, write->action);
+    weir__base_free(write);
+    weir_gauge_set(under_way, 0);
+}
+
+/* A gauge orders nothing, so it guards no memory: each write has its own. It keeps them few. */
+bool weir__keeping_submit(struct weir__index_keeping *keeping, struct weir__records *records,
+                          enum weir__records_action action)
+{
+    struct weir_gauge *under_way = gauge_of(keeping, action);
+    if (weir_gauge_value(under_way) != 0)
         return false;
-    weir_gauge_set(is_busy, 1);
+    struct weir__records_write *write = weir__base_alloc(1, sizeof(*write));
+    if (!write)
+        return false;
     *write = (struct weir__records_write){
-        .action = action, .now_s = weir_wall_s(), .done = purged, .arg = &index->keeping};
-    if (weir__records_submit(index->records, write) == 0)
+        .action = action, .now_s = weir_wall_s(), .done = purged, .arg = keeping};
+    weir_gauge_set(under_way, 1);
+    if (weir__records_submit(records, write) == 0)
         return true;
-    weir_gauge_set(is_busy, 0);
+    purged(write);
     return false;
 }
 
@@ -103,10 +115,10 @@ static int keep_main(struct weir_crew_self *self, void *arg)
             saved_ns = now_ns;
         }
         if (now_ns - purged_ns >= PURGE_NS &&
-            submit(index, &index->keeping.purge, &index->keeping.purges, WEIR__RECORDS_PURGE))
+            weir__keeping_submit(&index->keeping, index->records, WEIR__RECORDS_PURGE))
             purged_ns = now_ns;
         if (forget_ns && now_ns - forgot_ns >= forget_ns &&
-            submit(index, &index->keeping.forget, &index->keeping.forgets, WEIR__RECORDS_FORGET)) {
+            weir__keeping_submit(&index->keeping, index->records, WEIR__RECORDS_FORGET)) {
             weir__seen_forget(index->seen);
             forgot_ns = now_ns;
         }

@@ -267,30 +267,56 @@ static const char *start_fault(int error)
     return weir_error_text(error);
 }
 
-int weir__records_env_open(struct weir__records *records, char why[WEIR__RECORDS_WHY])
+/* Beside the one that is there, if there is one. */
+static int open_beside(struct weir__records *records, struct opening *self,
+                       char why[WEIR__RECORDS_WHY])
 {
-    struct opening self = {.records = records};
-    int error = start(records, &self.env);
+    int error = start(records, &self->env);
     if (error) {
         snprintf(why, WEIR__RECORDS_WHY, "%s", start_fault(error));
         return error;
     }
-    error = weir__mapped_read(&records->map, look_in, &self);
+    error = weir__mapped_read(&records->map, look_in, self);
     if (error) {
         /* Left in the middle it has a transaction still, which ends with the environment. */
-        if (self.txn)
-            mdb_txn_abort(self.txn);
-        mdb_env_close(self.env);
-        snprintf(why, WEIR__RECORDS_WHY, "%s", self.fault ? self.fault : start_fault(error));
+        if (self->txn)
+            mdb_txn_abort(self->txn);
+        mdb_env_close(self->env);
+        snprintf(why, WEIR__RECORDS_WHY, "%s", self->fault ? self->fault : start_fault(error));
         /* What cannot be read where it is whole for the system is damaged. */
         return error == -WEIR_E_IO ? -WEIR_E_CORRUPT : error;
     }
-    weir_lock_acquire(&records->lock);
-    memcpy(records->tables, self.tables, sizeof(records->tables));
-    records->page_size = self.page_size;
-    records->env = self.env;
-    weir_lock_release(&records->lock);
     return 0;
+}
+
+/* An environment, and the transactions that were kept of it. */
+struct whole {
+    MDB_env *env;
+    struct weir__records_reader *idle, *lost;
+};
+
+/* What was there; NULL: there is none from here on. Nobody looks. */
+static struct whole replace(struct weir__records *records, const struct opening *opening)
+{
+    weir_lock_acquire(&records->lock);
+    struct whole old = {records->env, records->idle, records->lost};
+    records->idle = records->lost = NULL;
+    records->env = opening ? opening->env : NULL;
+    if (opening) {
+        memcpy(records->tables, opening->tables, sizeof(records->tables));
+        records->page_size = opening->page_size;
+    }
+    weir_lock_release(&records->lock);
+    return old;
+}
+
+int weir__records_env_open(struct weir__records *records, char why[WEIR__RECORDS_WHY])
+{
+    struct opening self = {.records = records};
+    int error = open_beside(records, &self, why);
+    if (!error)
+        (void)replace(records, &self);
+    return error;
 }
 
 /* --- closing --- */
@@ -301,33 +327,37 @@ const struct weir_lock_class weir__records_lost_class = {"index-records-lost", 7
 static struct weir_lock lost_lock = WEIR_LOCK_INIT(&weir__records_lost_class);
 static struct lost {
     struct lost *next;
-    MDB_env *env;
-    struct weir__records_reader *idle, *lost;
+    struct whole whole;
 } * all_lost;
 
-static void lose(struct weir__records *records)
+static void lose(const struct whole *whole)
 {
     struct lost *lost = weir__base_alloc(1, sizeof(*lost));
     if (!lost)
         return;
-    *lost = (struct lost){NULL, records->env, records->idle, records->lost};
+    lost->whole = *whole;
     weir_lock_acquire(&lost_lock);
     lost->next = all_lost;
     all_lost = lost;
     weir_lock_release(&lost_lock);
 }
 
-void weir__records_env_close(struct weir__records *records)
+static void close_whole(struct weir__records *records, const struct whole *whole)
 {
-    if (records->env && records->is_held) {
-        lose(records);
-        records->idle = records->lost = NULL;
+    if (whole->env && records->is_held) {
+        lose(whole);
         return;
     }
-    weir__records_free_readers(records);
-    if (records->env)
-        mdb_env_close(records->env);
-    records->env = NULL;
+    weir__records_free_readers(whole->idle);
+    weir__records_free_readers(whole->lost);
+    if (whole->env)
+        mdb_env_close(whole->env);
+}
+
+void weir__records_env_close(struct weir__records *records)
+{
+    struct whole old = replace(records, NULL);
+    close_whole(records, &old);
 }
 
 /* --- again --- */
@@ -369,23 +399,29 @@ int weir__records_env_again(struct weir__records *records)
     return error;
 }
 
+/* The empty one is opened beside what is there, and takes its place between two looks: so nobody
+ * meets the moment in which there is none. */
 int weir__records_env_forget(struct weir__records *records)
 {
     char path[64], why[WEIR__RECORDS_WHY];
-    int fd = memfd_create("weir-records", MFD_CLOEXEC), old = records->memory_fd;
+    struct opening self = {.records = records};
+    int fd = memfd_create("weir-records", MFD_CLOEXEC), old_fd = records->memory_fd;
     if (fd < 0)
         return weir_error_from_errno(errno);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    records->memory_fd = fd;
     int error = weir__records_env_make(records, path);
+    if (!error)
+        error = open_beside(records, &self, why);
     if (error) {
+        records->memory_fd = old_fd;
         weir__sys_close(fd);
         return error;
     }
-    pause_looks(records);
-    weir__records_env_close(records);
-    records->memory_fd = fd;
-    error = weir__records_env_open(records, why);
-    end_pause(records);
-    weir__sys_close(old);
-    return error;
+    weir_lock_acquire(&records->memory_lock);
+    struct whole old = replace(records, &self);
+    weir_lock_release(&records->memory_lock);
+    close_whole(records, &old);
+    weir__sys_close(old_fd);
+    return 0;
 }

@@ -6,7 +6,8 @@
  * knows what else is lost.
  *
  * In memory LMDB keeps no list of its readers: there whoever looks and whoever changes take turns,
- * under a lock, for a few microseconds each.
+ * under a lock, for a few microseconds each. The lock is taken before a transaction is, so that who
+ * has it may put another environment in the place of this one.
  */
 #include "alloc.h"
 #include "records_part.h"
@@ -17,9 +18,10 @@ static int reader_take(struct weir__records *records, struct weir__records_reade
 {
     weir_lock_acquire(&records->lock);
     struct weir__records_reader *reader = NULL;
-    int error = records->is_broken || !records->env ? -WEIR_E_IO
-                : records->is_paused                ? -WEIR_E_TRANSIENT
-                                                    : 0;
+    /* While it is opened again there is none for a moment, which is no failure of its own. */
+    int error = records->is_paused                    ? -WEIR_E_TRANSIENT
+                : records->is_broken || !records->env ? -WEIR_E_IO
+                                                      : 0;
     if (!error) {
         reader = records->idle;
         if (reader)
@@ -80,22 +82,27 @@ static int look(void *arg)
     return error;
 }
 
+static int look_once(struct look *self)
+{
+    int error = reader_take(self->records, &self->reader);
+    if (error)
+        return error;
+    error = weir__mapped_read(&self->records->map, look, self);
+    reader_give(self->records, self->reader, !self->is_done);
+    return error;
+}
+
 int weir__records_look(struct weir__records *records,
                        int (*fn)(struct weir__records *records, struct weir__records_reader *reader,
                                  void *arg),
                        void *arg)
 {
-    struct weir__records_reader *reader;
-    int error = reader_take(records, &reader);
-    if (error)
-        return error;
-    struct look self = {.records = records, .reader = reader, .fn = fn, .arg = arg};
-    if (records->is_memory)
-        weir_lock_acquire(&records->memory_lock);
-    error = weir__mapped_read(&records->map, look, &self);
-    if (records->is_memory)
-        weir_lock_release(&records->memory_lock);
-    reader_give(records, reader, !self.is_done);
+    struct look self = {.records = records, .fn = fn, .arg = arg};
+    if (!records->is_memory)
+        return look_once(&self);
+    weir_lock_acquire(&records->memory_lock);
+    int error = look_once(&self);
+    weir_lock_release(&records->memory_lock);
     return error;
 }
 
@@ -106,20 +113,14 @@ int weir__records_cursor(struct weir__records *records, struct weir__records_rea
         mdb_cursor_open(reader->txn, records->tables[table], &reader->cursor));
 }
 
-static void free_list(struct weir__records_reader **list)
+void weir__records_free_readers(struct weir__records_reader *list)
 {
-    while (*list) {
-        struct weir__records_reader *reader = *list;
-        *list = reader->next;
+    while (list) {
+        struct weir__records_reader *reader = list;
+        list = reader->next;
         if (reader->cursor)
             mdb_cursor_close(reader->cursor);
         mdb_txn_abort(reader->txn);
         weir__base_free(reader);
     }
-}
-
-void weir__records_free_readers(struct weir__records *records)
-{
-    free_list(&records->idle);
-    free_list(&records->lost);
 }

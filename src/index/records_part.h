@@ -70,10 +70,10 @@ struct weir__records {
     struct weir_queue line;
 
     /* In memory, of who looks or changes: there LMDB knows nothing of its readers. Held over memory
-     * alone. On a disk nobody takes it. */
+     * alone, and `lock` inside it. On a disk nobody takes it. */
     struct weir_lock memory_lock;
 
-    /* Changed by the writer while nobody looks (records_env.c). */
+    /* Changed by the writer, under `lock`, while nobody looks (records_env.c). */
     MDB_env *env; /* NULL: it could not be opened again */
     MDB_dbi tables[WEIR__TABLES];
     uint32_t page_size;
@@ -119,7 +119,8 @@ WEIR_MUST_USE int weir__records_look(struct weir__records *records,
 WEIR_MUST_USE int weir__records_cursor(struct weir__records *records,
                                        struct weir__records_reader *reader,
                                        enum weir__records_table table);
-void weir__records_free_readers(struct weir__records *records);
+/* A list of them, with their transactions. */
+void weir__records_free_readers(struct weir__records_reader *list);
 
 /* --- records_change.c --- */
 /* Writes that share a transaction. */

@@ -188,7 +188,8 @@ void weir__records_read(struct weir__records *records, struct weir__records_stat
     stats.is_read_only = records->is_read_only;
     weir_lock_acquire(&records->lock);
     stats.is_full = records->is_full;
-    stats.is_failing = records->is_failing || records->is_broken || !records->env;
+    stats.is_failing =
+        records->is_failing || records->is_broken || (!records->env && !records->is_paused);
     weir_lock_release(&records->lock);
     *ret_stats = stats;
 }

@@ -13,16 +13,23 @@ void weir__reply_drop(struct weir__reply *reply, int error)
     reply->oversized += error == -WEIR_E_TOO_LARGE;
 }
 
+bool weir__reply_has(const struct weir__reply *reply, const void *bytes, size_t length)
+{
+    for (size_t i = 0; i < reply->count; i++)
+        if (reply->records[i].length == length &&
+            memcmp(reply->records[i].bytes, bytes, length) == 0)
+            return true;
+    return false;
+}
+
 bool weir__reply_add(struct weir__reply *reply, const void *bytes, size_t length)
 {
     if (length == 0 || length > WEIR__RECORD_MAX) {
         weir__reply_drop(reply, length > 0 ? -WEIR_E_TOO_LARGE : -WEIR_E_INVALID);
         return false;
     }
-    for (size_t i = 0; i < reply->count; i++)
-        if (reply->records[i].length == length &&
-            memcmp(reply->records[i].bytes, bytes, length) == 0)
-            return true;
+    if (weir__reply_has(reply, bytes, length))
+        return true;
     if (reply->count == (reply->room ? reply->room : WEIR__REPLY_RECORDS_MAX)) {
         reply->dropped++;
         return false;

@@ -37,6 +37,7 @@ bool weir__reply_add(struct weir__reply *reply, const void *bytes, size_t length
 
 /* One that could not be decoded: TooLarge, or another error. */
 void weir__reply_drop(struct weir__reply *reply, int error);
+bool weir__reply_has(const struct weir__reply *reply, const void *bytes, size_t length);
 
 /* The question that a record is an answer to. */
 void weir__record_question(const struct weir__record *record, struct weir__question *ret_question);

@@ -1,13 +1,14 @@
 /* source_dht.c - asks and tells the DHT: GET and POST of keys.
  *
- *     ask:   GET part 0 --> busy? --> GET parts 1, 2, ... while there is time
- *     tell:  GET part 0 --> full of others? --> POST to part 0, or to that of the signing key
+ *     ask:   GET part 0 --> busy? --> GET the others, that of the key first, while there is time
+ *     tell:  GET part 0 --> full of others? --> GET that of the key --> cut? --> GET the next ...
+ *            --> POST to the one that has room
  *
  * The id of a value is made from the bytes of the record: to put it again, from any node, renews
  * the one value that is there instead of adding another. A value with an id that is taken stays
  * what it was, so other bytes never get the same id.
  *
- * One lock (rank 380) guards the counts.
+ * One lock (rank 380) guards the counts and whose turn it is.
  */
 #include "source_dht.h"
 
@@ -36,7 +37,8 @@ struct dht {
     struct weir__http_client *client;
     struct weir_rate rate;
     bool has_rate;
-    struct weir_lock lock; /* guards the counts */
+    struct weir_lock lock; /* guards what follows */
+    uint64_t turn;         /* of the parts that are asked first */
     struct weir__source_dht_stats stats;
 };
 
@@ -68,11 +70,17 @@ void weir__dht_key(const struct weir__question *question, unsigned part,
     memcpy(ret_key, digest, WEIR__DHT_KEY_SIZE);
 }
 
-static unsigned part_of(const struct weir__record *record)
+#define OTHERS (WEIR__DHT_PARTS - 1u)
+
+static unsigned part_of(const struct weir__key_id *id)
 {
-    struct weir__key_id id;
-    weir__key_id_of(record->public_key, &id);
-    return 1u + id.bytes[0] % (WEIR__DHT_PARTS - 1u);
+    return 1u + id->bytes[0] % OTHERS;
+}
+
+/* The parts but the first are a ring. */
+static unsigned part_behind(unsigned part, unsigned steps)
+{
+    return 1u + (part - 1u + steps) % OTHERS;
 }
 
 static void url_of(const struct dht *dht, const struct weir__question *question, unsigned part,
@@ -90,11 +98,24 @@ static void url_of(const struct dht *dht, const struct weir__question *question,
 /* Enough of one part: a code that nobody else returns. */
 #define ENOUGH (-WEIR_E_OVERFLOW)
 
+struct part {
+    unsigned number;
+    uint64_t values;
+    bool has_long;
+    bool is_cut; /* there is more than was read */
+};
+
+struct reading {
+    struct weir__dht_reader reader;
+    uint64_t values_max;
+};
+
 static int on_body(void *arg, const char *bytes, size_t length)
 {
-    struct weir__dht_reader *reader = arg;
-    int result = weir__dht_reader_take(reader, bytes, length);
-    return result == 0 && reader->values >= WEIR__DHT_PART_MOST ? ENOUGH : result;
+    struct reading *reading = arg;
+    int result = weir__dht_reader_take(&reading->reader, bytes, length);
+    bool is_enough = reading->reader.is_over || reading->reader.values >= reading->values_max;
+    return result == 0 && is_enough ? ENOUGH : result;
 }
 
 static int pace(struct dht *dht, enum weir_rate_priority priority,
@@ -106,52 +127,77 @@ static int pace(struct dht *dht, enum weir_rate_priority priority,
     return result;
 }
 
+static void count_part(struct dht *dht, const struct part *part, bool was_quiet, uint64_t dropped)
+{
+    weir_lock_acquire(&dht->lock);
+    dht->stats.parts_read++;
+    dht->stats.quiet += was_quiet;
+    dht->stats.values += part->values;
+    dht->stats.dropped += dropped;
+    weir_lock_release(&dht->lock);
+}
+
 /* What came counts, also when the rest of it did not. */
-static int read_part(struct dht *dht, const struct weir__question *question, unsigned part,
-                     struct weir__reply *reply, uint64_t *ret_values,
-                     const struct weir_deadline *deadline)
+static int read_part(struct dht *dht, const struct weir__question *question, struct part *part,
+                     struct weir__reply *reply, const struct weir_deadline *deadline)
 {
     char url[WEIR__SOURCE_URL + 64];
-    struct weir__dht_reader reader;
+    struct reading reading = {.values_max = part->number == 0 ? WEIR__DHT_FIRST_VALUES
+                                                              : WEIR__DHT_OTHER_VALUES};
     struct weir__http_outcome outcome;
     struct weir__http_request request = {.method = WEIR__HTTP_GET,
                                          .url = url,
                                          .body_max = WEIR__DHT_BODY_MAX,
                                          .tries_max = 1,
                                          .quiet_ns = WEIR__DHT_QUIET_NS};
-    struct weir__http_hooks hooks = {.body = on_body, .arg = &reader};
+    struct weir__http_hooks hooks = {.body = on_body, .arg = &reading};
     uint64_t dropped = reply->dropped;
-    url_of(dht, question, part, url);
-    weir__dht_reader_init(&reader, reply);
+    url_of(dht, question, part->number, url);
+    weir__dht_reader_init(&reading.reader, reply, question,
+                          question->kind == WEIR__ASK_NAME ? WEIR__DHT_NAMES : WEIR__DHT_PROVIDERS);
     int result = weir__http_do(dht->client, &request, &hooks, &outcome, deadline);
     if (result == 0)
         result = weir__http_status_error(outcome.status);
-    bool is_enough = result == ENOUGH || result == -WEIR_E_TOO_LARGE ||
-                     (result < 0 && result != -WEIR_E_CANCELED && result != -WEIR_E_NO_MEMORY &&
-                      reader.values > 0);
-    if (is_enough)
-        result = 0;
-    weir__dht_reader_end(&reader);
-    *ret_values = reader.values;
-    weir_lock_acquire(&dht->lock);
-    dht->stats.parts_read++;
-    dht->stats.quiet += outcome.was_quiet;
-    dht->stats.values += reader.values;
-    dht->stats.dropped += reply->dropped - dropped;
-    weir_lock_release(&dht->lock);
-    return result;
+    part->is_cut = result == ENOUGH || result == -WEIR_E_TOO_LARGE ||
+                   (result < 0 && result != -WEIR_E_CANCELED && result != -WEIR_E_NO_MEMORY &&
+                    reading.reader.values > 0);
+    weir__dht_reader_end(&reading.reader);
+    part->values = reading.reader.values;
+    part->has_long = reading.reader.has_long;
+    count_part(dht, part, outcome.was_quiet, reply->dropped - dropped);
+    return part->is_cut ? 0 : result;
+}
+
+/* Of the first part: whether there are so many values, or what is as good as that many. */
+static bool has_many(const struct part *part, uint64_t values)
+{
+    return part->is_cut || part->has_long || part->values >= values;
 }
 
 /* --- asking --- */
+
+/* The part of the key, if the name has one: whoever signs what counts tells it there. Else
+ * strangers could choose parts that are always read last, when the time is over. */
+static unsigned first_of(struct dht *dht, const struct weir__question *question)
+{
+    if (question->kind == WEIR__ASK_NAME && question->name.has_key)
+        return part_of(&question->name.key);
+    weir_lock_acquire(&dht->lock);
+    uint64_t turn = dht->turn++;
+    weir_lock_release(&dht->lock);
+    return 1u + (unsigned)(turn % OTHERS);
+}
 
 /* All parts but the first, in turn. One that does not answer in its time is passed over; when there
  * is something to show already, all of them have an end. */
 static int read_parts(struct dht *dht, const struct weir__question *question,
                       struct weir__reply *reply, const struct weir_deadline *deadline)
 {
-    uint64_t began_ns = weir_now_ns(), values;
+    uint64_t began_ns = weir_now_ns();
+    unsigned first = first_of(dht, question);
     int result = 0;
-    for (unsigned part = 1; part < WEIR__DHT_PARTS; part++) {
+    for (unsigned steps = 0; steps < OTHERS; steps++) {
+        struct part part = {.number = part_behind(first, steps)};
         struct weir_deadline limit = *deadline;
         if (reply->count > 0)
             limit = weir_deadline_min(deadline, weir_time_add(began_ns, WEIR__DHT_PARTS_NS));
@@ -161,7 +207,7 @@ static int read_parts(struct dht *dht, const struct weir__question *question,
         limit = weir_deadline_min(&limit, weir_time_add(weir_now_ns(), WEIR__DHT_PART_NS));
         ended = pace(dht, WEIR_RATE_HIGH, &limit);
         if (ended == 0)
-            ended = read_part(dht, question, part, reply, &values, &limit);
+            ended = read_part(dht, question, &part, reply, &limit);
         if (ended == -WEIR_E_CANCELED || ended == -WEIR_E_NO_MEMORY)
             return ended;
         if (ended < 0)
@@ -174,12 +220,12 @@ static int ask(struct weir__source *source, const struct weir__question *questio
                struct weir__reply *reply, const struct weir_deadline *deadline)
 {
     struct dht *dht = (struct dht *)source;
-    uint64_t values = 0;
+    struct part part = {.number = 0};
     count(dht, &dht->stats.asked, 1);
     int result = pace(dht, WEIR_RATE_HIGH, deadline);
     if (result == 0)
-        result = read_part(dht, question, 0, reply, &values, deadline);
-    if (result == 0 && values >= WEIR__DHT_PART_BUSY)
+        result = read_part(dht, question, &part, reply, deadline);
+    if (result == 0 && has_many(&part, WEIR__DHT_PART_BUSY))
         result = read_parts(dht, question, reply, deadline);
     if (result == -WEIR_E_CANCELED || result == -WEIR_E_NO_MEMORY)
         return result;
@@ -202,33 +248,55 @@ static uint64_t id_of(const struct weir__record_bytes *bytes)
     return id == 0 ? 1 : id;
 }
 
-static bool has_record(const struct weir__reply *reply, const struct weir__record_bytes *bytes)
+struct choice {
+    const struct weir__question *question;
+    const struct weir__record *record;
+    const struct weir__record_bytes *bytes;
+    struct weir__reply reply;
+};
+
+/* Whether that part is one for it; a negative code of what ends the tell. */
+static int has_room(struct dht *dht, struct choice *choice, unsigned number,
+                    const struct weir_deadline *deadline)
 {
-    for (size_t i = 0; i < reply->count; i++)
-        if (reply->records[i].length == bytes->length &&
-            memcmp(reply->records[i].bytes, bytes->bytes, bytes->length) == 0)
-            return true;
-    return false;
+    struct part part = {.number = number};
+    struct weir_deadline limit = *deadline;
+    choice->reply.count = 0;
+    int result = pace(dht, WEIR_RATE_LOW, deadline);
+    if (result < 0)
+        return result;
+    if (number > 0)
+        limit = weir_deadline_min(deadline, weir_time_add(weir_now_ns(), WEIR__DHT_PART_NS));
+    result = read_part(dht, choice->question, &part, &choice->reply, &limit);
+    /* One of the others that says nothing in its time is not known to be full. */
+    if (result < 0)
+        return number > 0 && result != -WEIR_E_CANCELED && result != -WEIR_E_NO_MEMORY ? 1 : result;
+    bool is_full = number == 0 ? has_many(&part, WEIR__DHT_PART_FULL) : part.is_cut;
+    return !is_full || weir__reply_has(&choice->reply, choice->bytes->bytes, choice->bytes->length);
 }
 
-/* Which part has room for it. */
-static int choose_part(struct dht *dht, const struct weir__question *question,
-                       const struct weir__record *record, const struct weir__record_bytes *bytes,
-                       unsigned *ret_part, const struct weir_deadline *deadline)
+/* Which part has room for it. If none has, it is that of the key: values there expire, too. */
+static int choose_part(struct dht *dht, struct choice *choice, unsigned *ret_part,
+                       const struct weir_deadline *deadline)
 {
-    struct weir__reply reply = {0};
-    uint64_t values = 0;
-    reply.records = weir__base_alloc(WEIR__REPLY_RECORDS_MAX, sizeof(*reply.records));
-    if (!reply.records)
+    struct weir__key_id id;
+    unsigned most = choice->question->kind == WEIR__ASK_NAME ? OTHERS : WEIR__DHT_TELL_PARTS;
+    choice->reply.records =
+        weir__base_alloc(WEIR__REPLY_RECORDS_MAX, sizeof(struct weir__record_bytes));
+    if (!choice->reply.records)
         return -WEIR_E_NO_MEMORY;
-    int result = pace(dht, WEIR_RATE_LOW, deadline);
-    if (result == 0)
-        result = read_part(dht, question, 0, &reply, &values, deadline);
-    if (result == 0)
-        *ret_part =
-            values >= WEIR__DHT_PART_FULL && !has_record(&reply, bytes) ? part_of(record) : 0;
-    weir__base_free(reply.records);
-    return result;
+    weir__key_id_of(choice->record->public_key, &id);
+    unsigned own = part_of(&id), part = 0;
+    int result = has_room(dht, choice, part, deadline);
+    for (unsigned steps = 0; result == 0 && steps < most; steps++) {
+        part = part_behind(own, steps);
+        result = has_room(dht, choice, part, deadline);
+    }
+    weir__base_free(choice->reply.records);
+    if (result < 0)
+        return result;
+    *ret_part = result > 0 ? part : own;
+    return 0;
 }
 
 static int post(struct dht *dht, const char *url, const struct weir__record_bytes *bytes,
@@ -266,7 +334,8 @@ static int tell(struct weir__source *source, const struct weir__record *record,
     struct weir__question question;
     unsigned part = 0;
     weir__record_question(record, &question);
-    int result = choose_part(dht, &question, record, bytes, &part, deadline);
+    struct choice choice = {.question = &question, .record = record, .bytes = bytes};
+    int result = choose_part(dht, &choice, &part, deadline);
     if (result == 0)
         result = pace(dht, WEIR_RATE_LOW, deadline);
     if (result < 0)

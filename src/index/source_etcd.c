@@ -168,13 +168,14 @@ struct sweep {
     const struct weir_deadline *deadline;
 };
 
-/* What is no record of ours is left alone, too: a later version may know better. */
+/* What is no record of ours is left alone, too: a later version may know better. Whoever signs says
+ * when it expires, up to the last second there is: nothing can be added to that. */
 static bool is_dead(const struct sweep *sweep, const struct weir__record_bytes *value)
 {
     struct weir__record record;
     enum weir__record_verdict verdict = weir__record_judge(&record, value->bytes, value->length,
                                                            sweep->etcd->bindings, sweep->now_s);
-    return verdict == WEIR__RECORD_EXPIRED && record.expires_s + GRACE_S < sweep->now_s;
+    return verdict == WEIR__RECORD_EXPIRED && record.expires_s < sweep->now_s - GRACE_S;
 }
 
 static int drop_dead(void *arg, const struct weir__etcd_entry *entry)

@@ -50,11 +50,12 @@ void weir__source_etcd_read(struct weir__source *source, struct weir__source_etc
 struct weir__etcd_watch;
 
 /* changed: by the watch's thread, with no lock held; it must not wait. NULL: anything may have
- * changed, since news were missed (at the start, and after a compaction). */
+ * changed, since news were missed (at the start, and after a compaction); if it says that it could
+ * not take that, by a negative code, it is told again after a delay. */
 WEIR_MUST_USE int weir__etcd_watch_new(struct weir__etcd_watch **ret_watch,
                                        const struct weir__source_etcd_options *options,
-                                       void (*changed)(void *arg,
-                                                       const struct weir__question *question),
+                                       int (*changed)(void *arg,
+                                                      const struct weir__question *question),
                                        void *arg, const char **ret_why);
 /* Accepts NULL. Its thread has ended. */
 void weir__etcd_watch_free(struct weir__etcd_watch *watch);

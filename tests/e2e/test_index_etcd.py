@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The source of the index that keeps records in etcd, with three members at its end."""
 import base64
+import shutil
 import signal
 import time
 
 from index_lib import DelayProxy, Etcd, Source, has_etcd, text64
-from storage_lib import address, finish, same, tap, true, until
+from storage_lib import address, finish, path, same, tap, true, until
 
 if not has_etcd():
     tap.skip("all of it", "etcd is not installed")
@@ -55,11 +56,14 @@ for number in range(150):
 one.tell(f"provider {address(b'just now')} 5 1 -60 http://192.0.2.1/")
 etcd.set(0, f"weir/p/{things[3:]}/rubbish", b"this is no record")
 etcd.set(0, "weir/q/next", b"not a provider")
+last = address(b"the last second")
+etcd.set(0, f"weir/p/{last[3:]}/last", base64.b64decode(one.say(f"record provider {last} 5 1 max http://192.0.2.1/")))
 same("upkeep", one.say("tend 5000").split()[0], "Ok")
 same("what expired long ago is forgotten", one.stats()["forgotten"], "50")
 same("what is good stays, on every page", [other.ask(address(str(n).encode())).error for n in range(150)],
      ["NotFound" if n % 3 == 0 else "Ok" for n in range(150)])
 same("and what has just expired", other.ask(address(b"just now")).count("expired"), 1)
+same("and what expires in the last second of all", other.ask(last).count("expired"), 1)
 same("names stay", other.ask(name).error, "Ok")
 true("and what is nobody's business", "kvs" in etcd.call(0, "kv/range", key=text64("weir/q/next")))
 one.say("tend 5000")
@@ -79,6 +83,15 @@ etcd.set(1, "elsewhere/n/a", b"x")
 until(lambda: other.stats()["others"] == "1", "a key that is none of ours")
 true("what is not ours is counted, what is not below us not even seen", True)
 
+# --- who is told has no room for it ---
+full = Source("etcd", "weir/", *etcd.urls)
+full.say("watch 2")
+until(lambda: "*" in full.changes, "a watch that tells again what was not taken")
+same("that anything may have changed is told until it is taken", full.changes, ["refused", "refused", "*"])
+one.tell("name team/site 1 8 3600")
+until(lambda: name in full.changes, "news behind that")
+same("and then what changes", full.close(), 0)
+
 # --- the watch in bad company ---
 proxy = DelayProxy([url[len("http://"):] for url in etcd.urls])
 watcher = Source("etcd", "weir/", *[f"http://127.0.0.1:{port}" for port in proxy.ports])
@@ -86,25 +99,25 @@ watcher.say("watch")
 until(lambda: watcher.changes == ["*"], "the watch by way of the proxy")
 for number in range(3):
     proxy.cut(number)
-one.tell("name team/site 1 8 3600")
+one.tell("name team/site 1 9 3600")
 until(lambda: name in watcher.changes, "news after a cut")
 same("nothing was missed", watcher.changes, ["*", name])
 for number in range(3):
     proxy.refuse(number)
-one.tell("name team/site 1 9 3600")
+one.tell("name team/site 1 10 3600")
 for number in range(3):
     proxy.heal(number)
 until(lambda: watcher.changes == ["*", name, name], "news of what came while nobody listened")
 for number in range(3):
     proxy.refuse(number)
-one.tell("name team/site 1 10 3600")
 one.tell("name team/site 1 11 3600")
+one.tell("name team/site 1 12 3600")
 revision = etcd.call(0, "kv/range", key=text64("weir/n/" + name))["header"]["revision"]
 etcd.call(0, "kv/compaction", revision=revision, physical=True)
 for number in range(3):
     proxy.heal(number)
 until(lambda: watcher.changes.count("*") == 2, "a compaction")
-one.tell("name team/site 1 12 3600")
+one.tell("name team/site 1 13 3600")
 until(lambda: watcher.changes[-1] == name, "news after a compaction")
 same("after a compaction anything may have changed, once", watcher.stats()["compacted"], "1")
 
@@ -113,7 +126,7 @@ hanging = int(etcd.leader() is not None and (etcd.leader() + 1) % 3)
 etcd.signal(hanging, signal.SIGSTOP)
 got = [source.ask(name) for source in (one, other) for _ in range(3)]
 same("one of three hangs: all is answered", [g.error for g in got if g.error != "Ok"], [])
-same("and told", one.tell("name team/site 1 13 3600")[0], "Ok")
+same("and told", one.tell("name team/site 1 14 3600")[0], "Ok")
 etcd.signal(hanging, signal.SIGCONT)
 
 # --- the leader is killed ---
@@ -122,7 +135,7 @@ leader = etcd.leader()
 began = time.monotonic()
 etcd.kill(leader)
 asked = [one.ask(name) for _ in range(3)]
-sequence = 14
+sequence = 15
 while one.tell(f"name team/site 1 {sequence} 3600", ms=1000)[0] not in ("Ok", "Conflict"):
     assert time.monotonic() - began < 60
 back = time.monotonic() - began
@@ -143,6 +156,21 @@ got = one.ask(name)
 true("one of three has it, and it is signed", got.error == "Ok" and got.count("good") == 1, got)
 true("such asks are counted", int(one.stats()["local"]) >= 1, one.stats())
 true("nothing can be told", one.tell("name team/site 1 99 3600", ms=1500)[0] in ("Timeout", "Transient"))
+
+# --- everything is put back to an earlier state ---
+before = watcher.changes.count("*")
+for number in list(etcd.processes):
+    etcd.kill(number)
+for number in range(3):
+    shutil.rmtree(path(f"etcd-{etcd.peers[0]}-{number}"))
+    etcd.start(number)
+etcd.wait()
+until(lambda: watcher.changes.count("*") > before, "a watch that starts over")
+watcher.changes.clear()
+until(lambda: one.tell("name team/site 1 1 3600")[0] == "Ok", "a tell to what is there now")
+until(lambda: name in watcher.changes, "news of lower revisions")
+true("who has less than was heard of before is listened to from there", True)
+
 etcd.close()
 got = one.ask(name)
 true("with none it is told at once", got.error == "Transient" and got.ms < 1100, got)

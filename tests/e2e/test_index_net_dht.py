@@ -98,9 +98,8 @@ LIES = {"oversized": os.urandom(2000), "forged": good[:61] + b"\xff" * 8 + good[
 
 
 def counted(verdict):
-    """Oversized ones do not get as far as a verdict of their own: they are dropped as malformed."""
-    verdicts = {"unbound or foreign": ("unbound", "foreign"), "oversized": ("malformed", "oversized")}.get(
-        verdict, (verdict,))
+    """What could not be an answer does not get as far as a verdict of its own: it is dropped as malformed."""
+    verdicts = {"unbound or foreign": ("malformed",), "oversized": ("malformed",)}.get(verdict, (verdict,))
     return sum(nodes[2].number("index_source_records_total", verdict=one) for one in verdicts)
 
 

@@ -14,6 +14,7 @@
 #include "source_dht.h"
 #include "source_etcd.h"
 #include "source_sibling.h"
+#include "source_text.h"
 #include "sweep.h"
 #include "tap.h"
 
@@ -21,7 +22,7 @@ static unsigned port;
 static struct weir__record_bytes room[WEIR__REPLY_RECORDS_MAX];
 static struct weir__record record;
 static struct weir__record_bytes bytes;
-static char url[1024];
+static char url[1024], dht_line[512];
 
 /* The base of URLs at which the server says that text. */
 static const char *saying(const char *text)
@@ -32,6 +33,17 @@ static const char *saying(const char *text)
     weir__record_print(&said, printed);
     snprintf(url, sizeof(url), "http://127.0.0.1:%u/say/%s", port, printed);
     return url;
+}
+
+/* Of the record itself: what is none is dropped there. */
+static void make_dht_line(void)
+{
+    WEIR_CLEANUP(weir__buffer_fini)
+    struct weir__buffer line;
+    weir__buffer_init(&line, sizeof(dht_line) - 1);
+    CHECK_EQ(weir__source_base64_put(&line, bytes.bytes, bytes.length), 0);
+    snprintf(dht_line, sizeof(dht_line), "{\"data\":\"%s\",\"id\":\"1\"}\n",
+             weir__buffer_text(&line));
 }
 
 static void start(void)
@@ -53,6 +65,7 @@ static void start(void)
     record.address.bytes[0] = 1;
     CHECK_EQ(weir__record_sign(&bytes, &record, &key), 0);
     memcpy(record.public_key, key.public_key, sizeof(record.public_key));
+    make_dht_line();
     /* The library is loaded once, and stays. */
     CHECK_EQ(weir__source_dht_new(&source, saying(""), &why), 0);
     weir__source_free(source);
@@ -76,8 +89,7 @@ static void ask_dht(void)
 {
     struct weir__source *source;
     const char *why = NULL;
-    int result =
-        weir__source_dht_new(&source, saying("{\"data\":\"aGVsbG8=\",\"id\":\"1\"}\n"), &why);
+    int result = weir__source_dht_new(&source, saying(dht_line), &why);
     CHECK(result == 0 || (result == -WEIR_E_NO_MEMORY && why));
     if (result == 0)
         use(source);

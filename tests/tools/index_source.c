@@ -11,9 +11,11 @@
  *     record name LABEL SEED SEQUENCE LIFE            base64 of a signed record of LABEL@ID
  *     record provider ADDRESS SEED SEQUENCE LIFE URL  likewise
  *     record removal|bare LABEL SEED SEQUENCE LIFE    of a name that is removed, or has no key in
- * it tell MS name ... | tell MS provider ...         tells it: the error's name and milliseconds
+ *                                            it; with LIFE "max" it expires with the last second
+ *     tell MS name ... | tell MS provider ...         tells it: the error's name and milliseconds
  *     ask MS WHAT            error, milliseconds, dropped, and of each record verdict:sequence:url
- *     watch                  tells from now on what changes: lines "changed WHAT" or "changed *"
+ *     watch [COUNT]          tells from now on what changes: lines "changed WHAT" or "changed *";
+ *                            so often the latter is refused, by a line "changed refused"
  *     publish COUNT PER_S EVERY_MS                    tells so many providers, again and again
  *     offer ADDRESS SEED SEQUENCE LIFE URL            and one that is new
  *     tend MS                upkeep: the error's name and milliseconds
@@ -76,6 +78,19 @@ static void parse_question(struct weir__question *question, const char *text)
         die("that is neither a name nor an address");
 }
 
+/* Nobody signs that it lives so long but by hand. */
+static void make_last(struct weir__record_bytes *bytes, const struct weir__key *key)
+{
+    static const char domain[] = "weir-record-v1";
+    unsigned char message[sizeof(domain) + WEIR__RECORD_MAX];
+    size_t end = bytes->length - WEIR__SIGNATURE_SIZE;
+    memset(bytes->bytes + 52, 0xff, 8);
+    bytes->bytes[52] = 0x7f;
+    memcpy(message, domain, sizeof(domain));
+    memcpy(message + sizeof(domain), bytes->bytes, end);
+    weir__key_sign(key, message, sizeof(domain) + end, bytes->bytes + end);
+}
+
 /* words: name LABEL SEED SEQUENCE LIFE, or provider ADDRESS SEED SEQUENCE LIFE URL. */
 static void make_record(char **words, struct weir__record *record, struct weir__record_bytes *bytes)
 {
@@ -85,7 +100,8 @@ static void make_record(char **words, struct weir__record *record, struct weir__
     make_key(&key, words[2]);
     record->sequence = number(words[3]);
     record->issued_s = weir_wall_s() - 10000;
-    record->expires_s = weir_wall_s() + (int64_t)strtoll(words[4], NULL, 10);
+    bool is_last = strcmp(words[4], "max") == 0;
+    record->expires_s = weir_wall_s() + (is_last ? 60 : (int64_t)strtoll(words[4], NULL, 10));
     if (strcmp(words[0], "provider") != 0) {
         bool is_bare = strcmp(words[0], "bare") == 0;
         record->kind = WEIR__RECORD_NAME;
@@ -104,6 +120,8 @@ static void make_record(char **words, struct weir__record *record, struct weir__
     }
     if (weir__record_sign(bytes, record, &key) < 0)
         die("that is no record");
+    if (is_last)
+        make_last(bytes, &key);
     memcpy(record->public_key, key.public_key, sizeof(record->public_key));
 }
 
@@ -173,15 +191,22 @@ static void do_ask(char **words)
     free(reply.records);
 }
 
-static void on_change(void *arg, const struct weir__question *question)
+static int on_change(void *arg, const struct weir__question *question)
 {
+    static uint64_t refused;
+    uint64_t *refuses = arg;
     char address[WEIR__ADDRESS_TEXT];
-    (void)arg;
+    if (!question && refused < *refuses) {
+        refused++;
+        printf("changed refused\n");
+        return -WEIR_E_BUSY;
+    }
     if (question && question->kind == WEIR__ASK_PROVIDERS)
         weir__address_print(&question->address, address);
     printf("changed %s\n", !question                               ? "*"
                            : question->kind == WEIR__ASK_PROVIDERS ? address
                                                                    : question->name.text);
+    return 0;
 }
 
 static void start_crew(void)
@@ -191,12 +216,14 @@ static void start_crew(void)
         die("no crew");
 }
 
-static void do_watch(void)
+static void do_watch(const char *refusals)
 {
+    static uint64_t refuses;
+    refuses = refusals ? number(refusals) : 0;
     const char *why = "it is no etcd";
     struct weir__source_etcd_options options = {
         .urls = etcd_urls, .urls_count = etcd_count, .prefix = etcd_prefix};
-    if (!etcd_urls || weir__etcd_watch_new(&watch, &options, on_change, NULL, &why) < 0)
+    if (!etcd_urls || weir__etcd_watch_new(&watch, &options, on_change, &refuses, &why) < 0)
         die(why);
     start_crew();
     if (weir_crew_start(crew, "watch", weir__etcd_watch_main, watch) < 0)
@@ -316,7 +343,7 @@ static void obey(char **words, int count)
     } else if (strcmp(words[0], "ask") == 0 && count == 3) {
         do_ask(words);
     } else if (strcmp(words[0], "watch") == 0) {
-        do_watch();
+        do_watch(words[1]);
     } else if (strcmp(words[0], "publish") == 0 && count == 4) {
         do_publish(words);
     } else if (strcmp(words[0], "offer") == 0 && count == 6) {

@@ -234,7 +234,7 @@ TEST(sources_that_cannot_be)
     options.urls_count = 1;
     options.prefix = "";
     CHECK_EQ(weir__source_etcd_new(&source, &options, &why), -WEIR_E_INVALID);
-    CHECK_EQ(weir__etcd_watch_new(&watch, &options, on_change, NULL, &why), -WEIR_E_INVALID);
+    CHECK_EQ(weir__etcd_watch_new(&watch, &options, NULL, NULL, &why), -WEIR_E_INVALID);
     options.prefix = "a prefix/";
     CHECK_EQ(weir__source_etcd_new(&source, &options, &why), -WEIR_E_INVALID);
     CHECK(!source && !watch && why);

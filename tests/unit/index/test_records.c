@@ -512,6 +512,54 @@ BOTH(everything_is_forgotten)
     CHECK_EQ(help_get(&help, &name, HELP_NOW), 1);
 }
 
+struct onlooker {
+    struct weir__records *records;
+    struct weir__name name;
+    uint64_t looks, failed, not_ready;
+};
+
+static int look_on(struct weir_crew_self *self, void *arg)
+{
+    struct onlooker *onlooker = arg;
+    struct weir__record_bytes bytes;
+    struct weir__records_seen seen;
+    struct weir__records_stats stats;
+    while (!weir_cancel_is_fired(self->stop)) {
+        int result =
+            weir__records_name(onlooker->records, &onlooker->name, HELP_NOW, &bytes, &seen);
+        weir__records_read(onlooker->records, &stats);
+        onlooker->looks++;
+        onlooker->failed += result != 0 && result != -WEIR_E_NOT_FOUND;
+        onlooker->not_ready += stats.is_failing;
+    }
+    return 0;
+}
+
+/* Whoever looks meanwhile finds what was there or nothing, and nobody calls that a failure. */
+BOTH(who_looks_while_everything_is_forgotten)
+{
+    struct weir_crew_options options = {.drain_ns = 30 * WEIR_NS_PER_S};
+    struct onlooker onlookers[2];
+    struct weir_crew *crew;
+    CHECK_EQ(weir_crew_new(&crew, "onlookers", &options), 0);
+    for (size_t i = 0; i < 2; i++) {
+        onlookers[i] =
+            (struct onlooker){.records = help.records, .name = help_name_of((unsigned)i, &key)};
+        CHECK_EQ(weir_crew_start(crew, "look", look_on, &onlookers[i]), 0);
+    }
+    for (unsigned n = 0; n < 100; n++) {
+        CHECK_EQ(help_put_name(&help, &onlookers[n % 2].name, 1 + n, &key), 0);
+        CHECK_EQ(help_simple(&help, WEIR__RECORDS_FORGET, HELP_NOW, NULL), 0);
+    }
+    CHECK_EQ(weir_crew_drain(crew, NULL), 0);
+    weir_crew_free(crew);
+    for (size_t i = 0; i < 2; i++) {
+        CHECK(onlookers[i].looks > 0);
+        CHECK_EQ(onlookers[i].failed, 0);
+        CHECK_EQ(onlookers[i].not_ready, 0);
+    }
+}
+
 /* More than one purge removes at once. */
 BOTH(a_purge_takes_some_thousand)
 {
