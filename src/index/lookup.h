@@ -40,8 +40,9 @@
  * have nothing, that is returned at once. Some know the name, none failed, and they are too few
  * for the quorum: NoRoute.
  * - A source that has an older record than was seen counts for the quorum, as one that answered. If
- *   nobody of it has what was seen: NoRoute, or NotFound where that was a removal.
- * - A source that hands out nothing but bad records knows nothing: NotFound. Such records are
+ *   nobody of it has what was seen: NoRoute, or NotFound where that was a removal. So it is when
+ *   one source is enough, and all that there is is older.
+ * - A source that hands out nothing but other bad records knows nothing: NotFound. Such records are
  *   counted by verdict and source.
  * - Hedges by delay: at most hedge_permille extra attempts for 1000 lookups, on average. The two
  *   stages of a name have one budget, and each of the β is paid from it.

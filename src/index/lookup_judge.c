@@ -105,6 +105,7 @@ int weir__lookup_judge(struct weir__inquiry *inquiry, unsigned source,
     size_t count = reply->count < WEIR__REPLY_RECORDS_MAX ? reply->count : WEIR__REPLY_RECORDS_MAX;
     size_t room = inquiry->question.kind == WEIR__ASK_NAME ? count != 0 : count;
     int64_t now_s = weir_wall_s();
+    bool has_replay = false;
     struct weir__part *part = weir__base_alloc(1, sizeof(*part) + room * sizeof(part->found[0]));
     if (!part)
         return -WEIR_E_NO_MEMORY;
@@ -118,6 +119,7 @@ int weir__lookup_judge(struct weir__inquiry *inquiry, unsigned source,
         }
         enum weir__record_verdict verdict = judge_one(inquiry, &reply->records[i], now_s, &record);
         weir_counter_add(&counts->records[verdict], 1);
+        has_replay |= verdict == WEIR__RECORD_REPLAYED;
         if (verdict == WEIR__RECORD_GOOD || is_for_quorum(inquiry, verdict))
             keep(part, inquiry, &record, &reply->records[i]);
     }
@@ -125,6 +127,9 @@ int weir__lookup_judge(struct weir__inquiry *inquiry, unsigned source,
                       weir__record_mark_compare(&part->found[0].record, &part->found[0].bytes,
                                                 &inquiry->seen) < 0;
     if (part->count == 0) {
+        weir_lock_acquire(&inquiry->lock);
+        inquiry->has_replay |= has_replay;
+        weir_lock_release(&inquiry->lock);
         weir__part_free(part);
         return -WEIR_E_NOT_FOUND;
     }

@@ -54,6 +54,7 @@ struct weir__inquiry {
         struct weir__part *part; /* NULL: it knows nothing */
     } held[WEIR__SOURCES_MAX];   /* ended, and not reported yet */
     unsigned held_count;
+    bool has_replay;          /* a source has what is older than was seen, and nothing else */
     unsigned reporting_count; /* answers that are not behind, on their way to the hedge */
     bool is_current;          /* one of these has got there */
     struct weir__ask *dead;   /* dropped; their hooks may still be run */

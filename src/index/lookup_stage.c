@@ -98,8 +98,11 @@ static int error_of(const struct weir__inquiry *inquiry, size_t count)
         return error_for_caller(last);
     if (was_open)
         return -WEIR_E_BREAKER_OPEN;
-    /* That others still have it is no contradiction to a removal that was seen. */
-    bool is_removed = inquiry->seen.has_record && inquiry->seen.record.is_removal;
+    /* That others still have it is no contradiction to a removal that was seen. But of a name that
+     * means something nobody has said that it is gone, if all they have is older. */
+    const struct weir__record_mark *seen = &inquiry->seen;
+    bool is_removed = seen->has_record && seen->record.is_removal;
+    has_answer |= inquiry->has_replay && seen->has_record && seen->record.expires_s > weir_wall_s();
     return has_answer && !is_removed ? -WEIR_E_NO_ROUTE : -WEIR_E_NOT_FOUND;
 }
 
