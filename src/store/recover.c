@@ -26,50 +26,20 @@
 #include "alloc.h"
 #include "index_bulk.h"
 #include "log.h"
-#include "store_part.h"
+#include "recover_part.h"
 #include "sys.h"
 
 #include "banned.h"
-
-static const char index_name[] = "index";
-/* A full disk is no reason not to read what it holds. LMDB calls it Io at times. */
-static const char no_room[] = "the disk has no room for it, or fails: it is kept in memory";
-
-struct found {
-    struct weir__store *store;
-    struct weir__store_report *report;
-    uint32_t *ids;
-    size_t count, room;
-    size_t known;            /* of these, that the index knows */
-    bool is_in_memory;       /* the index */
-    struct weir__bulk *bulk; /* what the index will have; NULL: segments go to it one by one */
-    char bulk_path[PATH_MAX];
-    uint32_t newest_id;          /* when it was closed; 0: not known */
-    bool is_short;               /* the index knows more than there is */
-    uint32_t finished_id;        /* of the newest, if nothing of it was unfinished; 0: of none */
-    uint64_t lost_inside;        /* bytes of segments that nobody can tell any more */
-    uint64_t left_from, left_to; /* of the one that is read: the last of what could not be kept */
-    int wrong_error;             /* why damaged chunks could not be noted, or 0 */
-};
 
 /* Above anything that the unreadable end of a store may have: each write that fails takes a number,
  * too. */
 #define SEQUENCE_LEAP (UINT64_C(1) << 40)
 
-static size_t bulk_memory = WEIR__BULK_MEMORY;
-
-#ifdef WEIR_FAULTS
-void weir__store_bulk_memory(size_t bytes)
-{
-    bulk_memory = bytes;
-}
-#endif
-
 /* --- which segments there are --- */
 
 static int note_name(void *arg, const char *name)
 {
-    struct found *found = arg;
+    struct weir__found *found = arg;
     uint32_t id = weir__segment_id(name);
     size_t length = strlen(name);
     if (id == 0) {
@@ -96,46 +66,13 @@ static int by_number(const void *a, const void *b)
     return *left < *right ? -1 : *left > *right;
 }
 
-static bool has_id(const struct found *found, uint32_t id)
+bool weir__recover_has_id(const struct weir__found *found, uint32_t id)
 {
     return found->count > 0 &&
            bsearch(&id, found->ids, found->count, sizeof(*found->ids), by_number) != NULL;
 }
 
-/* --- the index --- */
-
-static int index_path(struct weir__store *store, char path[PATH_MAX])
-{
-    int length = snprintf(path, PATH_MAX, "/proc/self/fd/%d/%s", store->folder, index_name);
-    return length < PATH_MAX ? 0 : -WEIR_E_INVALID;
-}
-
-static int open_index(struct weir__store *store)
-{
-    char path[PATH_MAX];
-    int error = index_path(store, path);
-    if (!error && !store->is_read_only && weir__sys_mkdirat(store->folder, index_name, 0700) < 0 &&
-        errno != EEXIST)
-        error = weir_error_from_errno(errno);
-    return error ? error
-                 : weir__index_open(&store->index, path, store->identity.id, store->is_read_only);
-}
-
-/* Why the index that is there cannot be used; NULL: it can. */
-static const char *doubt(struct weir__store *store, const struct weir__store_mark *mark)
-{
-    unsigned char digest[WEIR__HASH_SIZE];
-    if (!mark->is_clean)
-        return "the store was not closed as it should be";
-    if (weir__store_index_digest(store, digest))
-        return "it is not there, or cannot be read";
-    if (memcmp(digest, mark->index_digest, sizeof(digest)) != 0)
-        return "its file is not what it was";
-    return NULL;
-}
-
-/* Of its file. One that cannot be told is none that is too small: who reads it will see. */
-static uint64_t size_of(struct weir__store *store, uint32_t id)
+uint64_t weir__recover_size_of(struct weir__store *store, uint32_t id)
 {
     char name[WEIR__SEGMENT_NAME];
     struct stat st;
@@ -145,7 +82,8 @@ static uint64_t size_of(struct weir__store *store, uint32_t id)
     return (uint64_t)st.st_size;
 }
 
-static void note_lost(struct found *found, uint32_t id, uint64_t segments, uint64_t bytes)
+void weir__recover_note_lost(struct weir__found *found, uint32_t id, uint64_t segments,
+                             uint64_t bytes)
 {
     struct weir__store_report *report = found->report;
     report->gaps.lost_segments += segments;
@@ -155,114 +93,10 @@ static void note_lost(struct found *found, uint32_t id, uint64_t segments, uint6
     weir_counter_add(&found->store->counts.damaged, 1);
 }
 
-/* All of them are looked at, so that all that is lost is told. */
-static int check_known(void *arg, const struct weir__segment_facts *facts)
-{
-    struct found *found = arg;
-    uint64_t size = size_of(found->store, facts->id);
-    bool is_there = has_id(found, facts->id);
-    if (!is_there || size < facts->size) {
-        if (facts->id != found->newest_id)
-            note_lost(found, facts->id, !is_there, is_there ? facts->size - size : 0);
-        found->is_short = true;
-        found->store->keeps_deletions = true; /* it may come back */
-        return 0;
-    }
-    found->known++;
-    if (facts->sequence_max >= found->store->writer.next_sequence)
-        found->store->writer.next_sequence = facts->sequence_max + 1;
-    return weir__segments_add(&found->store->segments, facts, -1, false);
-}
-
-static int drop_known(struct weir__store *store)
-{
-    struct weir__segment_facts facts;
-    while (weir__segments_next(&store->segments, 0, &facts)) {
-        int error = weir__segments_remove(&store->segments, facts.id);
-        if (error)
-            return error;
-    }
-    return 0;
-}
-
-/* The index with all that it knows of the segments that are there. */
-static int use_index(struct found *found)
-{
-    int error = open_index(found->store);
-    if (!error)
-        error = weir__index_segments(found->store->index, check_known, found);
-    if (!error && !found->is_short)
-        return 0;
-    if (!error)
-        error = -WEIR_E_CORRUPT;
-    weir__index_free(found->store->index);
-    found->store->index = NULL;
-    found->known = 0;
-    int dropped = drop_known(found->store);
-    return dropped ? dropped : error;
-}
-
-/* What is read from now on is gathered first. */
-static int begin_bulk(struct found *found)
-{
-    int error = index_path(found->store, found->bulk_path);
-    return error ? error : weir__bulk_new(&found->bulk, found->bulk_path, bulk_memory);
-}
-
-static void update(void *arg, const struct weir__segment_facts *facts)
-{
-    weir__segments_update(arg, facts);
-}
-
-/* The index has all that was gathered. */
-static int end_bulk(struct found *found)
-{
-    if (!found->bulk)
-        return 0;
-    int error = weir__bulk_end(found->bulk, found->store->index, update, &found->store->segments);
-    weir__bulk_free(found->bulk);
-    found->bulk = NULL;
-    /* What cannot be said of the segments is said of the index: it is made in memory then. */
-    return error == -WEIR_E_CORRUPT ? -WEIR_E_IO : error;
-}
-
-static int index_in_memory(struct found *found)
-{
-    weir__bulk_free(found->bulk);
-    found->bulk = NULL;
-    found->is_in_memory = true;
-    found->store->is_unclean = true; /* what is on the disk is not this one */
-    return weir__index_new(&found->store->index, SIZE_MAX / 256);
-}
-
-static int start_index(struct found *found, const struct weir__store_mark *mark, bool is_aside)
-{
-    struct weir__store *store = found->store;
-    const char *why = doubt(store, mark);
-    if (!why && use_index(found) == 0)
-        return 0;
-    found->report->index_was_rebuilt = found->count > 0 || is_aside;
-    found->report->index_why = is_aside ? "what had its name was no folder: see 'index.bad'"
-                               : why    ? why
-                                        : "it cannot be read, or misses segments";
-    /* One that cannot be written has its place in memory. */
-    if (store->is_read_only)
-        return index_in_memory(found);
-    int error = weir__index_remove(store->folder, index_name);
-    if (!error)
-        error = open_index(store);
-    if (!error)
-        error = begin_bulk(found);
-    if (error != -WEIR_E_NO_SPACE && error != -WEIR_E_IO)
-        return error;
-    found->report->index_why = no_room;
-    return index_in_memory(found);
-}
-
 /* --- segments --- */
 
 /* A copy of what is damaged, or was left by a crash. */
-static int keep_copy(struct found *found, const struct weir__disk_file *file, uint64_t from,
+static int keep_copy(struct weir__found *found, const struct weir__disk_file *file, uint64_t from,
                      uint64_t to, bool must_last)
 {
     char name[WEIR__DISK_NAME_MAX + 16];
@@ -272,7 +106,7 @@ static int keep_copy(struct found *found, const struct weir__disk_file *file, ui
     return weir__store_put_aside(found->store, file->fd, name, from, to, must_last);
 }
 
-static void note_unkept(struct found *found, uint64_t *count, uint64_t bytes, int why)
+static void note_unkept(struct weir__found *found, uint64_t *count, uint64_t bytes, int why)
 {
     *count += bytes;
     if (found->report->unkept_why == 0)
@@ -281,7 +115,7 @@ static void note_unkept(struct found *found, uint64_t *count, uint64_t bytes, in
 
 /* What stands behind the last record has no copy, and stays. Some of it may be counted: it was
  * found, and not kept, when the segment was read. */
-static void note_tail_left(struct found *found, const struct weir__segment_content *content,
+static void note_tail_left(struct weir__found *found, const struct weir__segment_content *content,
                            int why)
 {
     uint64_t from = found->left_from > content->end ? found->left_from : content->end;
@@ -294,7 +128,7 @@ static void note_tail_left(struct found *found, const struct weir__segment_conte
  * is a copy that lasts. Mostly a crash has left it, and it is nobody's; but it may have been
  * damaged since, and an opening that knew that may have been killed as well. So what cannot be kept
  * stays where it is, and nothing is written behind it (*ret_is_clear). */
-static int cut_tail(struct found *found, struct weir__disk_file *file,
+static int cut_tail(struct weir__found *found, struct weir__disk_file *file,
                     const struct weir__segment_content *content, bool *ret_is_clear)
 {
     struct weir__store_report *report = found->report;
@@ -321,7 +155,7 @@ static bool has_room(struct weir__store *store, const struct weir__segment_conte
            content->end < store->options.segment_bytes && content->count < WEIR__SEGMENT_COUNT;
 }
 
-static void note_unreadable(struct found *found, uint32_t id)
+static void note_unreadable(struct weir__found *found, uint32_t id)
 {
     if (found->report->missing_first == 0)
         found->report->missing_first = id;
@@ -329,14 +163,14 @@ static void note_unreadable(struct found *found, uint32_t id)
 }
 
 /* Nothing of it can be read. */
-static void note_missing(struct found *found, uint32_t id)
+static void note_missing(struct weir__found *found, uint32_t id)
 {
     note_unreadable(found, id);
     found->report->gaps.missing_segments++;
 }
 
 /* What cannot be told any more may have been a deletion. An end that is missing is told already. */
-static void note_lost_inside(struct found *found, uint32_t id,
+static void note_lost_inside(struct weir__found *found, uint32_t id,
                              const struct weir__segment_content *content)
 {
     uint64_t lost = content->lost_bytes;
@@ -347,7 +181,7 @@ static void note_lost_inside(struct found *found, uint32_t id,
         found->report->missing_first = id;
 }
 
-static void note_content(struct found *found, uint32_t id,
+static void note_content(struct weir__found *found, uint32_t id,
                          const struct weir__segment_content *content)
 {
     struct weir__writer *writer = &found->store->writer;
@@ -373,7 +207,7 @@ static void note_content(struct found *found, uint32_t id,
 /* What a crash has left between the records of the newest would be taken for damage, or damage for
  * it, as long as that has no list of its records: it gets one, and another segment is begun. Where
  * there is no room for that it is written further. */
-static bool is_ended(struct found *found, uint32_t id, struct weir__disk_file *file,
+static bool is_ended(struct weir__found *found, uint32_t id, struct weir__disk_file *file,
                      struct weir__segment_content *content)
 {
     struct weir__store *store = found->store;
@@ -388,7 +222,7 @@ static bool is_ended(struct found *found, uint32_t id, struct weir__disk_file *f
 }
 
 /* A segment whose records are whole: into the index, or as the active one. */
-static int take_in(struct found *found, uint32_t id, struct weir__disk_file *file,
+static int take_in(struct weir__found *found, uint32_t id, struct weir__disk_file *file,
                    struct weir__segment_content *content)
 {
     struct weir__store *store = found->store;
@@ -406,7 +240,7 @@ static int take_in(struct found *found, uint32_t id, struct weir__disk_file *fil
     if (is_clear && is_ended(found, id, file, content))
         is_clear = false;
     if (is_newest && ((is_clear && has_room(store, content)) || is_beside)) {
-        error = end_bulk(found);
+        error = weir__recover_end_bulk(found);
         return error ? error : weir__store_resume(store, id, file, content);
     }
     /* One that is written further gets a list of its records, and what is none is gone for good. */
@@ -441,7 +275,7 @@ static int open_file(struct weir__store *store, uint32_t id, struct weir__disk_f
  * it never has). If not, it is served, and vouched for to nobody. EROFS is no success: a file
  * system that is mounted to be read alone says 0, and one that gave up on a disk that fails says
  * EROFS of what it has in memory alone. */
-static bool is_lasting(struct found *found, struct weir__disk_file *file)
+static bool is_lasting(struct weir__found *found, struct weir__disk_file *file)
 {
     struct weir__store *store = found->store;
     bool is = (weir__disk_sync(file) == 0 || errno == EINVAL) &&
@@ -453,7 +287,7 @@ static bool is_lasting(struct found *found, struct weir__disk_file *file)
 }
 
 struct losing {
-    struct found *found;
+    struct weir__found *found;
     const struct weir__disk_file *file;
 };
 
@@ -461,7 +295,7 @@ struct losing {
 static void keep_lost(void *arg, uint64_t from, uint64_t to)
 {
     const struct losing *losing = arg;
-    struct found *found = losing->found;
+    struct weir__found *found = losing->found;
     int unkept = keep_copy(found, losing->file, from, to, false);
     if (!unkept)
         return;
@@ -474,7 +308,7 @@ static void keep_lost(void *arg, uint64_t from, uint64_t to)
 static void note_wrong(void *arg, const struct weir__entry *entry)
 {
     const struct losing *losing = arg;
-    struct found *found = losing->found;
+    struct weir__found *found = losing->found;
     if (!found->wrong_error)
         found->wrong_error = weir__store_wrong_add(found->store, entry);
 }
@@ -483,7 +317,7 @@ static void note_wrong(void *arg, const struct weir__entry *entry)
  * for whoever was there before: it tells such a failure once, and keeps the page as if it were
  * written. So what is not on its way to the disk any more is read from there. That it cannot be
  * synced is no matter of reading: nobody knows then what is there. */
-static int load_anew(struct found *found, struct weir__disk_file *file, uint32_t id,
+static int load_anew(struct weir__found *found, struct weir__disk_file *file, uint32_t id,
                      struct weir__segment_content *content, bool *ret_is_unreadable)
 {
     struct weir__store *store = found->store;
@@ -508,7 +342,7 @@ static int load_anew(struct found *found, struct weir__disk_file *file, uint32_t
     return error ? error : found->wrong_error;
 }
 
-static int read_segment(struct found *found, uint32_t id)
+static int read_segment(struct weir__found *found, uint32_t id)
 {
     struct weir__store *store = found->store;
     struct weir__segment_content content = {.records = NULL};
@@ -545,7 +379,7 @@ static int read_segment(struct found *found, uint32_t id)
                  : 0;
 }
 
-static int read_segments(struct found *found)
+static int read_segments(struct weir__found *found)
 {
     struct weir__segment_facts facts;
     int error = 0;
@@ -555,11 +389,11 @@ static int read_segments(struct found *found)
         if (!is_known)
             error = read_segment(found, found->ids[i]);
     }
-    return error ? error : end_bulk(found);
+    return error ? error : weir__recover_end_bulk(found);
 }
 
 /* All that will be found again. What was cut off or put aside will not be. */
-static void forget_findings(struct found *found)
+static void forget_findings(struct weir__found *found)
 {
     struct weir__store_report *report = found->report;
     found->lost_inside = 0;
@@ -572,31 +406,32 @@ static void forget_findings(struct found *found)
 }
 
 /* Once more, one by one: there are too many records of some addresses to gather them. */
-static int read_one_by_one(struct found *found)
+static int read_one_by_one(struct weir__found *found)
 {
-    int error = drop_known(found->store);
+    int error = weir__recover_drop_known(found->store);
     forget_findings(found);
     return error ? error : read_segments(found);
 }
 
 /* Once more, with an index in memory: the one on the disk cannot be brought up to date. */
-static int read_all_again(struct found *found)
+static int read_all_again(struct weir__found *found)
 {
     struct weir__store *store = found->store;
     struct weir__store_report *report = found->report;
     weir__index_free(store->index);
     store->index = NULL;
-    int error = drop_known(store);
+    int error = weir__recover_drop_known(store);
     if (error)
         return error;
     /* What was made of it, to give its room back. */
     if (!store->is_read_only)
-        (void)!weir__index_remove(store->folder, index_name);
+        (void)!weir__index_remove(store->folder, WEIR__RECOVER_INDEX);
     found->known = 0;
     forget_findings(found);
     report->index_was_rebuilt = true;
-    report->index_why = store->is_read_only ? "it misses segments and cannot be written" : no_room;
-    error = index_in_memory(found);
+    report->index_why =
+        store->is_read_only ? "it misses segments and cannot be written" : WEIR__RECOVER_NO_ROOM;
+    error = weir__recover_index_in_memory(found);
     return error ? error : read_segments(found);
 }
 
@@ -611,21 +446,21 @@ static void count_chunks(struct weir__store *store, struct weir__store_report *r
 }
 
 /* What was there when it was closed. The index tells of the others. */
-static void check_newest(struct found *found, const struct weir__store_mark *mark)
+static void check_newest(struct weir__found *found, const struct weir__store_mark *mark)
 {
     uint32_t id = found->newest_id = mark->newest_id;
     if (!mark->is_clean || id == 0)
         return;
     found->finished_id = mark->newest_is_finished ? id : 0;
-    uint64_t size = size_of(found->store, id);
-    if (!has_id(found, id))
-        note_lost(found, id, 1, 0);
+    uint64_t size = weir__recover_size_of(found->store, id);
+    if (!weir__recover_has_id(found, id))
+        weir__recover_note_lost(found, id, 1, 0);
     else if (size < mark->newest_size)
-        note_lost(found, id, 0, mark->newest_size - size);
+        weir__recover_note_lost(found, id, 0, mark->newest_size - size);
 }
 
 /* Those of which the index knows nothing, since it was lost as well. */
-static void count_lost(struct found *found, const struct weir__store_mark *mark)
+static void count_lost(struct weir__found *found, const struct weir__store_mark *mark)
 {
     uint64_t *lost = &found->report->gaps.lost_segments;
     if (mark->is_clean && mark->segments > found->count && *lost < mark->segments - found->count)
@@ -633,7 +468,7 @@ static void count_lost(struct found *found, const struct weir__store_mark *mark)
 }
 
 /* Records may be there that nobody knows of. */
-static void note_gaps(struct found *found, const struct weir__store_mark *mark)
+static void note_gaps(struct weir__found *found, const struct weir__store_mark *mark)
 {
     struct weir__store *store = found->store;
     found->report->gaps.lost_bytes += found->lost_inside;
@@ -652,7 +487,7 @@ static void note_gaps(struct found *found, const struct weir__store_mark *mark)
     store->certain_from = store->writer.next_sequence;
 }
 
-static int recover_folder(struct found *found)
+static int recover_folder(struct weir__found *found)
 {
     struct weir__store *store = found->store;
     struct weir__store_mark mark;
@@ -675,7 +510,7 @@ static int recover_folder(struct found *found)
     error = weir__store_index_make_way(store, &is_aside);
     if (error)
         return error;
-    error = start_index(found, &mark, is_aside);
+    error = weir__recover_start_index(found, &mark, is_aside);
     if (error)
         return weir__store_fail(error, "cannot make its index: %s", weir_error_text(error));
     count_lost(found, &mark);
@@ -697,7 +532,7 @@ static int recover_folder(struct found *found)
 
 int weir__store_recover(struct weir__store *store, struct weir__store_report *report)
 {
-    struct found found = {.store = store, .report = report};
+    struct weir__found found = {.store = store, .report = report};
     int error;
     if (store->segments_folder >= 0) {
         error = recover_folder(&found);
