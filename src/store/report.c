@@ -46,8 +46,8 @@ static void tell_gaps(const struct lines *lines, const struct weir__store_report
              report->missing_first);
     if (report->lost_inside > 0)
         tell(lines,
-             "%llu bytes of the newest segment are damaged, and nobody can tell what they were%s",
-             (unsigned long long)report->lost_inside,
+             "%llu bytes are damaged, the first in %08x.seg, and nobody can tell what they were%s",
+             (unsigned long long)report->lost_inside, report->missing_first,
              report->left_bytes < report->lost_inside ? ": see 'quarantine'" : "");
     if (report->left_bytes > 0)
         tell(lines, "%llu damaged bytes stay where they are, and are not kept in quarantine: %s",

@@ -392,7 +392,7 @@ TEST(what_has_lost_its_head_is_told)
         CHECK_EQ(report.missing_first, 1);
         told_lines[0] = '\0';
         weir__store_report_tell(&report, hear_line, NULL);
-        CHECK_HAS(told_lines, "64 bytes of the newest segment are damaged");
+        CHECK_HAS(told_lines, "64 bytes are damaged, the first in 00000001.seg");
         CHECK(!strstr(told_lines, "since it was closed"));
         CHECK_EQ(rig_read(store, &other, LENGTH, 2), 0);
         weir__store_close(store);
@@ -702,7 +702,7 @@ TEST(what_could_not_be_kept_is_told)
         (void)lose_a_head(&address);
         block_quarantine(how);
         open_and_hear(false);
-        CHECK_HAS(told_lines, "3072 bytes of the newest segment are damaged");
+        CHECK_HAS(told_lines, "3072 bytes are damaged, the first in 00000001.seg");
         CHECK_HAS(told_lines, "3072 damaged bytes stay where they are, and are not kept");
         CHECK_HAS(told_lines, no_copies[how]);
         CHECK(!strstr(told_lines, "see 'quarantine'"));
@@ -717,7 +717,7 @@ TEST(who_only_reads_leads_nobody_to_quarantine)
     char path[128];
     (void)lose_a_head(&address);
     open_and_hear(true);
-    CHECK_HAS(told_lines, "3072 bytes of the newest segment are damaged");
+    CHECK_HAS(told_lines, "3072 bytes are damaged, the first in 00000001.seg");
     CHECK_HAS(told_lines, "not kept in quarantine: the store is only read");
     CHECK(!strstr(told_lines, "see 'quarantine'"));
     rig_remove("mark");
