@@ -188,9 +188,7 @@ static void note_content(struct weir__found *found, uint32_t id,
     /* Whoever closed the store left nothing unfinished: it is damage then. */
     bool is_damage = content->torn_bytes > 0 && found->report->was_clean;
     /* What was never finished is nobody's. */
-    uint64_t left =
-        content->left_records < content->bad_records ? content->left_records : content->bad_records;
-    uint64_t damaged = content->bad_records - left + is_damage;
+    uint64_t damaged = content->bad_records - content->left_records + is_damage;
     found->report->bad_records += damaged;
     weir_counter_add(&found->store->counts.damaged, damaged);
     if (is_damage && found->store->is_read_only)
@@ -211,7 +209,7 @@ static bool is_ended(struct weir__found *found, uint32_t id, struct weir__disk_f
                      struct weir__segment_content *content)
 {
     struct weir__store *store = found->store;
-    if (content->left_records == 0 || store->is_read_only || content->is_frail ||
+    if (!weir__segment_has_left(content) || store->is_read_only || content->is_frail ||
         content->is_sealed)
         return false;
     content->is_sealed = weir__segment_seal(file, id, &store->identity.key, content->records,

@@ -16,8 +16,9 @@
  *     moves           always; all of it is given to them
  *
  * Where deletions have used up theirs, and what counts of each segment is more than all that is
- * kept, neither could go on: a MiB of the part for moves is the deletions' then, each time. They
- * need a tenth of what they make free, or less, so that some segment fits in the end.
+ * kept, neither could go on: a MiB of the part for moves is the deletions' then, each time, but for
+ * the last one. They need a tenth of what they make free of chunks of 1 KiB, so that some segment
+ * fits in the end; chunks that are smaller than a deletion may be too many for that.
  *
  * What is made free goes to the reserve first. When a move is over and there is less than there
  * was, what can be had is kept, and of that the deletions have their part first: without them there
@@ -273,8 +274,8 @@ bool weir__store_has_room(struct weir__store *store)
 void weir__store_reserve_yield(struct weir__store *store)
 {
     struct weir__writer *writer = &store->writer;
-    if (is_concerned(store))
-        writer->reserve_moves -= least(writer->reserve_moves, MIB);
+    if (is_concerned(store) && writer->reserve_moves > MIB)
+        writer->reserve_moves -= MIB;
 }
 
 uint64_t weir__store_room_for_moves(struct weir__store *store)

@@ -111,6 +111,6 @@ int weir__store_resume(struct weir__store *store, uint32_t id, struct weir__disk
     file->fd = -1;
     store->writer.id = id;
     store->writer.end = content->end;
-    store->writer.has_leftovers = content->left_records > 0;
+    store->writer.has_leftovers = weir__segment_has_left(content);
     return 0;
 }

@@ -26,6 +26,7 @@ struct scan {
     uint64_t doubtful_records; /* bad since the last record that was not */
     uint64_t doubtful_bytes;
     uint64_t doubtful_left;        /* of the records: that a crash may have left */
+    uint64_t doubtful_zeros;       /* stretches of zeros that it may have left */
     uint64_t doubtful_lost;        /* of the bytes: that lasted once, and can be read */
     uint64_t blind_from, blind_to; /* the last stretch with holes in it */
     uint64_t footer_at;            /* from where on there are no records */
@@ -50,8 +51,9 @@ static int keep(struct scan *scan, const struct weir__entry *entry)
     content->bad_bytes += scan->doubtful_bytes;
     content->lost_bytes += scan->doubtful_lost;
     content->left_records += scan->doubtful_left;
+    content->left_zeros += scan->doubtful_zeros;
     scan->doubtful_records = scan->doubtful_bytes = 0;
-    scan->doubtful_lost = scan->doubtful_left = 0;
+    scan->doubtful_lost = scan->doubtful_left = scan->doubtful_zeros = 0;
     return 0;
 }
 
@@ -222,7 +224,8 @@ static int is_gap(struct scan *scan, uint64_t from, uint64_t to, bool *ret_is)
     int error = weir__window_look(&scan->window, to, WEIR__RECORD_HEAD, &head);
     if (error)
         return error == -WEIR_E_RANGE ? 0 : error;
-    *ret_is = weir__record_decode(&record, head, scan->key, place) == 0 &&
+    /* It belongs to the run of its record, and so does nothing before that. */
+    *ret_is = weir__record_decode(&record, head, scan->key, place) == 0 && from >= record.synced &&
               weir__record_gap((uint32_t)from, record.size - WEIR__RECORD_HEAD) == to - from;
     return 0;
 }
@@ -234,7 +237,7 @@ static void note_hollow(struct scan *scan, uint64_t from, uint64_t to)
     if (from < scan->finished_to)
         count_bad(scan, from, to, false);
     else
-        scan->doubtful_left++;
+        scan->doubtful_zeros++;
     tell_lost(scan, from, to);
 }
 

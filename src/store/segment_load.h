@@ -38,7 +38,8 @@ struct weir__segment_content {
     uint64_t bad_bytes;
     uint64_t torn_bytes;   /* the same behind the last record: what a crash leaves */
     uint64_t lost_bytes;   /* of what lasted once, and nobody knows what was there */
-    uint64_t left_records; /* what a crash may have left between the others; bad ones, and zeros */
+    uint64_t left_records; /* of the bad ones: that a crash may have left */
+    uint64_t left_zeros;   /* stretches between records, of zeros, that a crash may have left */
     uint64_t hollow_bytes; /* zeros where a record could be */
     uint32_t synced;       /* all that lies before this has lasted; 0: not known */
     uint64_t sequence_max;
@@ -47,6 +48,12 @@ struct weir__segment_content {
     uint64_t hidden_bytes;     /* of these: where records may lie that nobody knows of */
     bool is_frail;             /* the disk has failed: nothing of it is to be changed */
 };
+
+/* Whether a crash has left something between its records, as far as anybody can tell. */
+static inline bool weir__segment_has_left(const struct weir__segment_content *content)
+{
+    return content->left_records + content->left_zeros > 0;
+}
 
 /* From its footer, or else by a scan. Io: nothing of it can be read. NoMemory and what else reading
  * fails with. Corrupt: its first record is not one of this store, in a file that is not empty and

@@ -269,10 +269,12 @@ static void take_contents(struct check *check, int fd, bool is_newest)
                      WEIR__RECORD_HEAD + WEIR__IDENTITY_SIZE, false);
     check->holes_count = check->lost_count = 0;
     check->bad_at = 0;
-    /* What no later record vouches for may be what a crash has left. */
-    check->torn_from = footer.is_sealed || !is_newest || check->was_clean ? UINT64_MAX
-                       : footer.synced > 0                                ? footer.synced
-                                                                          : footer.end;
+    /* What no later record vouches for may be what a crash has left, now or before a clean end. */
+    bool may_have_left = check->store->writer.has_leftovers || !check->was_clean;
+    uint32_t begin = WEIR__RECORD_HEAD + WEIR__IDENTITY_SIZE;
+    check->torn_from = footer.is_sealed || !is_newest || !may_have_left ? UINT64_MAX
+                       : footer.synced > begin                          ? footer.synced
+                                                                        : begin;
     check->report.sealed += footer.is_sealed;
     check->report.segments += footer.end > 0;
     check->report.file_bytes += footer.file_size;

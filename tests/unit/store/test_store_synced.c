@@ -231,6 +231,62 @@ TEST(what_became_zeros_is_lost)
     help_remove(folder);
 }
 
+/* They would be the gap before large content, but begin before its run. */
+TEST(what_became_zeros_before_large_content_is_lost)
+{
+    static unsigned char large[40000];
+    for (int is_sudden = 0; is_sudden < 2; is_sudden++) {
+        struct weir__store_report report;
+        struct weir__address address;
+        struct weir_deadline deadline = help_soon();
+        make();
+        struct weir__store *store = help_open(folder, NULL);
+        CHECK_EQ(help_delete(store, numbers[0]), 0);
+        uint32_t at = store->writer.end - WEIR__RECORD_HEAD;
+        for (int i = 0; i < 2; i++) {
+            memset(large, 'a' + i, sizeof(large));
+            weir__address_of(large, sizeof(large), &address);
+            CHECK_EQ(weir__store_put(store, &address, large, sizeof(large), &deadline), 0);
+        }
+        weir__store_close(store);
+        if (is_sudden)
+            end_suddenly();
+        empty(at, at + WEIR__RECORD_HEAD);
+        store = help_open(folder, &report);
+        CHECK(report.gaps.lost_bytes > 0 && report.bad_records == 1);
+        CHECK(!is_whole(store));
+        weir__store_close(store);
+        help_remove(folder);
+    }
+}
+
+/* Damage is counted, whatever a crash has left behind it. */
+TEST(what_a_crash_left_hides_no_damage)
+{
+    struct weir__store_report report;
+    size_t length = 0;
+    struct weir__identity identity;
+    struct weir__record record;
+    make();
+    end_suddenly();
+    unsigned char *bytes = help_read(path, &length);
+    struct weir__place last = {1, places[CHUNKS - 1]};
+    CHECK_EQ(weir__identity_decode(&identity, bytes + WEIR__RECORD_HEAD), 0);
+    CHECK_EQ(weir__record_decode(&record, bytes + last.offset, &identity.key, last), 0);
+    record.synced = places[CHUNKS - 2];
+    weir__record_encode(&record, &identity.key, last, bytes + last.offset);
+    memset(bytes + places[CHUNKS - 2], 0, places[CHUNKS - 1] - places[CHUNKS - 2]);
+    bytes[places[1] + WEIR__RECORD_HEAD + 5] ^= 1;
+    help_write(path, bytes, length);
+    free(bytes);
+    struct weir__store *store = help_open(folder, &report);
+    CHECK_EQ(report.bad_records, 1);
+    CHECK_EQ(report.gaps.lost_bytes, 0);
+    CHECK_EQ(count_wrong(store), 1);
+    weir__store_close(store);
+    help_remove(folder);
+}
+
 /* Zeros before content that begins with a page are nobody's. */
 TEST(what_is_left_free_is_not_lost)
 {
