@@ -99,7 +99,7 @@ LIES = {"oversized": os.urandom(2000), "forged": good[:61] + b"\xff" * 8 + good[
 
 def counted(verdict):
     """What could not be an answer does not get as far as a verdict of its own: it is dropped as malformed."""
-    verdicts = {"unbound or foreign": ("malformed",), "oversized": ("malformed",)}.get(verdict, (verdict,))
+    verdicts = {"unbound or foreign": ("malformed",)}.get(verdict, (verdict,))
     return sum(nodes[2].number("index_source_records_total", verdict=one) for one in verdicts)
 
 
