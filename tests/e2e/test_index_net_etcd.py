@@ -16,8 +16,9 @@ if not has_etcd():
 BUDGET_MS, LATE_MS = 1200, 50
 keys = Keys()
 etcd = Etcd(3)
+# What cannot be told, since there is no leader for longer than a try takes, is told by the next round.
 SETTINGS = ("etcd.endpoints=" + ",".join(etcd.urls), "log.requests=true", "log.format=json", "cache.ttl=1h",
-            "cache.prefetch=false", "providers.probe=false")
+            "cache.prefetch=false", "providers.probe=false", "dht.republish_interval=3s")
 nodes = [Node(*SETTINGS) for _ in range(3)]
 sequences = {}
 
